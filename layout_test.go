@@ -29,6 +29,11 @@ var table = layout.Table{
 	),
 	row("internal/cli/credentials"),
 	row("internal/cli", "internal/fault"),
+	row("internal/testserver",
+		"internal/app", "client", "internal/apikey", "internal/auth", "internal/throttle",
+		"internal/config", "internal/mail", "internal/audit", "internal/principal",
+		"internal/database/dbtest", "internal/database", "internal/secret",
+	),
 	row("client"),
 
 	// Assembly.
@@ -233,6 +238,8 @@ var table = layout.Table{
 	row("internal/keyring", "internal/audit", "internal/principal", "internal/database", "internal/secret",
 		"internal/fault"),
 	row("internal/mail", "internal/secret", "internal/fault"),
+	row("internal/testenv", "internal/audit", "internal/principal", "internal/database", "internal/database/dbtest",
+		"internal/secret", "internal/fault"),
 	row("internal/audit",
 		"internal/audit/ledger", "internal/principal", "internal/database", "internal/page", "internal/canonical",
 		"internal/fault",

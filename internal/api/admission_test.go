@@ -9,51 +9,52 @@ import (
 	"writ/client"
 	"writ/internal/api/route"
 	"writ/internal/principal"
+	"writ/internal/testserver"
 )
 
 func TestWaysToSendAKey(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		p := s.person("dev")
-		key := s.terminalKey(p, s.organization(p, "Here")).APIKey
-		other := s.terminalKey(p, s.organization(p, "There")).APIKey
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		p := s.Person("dev")
+		key := s.TerminalKey(p, s.Organization(p, "Here")).APIKey
+		other := s.TerminalKey(p, s.Organization(p, "There")).APIKey
 		for name, c := range map[string]struct {
 			header http.Header
 			status int
 		}{
-			"x-api-key":               {withXAPIKey(key), 200},
-			"bearer":                  {withBearer(key), 200},
+			"x-api-key":               {testserver.WithXAPIKey(key), 200},
+			"bearer":                  {testserver.WithBearer(key), 200},
 			"bearer in other case":    {http.Header{"Authorization": {"bearer " + key}}, 200},
-			"doubled":                 {withXAPIKey(key + ", " + key), 200},
-			"doubled without a space": {withXAPIKey(key + "," + key), 200},
+			"doubled":                 {testserver.WithXAPIKey(key + ", " + key), 200},
+			"doubled without a space": {testserver.WithXAPIKey(key + "," + key), 200},
 			"doubled bearer":          {http.Header{"Authorization": {"Bearer " + key + ", Bearer " + key}}, 200},
 			"header twice":            {http.Header{"X-Api-Key": {key, key}}, 200},
 			"both headers":            {http.Header{"X-Api-Key": {key}, "Authorization": {"Bearer " + key}}, 200},
-			"two keys":                {withXAPIKey(key + ", " + other), 401},
+			"two keys":                {testserver.WithXAPIKey(key + ", " + other), 401},
 			"two keys in two headers": {http.Header{"X-Api-Key": {key}, "Authorization": {"Bearer " + other}}, 401},
 			"a key and a token": {
 				http.Header{"X-Api-Key": {key}, "Authorization": {"Bearer " + p.Tokens.AccessToken}}, 401,
 			},
-			"a token in x-api-key": {withXAPIKey(p.Tokens.AccessToken), 401},
-			"a token":              {withBearer(p.Tokens.AccessToken), 401},
-			"one letter off":       {withXAPIKey(key[:len(key)-1] + "g"), 401},
-			"in capitals":          {withXAPIKey(strings.ToUpper(key)), 401},
-			"its prefix":           {withXAPIKey(key[:16]), 401},
-			"an unknown key":       {withXAPIKey("ak_test_" + strings.Repeat("0", 64)), 401},
+			"a token in x-api-key": {testserver.WithXAPIKey(p.Tokens.AccessToken), 401},
+			"a token":              {testserver.WithBearer(p.Tokens.AccessToken), 401},
+			"one letter off":       {testserver.WithXAPIKey(key[:len(key)-1] + "g"), 401},
+			"in capitals":          {testserver.WithXAPIKey(strings.ToUpper(key)), 401},
+			"its prefix":           {testserver.WithXAPIKey(key[:16]), 401},
+			"an unknown key":       {testserver.WithXAPIKey("ak_test_" + strings.Repeat("0", 64)), 401},
 			"nothing":              {http.Header{}, 401},
-			"an empty header":      {withXAPIKey(""), 401},
+			"an empty header":      {testserver.WithXAPIKey(""), 401},
 		} {
-			got := s.tenancyCall(http.MethodGet, "/iap/sdk/orgs", c.header, "")
-			if got.status != c.status {
-				t.Errorf("%s: status %d, want %d: %s", name, got.status, c.status, got.body)
+			got := s.Send(http.MethodGet, "/iap/sdk/orgs", c.header, "")
+			if got.Status != c.status {
+				t.Errorf("%s: status %d, want %d: %s", name, got.Status, c.status, got.Body)
 			}
-			if got.status == http.StatusUnauthorized && got.header.Get("WWW-Authenticate") == "" {
+			if got.Status == http.StatusUnauthorized && got.Header.Get("WWW-Authenticate") == "" {
 				t.Errorf("%s: 401 without WWW-Authenticate", name)
 			}
 		}
-		got := s.tenancyCall(http.MethodGet, "/api-keys/current", withXAPIKey(key+", "+key), "")
-		if got.status != http.StatusOK || got.members(t)["ownerId"] != p.ID {
-			t.Errorf("doubled on another route: status %d, %s", got.status, got.body)
+		got := s.Send(http.MethodGet, "/api-keys/current", testserver.WithXAPIKey(key+", "+key), "")
+		if got.Status != http.StatusOK || got.Members(t)["ownerId"] != p.ID {
+			t.Errorf("doubled on another route: status %d, %s", got.Status, got.Body)
 		}
 	})
 }
@@ -62,9 +63,9 @@ func TestWaysToSendAKey(t *testing.T) {
 // scope a person may ask for but the one the route needs.
 func TestEveryScopeIsAsked(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		p := s.person("dev")
-		org := s.organization(p, "Here")
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		p := s.Person("dev")
+		org := s.Organization(p, "Here")
 		asked := 0
 		for _, r := range s.API.Routes() {
 			if r.Scope == "" || r.Scope == "any" {
@@ -81,10 +82,10 @@ func TestEveryScopeIsAsked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := s.tenancyCall(r.Method, pathOf(r, map[string]string{"id": s.keyFor(p.ID, org).ID}),
-				withXAPIKey(key.APIKey), `{}`)
-			if got.status != http.StatusForbidden || !strings.Contains(got.body, string(r.Scope)) {
-				t.Errorf("%s %s without %s: status %d, %s", r.Method, r.Path, r.Scope, got.status, got.body)
+			got := s.Send(r.Method, pathOf(r, map[string]string{"id": s.KeyFor(p.ID, org).ID}),
+				testserver.WithXAPIKey(key.APIKey), `{}`)
+			if got.Status != http.StatusForbidden || !strings.Contains(got.Body, string(r.Scope)) {
+				t.Errorf("%s %s without %s: status %d, %s", r.Method, r.Path, r.Scope, got.Status, got.Body)
 			}
 		}
 		if asked < 5 {
@@ -97,9 +98,9 @@ func TestEveryScopeIsAsked(t *testing.T) {
 // credential it does not take, and with none.
 func TestWrongKindOfCredential(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		p := s.person("dev")
-		key, token := s.terminalKey(p, s.organization(p, "Here")).APIKey, p.Tokens.AccessToken
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		p := s.Person("dev")
+		key, token := s.TerminalKey(p, s.Organization(p, "Here")).APIKey, p.Tokens.AccessToken
 		accepted := map[route.Mode][]string{
 			route.Person:      {"Authorization: Bearer <access token>"},
 			route.Key:         {"x-api-key: <key>", "Authorization: Bearer <key>"},
@@ -109,7 +110,8 @@ func TestWrongKindOfCredential(t *testing.T) {
 			route.PlanToken: {"x-api-key: <key>", "Authorization: Bearer <key>", "token"},
 		}
 		good := map[string]http.Header{
-			"a token": withBearer(token), "a key": withXAPIKey(key), "a key as bearer": withBearer(key), "nothing": {},
+			"a token": testserver.WithBearer(token), "a key": testserver.WithXAPIKey(key),
+			"a key as bearer": testserver.WithBearer(key), "nothing": {},
 			"another scheme": {"Authorization": {"Basic dXNlcjpwYXNz"}},
 		}
 		takes := map[route.Mode][]string{
@@ -126,12 +128,12 @@ func TestWrongKindOfCredential(t *testing.T) {
 					continue
 				}
 				what := r.Method + " " + r.Path + " with " + name
-				got := s.tenancyCall(r.Method, pathOf(r, nil), header, "")
-				if got.status != http.StatusUnauthorized || got.header.Get("WWW-Authenticate") == "" {
-					t.Errorf("%s: status %d, WWW-Authenticate %q, want a challenge", what, got.status,
-						got.header.Get("WWW-Authenticate"))
+				got := s.Send(r.Method, pathOf(r, nil), header, "")
+				if got.Status != http.StatusUnauthorized || got.Header.Get("WWW-Authenticate") == "" {
+					t.Errorf("%s: status %d, WWW-Authenticate %q, want a challenge", what, got.Status,
+						got.Header.Get("WWW-Authenticate"))
 				}
-				message, _ := got.members(t)["message"].(string)
+				message, _ := got.Members(t)["message"].(string)
 				for _, scheme := range accepted[r.Mode] {
 					if !strings.Contains(message, scheme) {
 						t.Errorf("%s: %q does not name %s", what, message, scheme)
@@ -146,11 +148,11 @@ func TestWrongKindOfCredential(t *testing.T) {
 // route is told that, and not what is wrong with the body.
 func TestNoBodyIsReadBeforeRights(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		owner := s.person("owner")
-		org := s.organization(owner, "Here")
-		viewer := withBearer(s.join(owner, org, "viewer").Tokens.AccessToken)
-		agent := withXAPIKey(s.agentKey(owner, org).APIKey)
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		org := s.Organization(owner, "Here")
+		viewer := testserver.WithBearer(s.Join(owner, org, "viewer").Tokens.AccessToken)
+		agent := testserver.WithXAPIKey(s.AgentKey(owner, org).APIKey)
 		tried := 0
 		for _, r := range s.API.Routes() {
 			header := http.Header{}
@@ -164,9 +166,9 @@ func TestNoBodyIsReadBeforeRights(t *testing.T) {
 				header, want = agent, http.StatusForbidden
 			}
 			tried++
-			got := s.tenancyCall(r.Method, pathOf(r, map[string]string{"orgId": org}), header, `{"name":`)
-			if got.status != want {
-				t.Errorf("%s %s: status %d, want %d: %s", r.Method, r.Path, got.status, want, got.body)
+			got := s.Send(r.Method, pathOf(r, map[string]string{"orgId": org}), header, `{"name":`)
+			if got.Status != want {
+				t.Errorf("%s %s: status %d, want %d: %s", r.Method, r.Path, got.Status, want, got.Body)
 			}
 		}
 		if tried < 20 {

@@ -10,15 +10,16 @@ import (
 	"writ/client"
 	"writ/internal/audit"
 	"writ/internal/database"
+	"writ/internal/testserver"
 )
 
 // changes are the scenarios and what they share.
 type changes struct {
-	*server
-	owner *person
+	*testserver.Server
+	owner *testserver.Person
 	org   string
 
-	google *idp
+	google *testserver.Provider
 }
 
 // scenario prepares a change and gives it. The change says in which log it is
@@ -135,21 +136,21 @@ func inLog(log string, do func(context.Context) error) func(context.Context) (st
 
 // registered is the address of an account that waits for its code.
 func (w *changes) registered() string {
-	w.t.Helper()
-	address := freshAddress()
-	if _, err := w.public.Register(w.t.Context(), client.Registration{
-		Email: address, Password: knownPassword,
+	w.T.Helper()
+	address := testserver.FreshAddress()
+	if _, err := w.Public.Register(w.T.Context(), client.Registration{
+		Email: address, Password: testserver.Password,
 	}); err != nil {
-		w.t.Fatalf("register: %v", err)
+		w.T.Fatalf("register: %v", err)
 	}
-	w.mails(address, 1)
+	w.Mails(address, 1)
 	return address
 }
 
 func (w *changes) register() func(context.Context) (string, error) {
-	address := freshAddress()
+	address := testserver.FreshAddress()
 	return inLog(audit.System, func(ctx context.Context) error {
-		_, err := w.public.Register(ctx, client.Registration{Email: address, Password: knownPassword})
+		_, err := w.Public.Register(ctx, client.Registration{Email: address, Password: testserver.Password})
 		return err
 	})
 }
@@ -157,60 +158,60 @@ func (w *changes) register() func(context.Context) (string, error) {
 func (w *changes) verifyOTP() func(context.Context) (string, error) {
 	address := w.registered()
 	return inLog(audit.System, func(ctx context.Context) error {
-		return w.public.VerifyOTP(ctx, address, w.codeFor(address), knownPassword)
+		return w.Public.VerifyOTP(ctx, address, w.CodeFor(address), testserver.Password)
 	})
 }
 
 func (w *changes) resendOTP() func(context.Context) (string, error) {
 	address := w.registered()
-	return inLog(audit.System, func(ctx context.Context) error { return w.public.ResendOTP(ctx, address) })
+	return inLog(audit.System, func(ctx context.Context) error { return w.Public.ResendOTP(ctx, address) })
 }
 
 func (w *changes) login() func(context.Context) (string, error) {
 	return inLog(audit.System, func(ctx context.Context) error {
-		_, err := w.public.Login(ctx, w.owner.Email, knownPassword)
+		_, err := w.Public.Login(ctx, w.owner.Email, testserver.Password)
 		return err
 	})
 }
 
 func (w *changes) refresh() func(context.Context) (string, error) {
-	token := w.signIn(w.owner.Email).Tokens.RefreshToken
+	token := w.SignIn(w.owner.Email).Tokens.RefreshToken
 	return inLog(audit.System, func(ctx context.Context) error {
-		_, err := w.public.Refresh(ctx, token)
+		_, err := w.Public.Refresh(ctx, token)
 		return err
 	})
 }
 
 func (w *changes) logout() func(context.Context) (string, error) {
-	return inLog(audit.System, w.signIn(w.owner.Email).Logout)
+	return inLog(audit.System, w.SignIn(w.owner.Email).Logout)
 }
 
 func (w *changes) changePassword() func(context.Context) (string, error) {
-	p := w.person("changer")
+	p := w.Person("changer")
 	return inLog(audit.System, func(ctx context.Context) error {
-		return p.ChangePassword(ctx, knownPassword, "another password")
+		return p.ChangePassword(ctx, testserver.Password, "another password")
 	})
 }
 
 func (w *changes) forgotPassword() func(context.Context) (string, error) {
-	return inLog(audit.System, func(ctx context.Context) error { return w.public.ForgotPassword(ctx, w.owner.Email) })
+	return inLog(audit.System, func(ctx context.Context) error { return w.Public.ForgotPassword(ctx, w.owner.Email) })
 }
 
 func (w *changes) resetPassword() func(context.Context) (string, error) {
-	p := w.person("forgetful")
-	if err := w.public.ForgotPassword(w.t.Context(), p.Email); err != nil {
-		w.t.Fatalf("forget a password: %v", err)
+	p := w.Person("forgetful")
+	if err := w.Public.ForgotPassword(w.T.Context(), p.Email); err != nil {
+		w.T.Fatalf("forget a password: %v", err)
 	}
-	token := w.tokenFor(p.Email)
+	token := w.TokenFor(p.Email)
 	return inLog(audit.System, func(ctx context.Context) error {
-		return w.public.ResetPassword(ctx, token, "another password")
+		return w.Public.ResetPassword(ctx, token, "another password")
 	})
 }
 
 func (w *changes) revokeSession() func(context.Context) (string, error) {
-	other, err := w.signIn(w.owner.Email).Me(w.t.Context())
+	other, err := w.SignIn(w.owner.Email).Me(w.T.Context())
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return inLog(audit.System, func(ctx context.Context) error { return w.owner.RevokeSession(ctx, other.SessionID) })
 }
@@ -230,13 +231,13 @@ func (w *changes) renameOrganization() func(context.Context) (string, error) {
 }
 
 func (w *changes) closeOrganization() func(context.Context) (string, error) {
-	org := w.organization(w.owner, "Closing")
-	w.openInvite(org, "member")
+	org := w.Organization(w.owner, "Closing")
+	w.OpenInvite(org, "member")
 	return inLog(org, func(ctx context.Context) error { return w.owner.CloseOrganization(ctx, org) })
 }
 
 func (w *changes) changeRole() func(context.Context) (string, error) {
-	member := w.bareMember(w.org, "member")
+	member := w.BareMember(w.org, "member")
 	return inLog(w.org, func(ctx context.Context) error {
 		_, err := w.owner.ChangeRole(ctx, w.org, member, "viewer")
 		return err
@@ -244,14 +245,14 @@ func (w *changes) changeRole() func(context.Context) (string, error) {
 }
 
 func (w *changes) removeMember() func(context.Context) (string, error) {
-	member := w.bareMember(w.org, "member")
+	member := w.BareMember(w.org, "member")
 	return inLog(w.org, func(ctx context.Context) error { return w.owner.RemoveMember(ctx, w.org, member) })
 }
 
 func (w *changes) invite() func(context.Context) (string, error) {
-	address := freshAddress()
-	if _, err := w.owner.Invite(w.t.Context(), w.org, address, "viewer"); err != nil { // the second withdraws it
-		w.t.Fatal(err)
+	address := testserver.FreshAddress()
+	if _, err := w.owner.Invite(w.T.Context(), w.org, address, "viewer"); err != nil { // the second withdraws it
+		w.T.Fatal(err)
 	}
 	return inLog(w.org, func(ctx context.Context) error {
 		_, err := w.owner.Invite(ctx, w.org, address, "member")
@@ -260,16 +261,16 @@ func (w *changes) invite() func(context.Context) (string, error) {
 }
 
 func (w *changes) withdrawInvite() func(context.Context) (string, error) {
-	id := w.openInvite(w.org, "member")
+	id := w.OpenInvite(w.org, "member")
 	return inLog(w.org, func(ctx context.Context) error { return w.owner.WithdrawInvite(ctx, w.org, id) })
 }
 
 func (w *changes) acceptInvite() func(context.Context) (string, error) {
-	guest := w.person("guest")
-	if _, err := w.owner.Invite(w.t.Context(), w.org, guest.Email, "member"); err != nil {
-		w.t.Fatal(err)
+	guest := w.Person("guest")
+	if _, err := w.owner.Invite(w.T.Context(), w.org, guest.Email, "member"); err != nil {
+		w.T.Fatal(err)
 	}
-	token := w.tokenFor(guest.Email)
+	token := w.TokenFor(guest.Email)
 	return inLog(w.org, func(ctx context.Context) error {
 		_, err := guest.AcceptInvite(ctx, token)
 		return err
@@ -284,7 +285,7 @@ func (w *changes) createKey() func(context.Context) (string, error) {
 }
 
 func (w *changes) provisionKey() func(context.Context) (string, error) {
-	terminal := w.terminalKey(w.owner, w.org)
+	terminal := w.TerminalKey(w.owner, w.org)
 	return inLog(w.org, func(ctx context.Context) error {
 		_, err := terminal.ProvisionKey(ctx, client.NewKey{Product: "new"})
 		return err
@@ -292,12 +293,12 @@ func (w *changes) provisionKey() func(context.Context) (string, error) {
 }
 
 func (w *changes) revokeKey() func(context.Context) (string, error) {
-	id := w.keyFor(w.owner.ID, w.org).ID
+	id := w.KeyFor(w.owner.ID, w.org).ID
 	return inLog(w.org, func(ctx context.Context) error { return w.owner.RevokeKey(ctx, id) })
 }
 
 func (w *changes) rotateKey() func(context.Context) (string, error) {
-	id := w.keyFor(w.owner.ID, "").ID // bound to no organization: in the system's log
+	id := w.KeyFor(w.owner.ID, "").ID // bound to no organization: in the system's log
 	return inLog(audit.System, func(ctx context.Context) error {
 		_, err := w.owner.RotateKey(ctx, id)
 		return err
@@ -305,7 +306,7 @@ func (w *changes) rotateKey() func(context.Context) (string, error) {
 }
 
 func (w *changes) switchOrganization() func(context.Context) (string, error) {
-	terminal, target := w.terminalKey(w.owner, w.org), w.organization(w.owner, "Target")
+	terminal, target := w.TerminalKey(w.owner, w.org), w.Organization(w.owner, "Target")
 	return inLog(target, func(ctx context.Context) error {
 		_, err := terminal.SwitchOrganization(ctx, target, "")
 		return err
@@ -314,7 +315,7 @@ func (w *changes) switchOrganization() func(context.Context) (string, error) {
 
 // ingestTrace changes nobody's rights, and is not in the log.
 func (w *changes) ingestTrace() func(context.Context) (string, error) {
-	agent := w.public.WithKey(w.keyFor(w.owner.ID, w.org).Secret.Reveal())
+	agent := w.Public.WithKey(w.KeyFor(w.owner.ID, w.org).Secret.Reveal())
 	batch := fmt.Sprintf(`{"trace":{"id":%q,"name":"t","startTime":"2030-01-01T00:00:00Z","status":"ok"}}`,
 		database.NewID())
 	return inLog("", func(ctx context.Context) error {
@@ -328,9 +329,9 @@ func (w *changes) ingestTrace() func(context.Context) (string, error) {
 
 // exportSpan neither.
 func (w *changes) exportSpan() func(context.Context) (string, error) {
-	agent := w.public.WithKey(w.keyFor(w.owner.ID, w.org).Secret.Reveal())
+	agent := w.Public.WithKey(w.KeyFor(w.owner.ID, w.org).Secret.Reveal())
 	id := strings.ReplaceAll(database.NewID(), "-", "")
-	body := json.RawMessage(otlpJSON(fmt.Sprintf(`{"traceId":%q,"spanId":%q,"name":"t","startTimeUnixNano":1}`, id,
+	body := json.RawMessage(testserver.OTLPJSON(fmt.Sprintf(`{"traceId":%q,"spanId":%q,"name":"t","startTimeUnixNano":1}`, id,
 		id[16:])))
 	return inLog("", func(ctx context.Context) error {
 		return agent.Call(ctx, http.MethodPost, "/v1/traces", nil, body, nil)
@@ -339,7 +340,7 @@ func (w *changes) exportSpan() func(context.Context) (string, error) {
 
 // reportUsage neither.
 func (w *changes) reportUsage() func(context.Context) (string, error) {
-	agent := w.public.WithKey(w.keyFor(w.owner.ID, w.org).Secret.Reveal())
+	agent := w.Public.WithKey(w.KeyFor(w.owner.ID, w.org).Secret.Reveal())
 	return inLog("", func(ctx context.Context) error {
 		_, err := agent.ReportUsage(ctx, client.UsageReport{
 			Product: "p", SessionID: database.NewID(), Entries: []client.ModelUsage{{Model: "m", InputTokens: 1}},

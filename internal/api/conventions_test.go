@@ -1,125 +1,15 @@
 package api_test
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
-	"maps"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
-	"writ/client"
 	"writ/internal/database"
+	"writ/internal/testserver"
 )
-
-// wireAnswer is an answer as it came, headers and all.
-type wireAnswer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-// wireClient shows redirects instead of following them.
-var wireClient = &http.Client{
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-}
-
-// wire sends a request as it is written. Headers come in pairs; Host is one of
-// them. A body is JSON unless they say otherwise.
-func (s *server) wire(t *testing.T, method, path, body string, headers ...string) wireAnswer {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, s.public.BaseURL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if body != "" {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i < len(headers); i += 2 {
-		if headers[i] == "Host" {
-			request.Host = headers[i+1]
-			continue
-		}
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := wireClient.Do(request)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
-	}
-	defer response.Body.Close()
-	content, err := readAll(response)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
-	}
-	return wireAnswer{response.StatusCode, response.Header, content}
-}
-
-// readAll reads an answer to its end, which a stream of events does not have.
-func readAll(response *http.Response) ([]byte, error) {
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-		return nil, nil
-	}
-	return io.ReadAll(response.Body)
-}
-
-// credentials are the headers that make a request the client's.
-func credentials(c *client.Client) []string {
-	if c.APIKey != "" {
-		return []string{"X-Api-Key", c.APIKey}
-	}
-	return []string{"Authorization", "Bearer " + c.AccessToken}
-}
-
-// errorFields checks that an answer is an error in the one shape, and names the
-// fields it complains of.
-func (a wireAnswer) errorFields(t *testing.T, status int) []string {
-	t.Helper()
-	if a.status != status {
-		t.Fatalf("status %d, want %d: %.300s", a.status, status, a.body)
-	}
-	if kind := a.header.Get("Content-Type"); kind != "application/json" {
-		t.Errorf("Content-Type is %q", kind)
-	}
-	var members map[string]json.RawMessage
-	var shape client.Error
-	if err := json.Unmarshal(a.body, &members); err != nil {
-		t.Fatalf("the body is no JSON object: %v: %.300s", err, a.body)
-	}
-	if err := json.Unmarshal(a.body, &shape); err != nil {
-		t.Fatalf("the body has another shape: %v: %s", err, a.body)
-	}
-	want := []string{"error", "message", "requestId", "statusCode"}
-	if len(shape.Details) > 0 {
-		want = append(want, "details")
-	}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(members))); diff != "" {
-		t.Errorf("members of the body (-want +got):\n%s", diff)
-	}
-	if text := fmt.Sprintf("%q", http.StatusText(status)); string(members["error"]) != text {
-		t.Errorf("error is %s, want %s", members["error"], text)
-	}
-	if shape.StatusCode != status || shape.Message == "" {
-		t.Errorf("statusCode %d and message %q, want %d and some words", shape.StatusCode, shape.Message, status)
-	}
-	if _, err := uuid.Parse(shape.RequestID); err != nil || shape.RequestID != a.header.Get("X-Request-Id") {
-		t.Errorf("requestId is %q, the header %q", shape.RequestID, a.header.Get("X-Request-Id"))
-	}
-	var fields []string
-	for _, d := range shape.Details {
-		if d.Message == "" {
-			t.Errorf("the detail about %q says nothing", d.Field)
-		}
-		fields = append(fields, d.Field)
-	}
-	return fields
-}
 
 // errorCase is a request that is refused.
 type errorCase struct {
@@ -129,10 +19,10 @@ type errorCase struct {
 	fields                   []string // only validation names any
 }
 
-func errorCases(s *server, owner *person, orgID string) []errorCase {
-	outsider := credentials(s.person("outsider").Client)
-	me := credentials(owner.Client)
-	agent := credentials(s.public.WithKey(s.agentKey(owner, orgID).APIKey))
+func errorCases(s *testserver.Server, owner *testserver.Person, orgID string) []errorCase {
+	outsider := testserver.Credentials(s.Person("outsider").Client)
+	me := testserver.Credentials(owner.Client)
+	agent := testserver.Credentials(s.Public.WithKey(s.AgentKey(owner, orgID).APIKey))
 	nobody := database.NewID()
 	return []errorCase{
 		{"a missing member", "POST", "/organization", `{}`, me, 400, []string{"name"}},
@@ -174,19 +64,19 @@ func errorCases(s *server, owner *person, orgID string) []errorCase {
 // TestErrorShape provokes every kind of refusal; each must have the one shape.
 func TestErrorShape(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		owner := s.person("owner")
-		for _, test := range errorCases(s, owner, s.organization(owner, "Shape")) {
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		for _, test := range errorCases(s, owner, s.Organization(owner, "Shape")) {
 			t.Run(test.name, func(t *testing.T) {
-				answer := s.wire(t, test.method, test.path, test.body, test.headers...)
-				if diff := cmp.Diff(test.fields, answer.errorFields(t, test.status)); diff != "" {
+				answer := s.Request(t, test.method, test.path, test.body, test.headers...)
+				if diff := cmp.Diff(test.fields, answer.ErrorFields(t, test.status)); diff != "" {
 					t.Errorf("fields complained of (-want +got):\n%s", diff)
 				}
-				challenge := answer.header.Get("WWW-Authenticate")
+				challenge := answer.Header.Get("WWW-Authenticate")
 				if wants := test.status == 401; wants != strings.HasPrefix(challenge, "Bearer ") {
 					t.Errorf("WWW-Authenticate is %q", challenge)
 				}
-				if wait := answer.header.Get("Retry-After"); wait != "" {
+				if wait := answer.Header.Get("Retry-After"); wait != "" {
 					t.Errorf("Retry-After is %q on a %d", wait, test.status)
 				}
 			})
@@ -194,28 +84,18 @@ func TestErrorShape(t *testing.T) {
 	})
 }
 
-// retryAfter is how many seconds an answer asks to wait.
-func (a wireAnswer) retryAfter(t *testing.T) int {
-	t.Helper()
-	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
-	if err != nil {
-		t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
-	}
-	return seconds
-}
-
 func TestTooManyRequestsSayWhenToComeBack(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		const body = `{"email":"nobody@example.org"}`
-		var answer wireAnswer
+		var answer testserver.Answer
 		for range 11 { // five a minute, and the minute may end in between
-			if answer = s.wire(t, "POST", "/auth/resend-otp", body); answer.status != http.StatusAccepted {
+			if answer = s.Request(t, "POST", "/auth/resend-otp", body); answer.Status != http.StatusAccepted {
 				break
 			}
 		}
-		answer.errorFields(t, http.StatusTooManyRequests)
-		wait := answer.retryAfter(t)
+		answer.ErrorFields(t, http.StatusTooManyRequests)
+		wait := answer.RetryAfter(t)
 		if wait < 1 || wait > 60 {
 			t.Errorf("Retry-After is %d s, want the rest of a minute", wait)
 		}
@@ -224,18 +104,18 @@ func TestTooManyRequestsSayWhenToComeBack(t *testing.T) {
 
 func TestUnreadyIs503(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		if answer := s.wire(t, "GET", "/ready", ""); answer.status != http.StatusOK {
-			t.Fatalf("/ready: %d %s", answer.status, answer.body)
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		if answer := s.Request(t, "GET", "/ready", ""); answer.Status != http.StatusOK {
+			t.Fatalf("/ready: %d %s", answer.Status, answer.Body)
 		}
 		s.API.Stopping()
-		answer := s.wire(t, "GET", "/ready", "")
-		answer.errorFields(t, http.StatusServiceUnavailable)
-		if answer.retryAfter(t) < 1 {
+		answer := s.Request(t, "GET", "/ready", "")
+		answer.ErrorFields(t, http.StatusServiceUnavailable)
+		if answer.RetryAfter(t) < 1 {
 			t.Error("Retry-After asks for no wait at all")
 		}
-		if answer := s.wire(t, "GET", "/health", ""); answer.status != http.StatusOK {
-			t.Errorf("/health of a server that stops: %d", answer.status)
+		if answer := s.Request(t, "GET", "/health", ""); answer.Status != http.StatusOK {
+			t.Errorf("/health of a server that stops: %d", answer.Status)
 		}
 	})
 }
@@ -243,7 +123,7 @@ func TestUnreadyIs503(t *testing.T) {
 // TestOtherMethods covers what HTTP itself knows besides the declared methods.
 func TestOtherMethods(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		for _, test := range []struct {
 			method, path string
 			status       int
@@ -262,16 +142,16 @@ func TestOtherMethods(t *testing.T) {
 			{"BREW", "/nothing", 404, ""},
 		} {
 			t.Run(test.method+test.path, func(t *testing.T) {
-				answer := s.wire(t, test.method, test.path, "")
+				answer := s.Request(t, test.method, test.path, "")
 				if test.method == "HEAD" {
-					if len(answer.body) > 0 {
-						t.Errorf("a HEAD has a body: %s", answer.body)
+					if len(answer.Body) > 0 {
+						t.Errorf("a HEAD has a body: %s", answer.Body)
 					}
 				} else {
-					answer.errorFields(t, test.status)
+					answer.ErrorFields(t, test.status)
 				}
-				if answer.status != test.status || answer.header.Get("Allow") != test.allow {
-					t.Errorf("status %d, Allow %q, want %d and %q", answer.status, answer.header.Get("Allow"),
+				if answer.Status != test.status || answer.Header.Get("Allow") != test.allow {
+					t.Errorf("status %d, Allow %q, want %d and %q", answer.Status, answer.Header.Get("Allow"),
 						test.status, test.allow)
 				}
 			})
@@ -283,14 +163,14 @@ func TestOtherMethods(t *testing.T) {
 // has failed.
 func TestAnswersAreJSONWhateverIsAsked(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		for _, accept := range []string{
 			"application/json", "*/*", "text/html", "json", "a;q,b", ";,", "a;", ",;q=9,", "application/json;q",
 			"\xff;q,\xff",
 		} {
-			answer := s.wire(t, "GET", "/health", "", "Accept", accept)
-			if kind := answer.header.Get("Content-Type"); answer.status != http.StatusOK || kind != "application/json" {
-				t.Errorf("Accept %q: status %d, Content-Type %q", accept, answer.status, kind)
+			answer := s.Request(t, "GET", "/health", "", "Accept", accept)
+			if kind := answer.Header.Get("Content-Type"); answer.Status != http.StatusOK || kind != "application/json" {
+				t.Errorf("Accept %q: status %d, Content-Type %q", accept, answer.Status, kind)
 			}
 		}
 	})
@@ -299,7 +179,7 @@ func TestAnswersAreJSONWhateverIsAsked(t *testing.T) {
 // TestHealthNeverRefuses: published clients exit when it does.
 func TestHealthNeverRefuses(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		for name, headers := range map[string][]string{
 			"no credentials":               nil,
 			"a bad key":                    {"X-Api-Key", "ak_test_nope"},
@@ -308,8 +188,8 @@ func TestHealthNeverRefuses(t *testing.T) {
 			"no scheme anyone knows":       {"Authorization", "Basic eDp5"},
 			"a host name that is not ours": {"Host", "evil.example"},
 		} {
-			if answer := s.wire(t, "GET", "/health", "", headers...); answer.status != http.StatusOK {
-				t.Errorf("%s: status %d", name, answer.status)
+			if answer := s.Request(t, "GET", "/health", "", headers...); answer.Status != http.StatusOK {
+				t.Errorf("%s: status %d", name, answer.Status)
 			}
 		}
 	})

@@ -14,14 +14,12 @@ import (
 
 	"writ/internal/api/route"
 	"writ/internal/database"
+	"writ/internal/testserver"
 )
-
-// typedSecret is in every value that is refused; no answer may show it.
-const typedSecret = "hunter2-never-shown"
 
 // bodyRoute is a route that takes a body, called by someone who may.
 type bodyRoute struct {
-	*server
+	*testserver.Server
 	t        *testing.T
 	method   string
 	path     string // with its parameters filled in
@@ -36,12 +34,12 @@ type bodyRoute struct {
 // each database.
 func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 	t.Helper()
-	each(t, func(t *testing.T, s *server) {
-		owner := s.person("owner")
-		orgID := s.organization(owner, "Decoding")
-		key, policyID := s.terminalKey(owner, orgID), s.draft(owner, orgID, "decoded")
-		planID := s.declare(key.APIKey, "decoded").PlanID
-		d, calls, found := s.document(t), new(atomic.Int32), 0
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		orgID := s.Organization(owner, "Decoding")
+		key, policyID := s.TerminalKey(owner, orgID), s.Draft(owner, orgID, "decoded")
+		planID := s.Declare(key.APIKey, "decoded").PlanID
+		d, calls, found := document(t, s), new(atomic.Int32), 0
 		for _, declared := range s.API.Routes() {
 			op, _ := d.operation(declared)
 			content, ok := op.RequestBody.Content["application/json"]
@@ -50,7 +48,7 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 			}
 			found++
 			r := &bodyRoute{
-				server:   s,
+				Server:   s,
 				method:   declared.Method,
 				body:     d.resolve(t, content.Schema),
 				required: op.RequestBody.Required,
@@ -75,9 +73,9 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 			}
 			switch declared.Mode {
 			case route.Person, route.PersonOrKey:
-				r.headers = credentials(owner.Client)
+				r.headers = testserver.Credentials(owner.Client)
 			case route.Key:
-				r.headers = credentials(key)
+				r.headers = testserver.Credentials(key)
 			case route.Public:
 			default:
 				t.Fatalf("%s %s: the test has no credentials for %s", declared.Method, declared.Path, declared.Mode)
@@ -124,16 +122,16 @@ func speaksOTLP(op operation) bool {
 
 // send posts a body from an address of its own, so that no throttle steps in.
 // Whatever the body, the server must neither fail nor repeat the secret.
-func (r *bodyRoute) send(body string) wireAnswer {
+func (r *bodyRoute) send(body string) testserver.Answer {
 	r.t.Helper()
 	n := r.calls.Add(1)
 	address := fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)
-	answer := r.wire(r.t, r.method, r.path, body, append([]string{"X-Forwarded-For", address}, r.headers...)...)
-	if answer.status >= 500 {
-		r.t.Errorf("status %d for %.200q: %s", answer.status, body, answer.body)
+	answer := r.Request(r.t, r.method, r.path, body, append([]string{"X-Forwarded-For", address}, r.headers...)...)
+	if answer.Status >= 500 {
+		r.t.Errorf("status %d for %.200q: %s", answer.Status, body, answer.Body)
 	}
-	if answer.status >= 400 && strings.Contains(string(answer.body)+fmt.Sprint(answer.header), typedSecret) {
-		r.t.Errorf("the answer to %.200q repeats what was sent: %s", body, answer.body)
+	if answer.Status >= 400 && strings.Contains(string(answer.Body)+fmt.Sprint(answer.Header), testserver.TypedSecret) {
+		r.t.Errorf("the answer to %.200q repeats what was sent: %s", body, answer.Body)
 	}
 	return answer
 }
@@ -142,13 +140,13 @@ func (r *bodyRoute) send(body string) wireAnswer {
 func (r *bodyRoute) refuse(what, body, field string) {
 	r.t.Helper()
 	answer := r.send(body)
-	if answer.status != http.StatusBadRequest {
-		r.t.Errorf("%s: status %d, want 400: %s", what, answer.status, answer.body)
+	if answer.Status != http.StatusBadRequest {
+		r.t.Errorf("%s: status %d, want 400: %s", what, answer.Status, answer.Body)
 		return
 	}
-	fields := answer.errorFields(r.t, http.StatusBadRequest)
+	fields := answer.ErrorFields(r.t, http.StatusBadRequest)
 	if len(fields) == 0 || fields[0] != field && !strings.HasPrefix(fields[0], field+"[") {
-		r.t.Errorf("%s: complains of %q, want %q: %s", what, fields, field, answer.body)
+		r.t.Errorf("%s: complains of %q, want %q: %s", what, fields, field, answer.Body)
 	}
 }
 
@@ -161,10 +159,10 @@ type outcome struct {
 func (r *bodyRoute) outcome(body string) outcome {
 	r.t.Helper()
 	answer := r.send(body)
-	if answer.status < 400 {
-		return outcome{Status: answer.status}
+	if answer.Status < 400 {
+		return outcome{Status: answer.Status}
 	}
-	return outcome{answer.status, answer.errorFields(r.t, answer.status)}
+	return outcome{answer.Status, answer.ErrorFields(r.t, answer.Status)}
 }
 
 // object is a valid body with some members replaced (by JSON texts; an empty one
@@ -226,9 +224,9 @@ var values = map[string]string{
 	"null":    `null`,
 	"boolean": `true`,
 	"number":  `424242.5`,
-	"string":  `"` + typedSecret + `"`,
-	"array":   `["` + typedSecret + `"]`,
-	"object":  `{"` + typedSecret + `":"` + typedSecret + `"}`,
+	"string":  `"` + testserver.TypedSecret + `"`,
+	"array":   `["` + testserver.TypedSecret + `"]`,
+	"object":  `{"` + testserver.TypedSecret + `":"` + testserver.TypedSecret + `"}`,
 }
 
 // TestBodiesThatAreNoObject sends what no decoder may take.
@@ -238,16 +236,16 @@ func TestBodiesThatAreNoObject(t *testing.T) {
 	eachBodyRoute(t, func(t *testing.T, r *bodyRoute) {
 		for name, body := range map[string]string{
 			"null":                      `null`,
-			"an array":                  `[{"` + typedSecret + `":1}]`,
+			"an array":                  `[{"` + testserver.TypedSecret + `":1}]`,
 			"a number":                  `424242`,
 			"a string":                  values["string"],
 			"white space":               " \n",
-			"half an object":            `{"` + typedSecret + `":"` + typedSecret,
+			"half an object":            `{"` + testserver.TypedSecret + `":"` + testserver.TypedSecret,
 			"two objects":               r.object(nil, "") + r.object(nil, ""),
-			"a comma at the end":        `{"a":"` + typedSecret + `",}`,
-			"no quotes":                 `{` + typedSecret + `:1}`,
+			"a comma at the end":        `{"a":"` + testserver.TypedSecret + `",}`,
+			"no quotes":                 `{` + testserver.TypedSecret + `:1}`,
 			"a byte order mark":         "\ufeff" + r.object(nil, ""),
-			"a control character":       r.object(nil, `"a":"`+typedSecret+"\n\""),
+			"a control character":       r.object(nil, `"a":"`+testserver.TypedSecret+"\n\""),
 			"a number JSON lacks":       r.object(nil, `"a":NaN`),
 			"brackets without end":      strings.Repeat("[", deep),
 			"braces without end":        strings.Repeat(`{"a":`, deep),
@@ -256,11 +254,11 @@ func TestBodiesThatAreNoObject(t *testing.T) {
 			r.refuse(name, body, "body")
 		}
 		for name, body := range map[string]string{
-			"invalid UTF-8":             r.object(nil, `"a":"`+typedSecret+"\xff\""),
-			"invalid UTF-8 in a name":   r.object(nil, `"`+typedSecret+"\xc3\x28\":1"),
-			"an overlong encoding":      r.object(nil, `"a":"`+typedSecret+"\xc0\xaf\""),
-			"half a surrogate pair":     r.object(nil, `"a":"`+typedSecret+`\ud800"`),
-			"a surrogate pair reversed": r.object(nil, `"a":"`+typedSecret+`\udc00\ud800"`),
+			"invalid UTF-8":             r.object(nil, `"a":"`+testserver.TypedSecret+"\xff\""),
+			"invalid UTF-8 in a name":   r.object(nil, `"`+testserver.TypedSecret+"\xc3\x28\":1"),
+			"an overlong encoding":      r.object(nil, `"a":"`+testserver.TypedSecret+"\xc0\xaf\""),
+			"half a surrogate pair":     r.object(nil, `"a":"`+testserver.TypedSecret+`\ud800"`),
+			"a surrogate pair reversed": r.object(nil, `"a":"`+testserver.TypedSecret+`\udc00\ud800"`),
 			"an unknown member twice":   r.object(nil, `"a":1,"a":1`),
 			"an escaped name twice":     r.object(nil, `"a":1,"\u0061":1`),
 		} {
@@ -270,11 +268,11 @@ func TestBodiesThatAreNoObject(t *testing.T) {
 			}
 			r.refuse(name, body, "body")
 		}
-		if answer := r.send(""); r.required != (answer.status == http.StatusBadRequest) {
-			t.Errorf("no body: status %d, and it is required: %t", answer.status, r.required)
+		if answer := r.send(""); r.required != (answer.Status == http.StatusBadRequest) {
+			t.Errorf("no body: status %d, and it is required: %t", answer.Status, r.required)
 		}
 		tooLarge := r.object(nil, `"a":"`+strings.Repeat("x", 2<<20)+`"`)
-		r.send(tooLarge).errorFields(t, http.StatusRequestEntityTooLarge)
+		r.send(tooLarge).ErrorFields(t, http.StatusRequestEntityTooLarge)
 	})
 }
 
@@ -314,10 +312,10 @@ func TestMembersOfTheWrongKind(t *testing.T) {
 				r.refuse(name+" too short", r.object(map[string]string{name: `""`}, ""), name)
 			}
 			if s.MaxLength > 0 {
-				long := `"` + typedSecret + strings.Repeat("x", s.MaxLength) + `"`
+				long := `"` + testserver.TypedSecret + strings.Repeat("x", s.MaxLength) + `"`
 				r.refuse(name+" too long", r.object(map[string]string{name: long}, ""), name)
 			}
-			items := r.object(map[string]string{name: `[{"a":"` + typedSecret + `"}]`}, "")
+			items := r.object(map[string]string{name: `[{"a":"` + testserver.TypedSecret + `"}]`}, "")
 			sample, complaint := r.sample(name, s), "body"
 			if r.splitsBatches() {
 				complaint = name // known before the rest is read
@@ -389,7 +387,8 @@ func TestTextsNoDatabaseTakes(t *testing.T) {
 				continue
 			}
 			for _, text := range []string{
-				`a\u0000b` + typedSecret, `\ufffd\uffff\u202e'"` + "`" + typedSecret, strings.Repeat("y", 200_000),
+				`a\u0000b` + testserver.TypedSecret, `\ufffd\uffff\u202e'"` + "`" + testserver.TypedSecret,
+				strings.Repeat("y", 200_000),
 			} {
 				r.send(r.object(map[string]string{name: `"` + strings.ReplaceAll(text, `'"`, `'\"`) + `"`}, ""))
 			}

@@ -11,6 +11,7 @@ import (
 
 	"writ/internal/api/route"
 	"writ/internal/database/dbtest"
+	"writ/internal/testserver"
 )
 
 // openAPI is as much of the document as the tests read.
@@ -92,14 +93,14 @@ func (d *openAPI) operation(r route.Route) (operation, bool) {
 }
 
 // document reads /openapi.json.
-func (s *server) document(t *testing.T) *openAPI {
+func document(t *testing.T, s *testserver.Server) *openAPI {
 	t.Helper()
-	answer := s.wire(t, "GET", "/openapi.json", "")
-	if kind := answer.header.Get("Content-Type"); answer.status != http.StatusOK || kind != "application/json" {
-		t.Fatalf("/openapi.json: status %d, Content-Type %q", answer.status, kind)
+	answer := s.Request(t, "GET", "/openapi.json", "")
+	if kind := answer.Header.Get("Content-Type"); answer.Status != http.StatusOK || kind != "application/json" {
+		t.Fatalf("/openapi.json: status %d, Content-Type %q", answer.Status, kind)
 	}
 	d := &openAPI{}
-	if err := json.Unmarshal(answer.body, d); err != nil {
+	if err := json.Unmarshal(answer.Body, d); err != nil {
 		t.Fatalf("/openapi.json: %v", err)
 	}
 	return d
@@ -107,8 +108,8 @@ func (s *server) document(t *testing.T) *openAPI {
 
 func TestDocumentHasEveryRoute(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t))
-	d := s.document(t)
+	s := testserver.Start(t, dbtest.SQLite(t))
+	d := document(t, s)
 	if !strings.HasPrefix(d.OpenAPI, "3.1.") {
 		t.Errorf("openapi is %q, want 3.1", d.OpenAPI)
 	}
@@ -227,45 +228,45 @@ func checkTyped(t *testing.T, d *openAPI, where string, s *schema) {
 	}
 }
 
-var (
-	assetLink = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
-	elsewhere = regexp.MustCompile(`https?:|["']//`) // another server
-)
+var assetLink = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
+
+// elsewhere is how a page names another server.
+var elsewhere = regexp.MustCompile(`https?:|["']//`)
 
 // TestDocsPage loads what a browser would load; nothing of it may come from
 // another server.
 func TestDocsPage(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t))
-	page := s.wire(t, "GET", "/api-docs", "")
-	if kind := page.header.Get("Content-Type"); page.status != http.StatusOK || !strings.HasPrefix(kind, "text/html") {
-		t.Fatalf("/api-docs: status %d, Content-Type %q", page.status, kind)
+	s := testserver.Start(t, dbtest.SQLite(t))
+	page := s.Request(t, "GET", "/api-docs", "")
+	if kind := page.Header.Get("Content-Type"); page.Status != http.StatusOK || !strings.HasPrefix(kind, "text/html") {
+		t.Fatalf("/api-docs: status %d, Content-Type %q", page.Status, kind)
 	}
-	if policy := page.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'self'") ||
+	if policy := page.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'self'") ||
 		strings.Contains(policy, "http") {
 		t.Errorf("the page's policy is %q", policy)
 	}
-	if elsewhere.Match(page.body) {
-		t.Errorf("the page names another server:\n%s", page.body)
+	if elsewhere.Match(page.Body) {
+		t.Errorf("the page names another server:\n%s", page.Body)
 	}
-	links := assetLink.FindAllSubmatch(page.body, -1)
+	links := assetLink.FindAllSubmatch(page.Body, -1)
 	if len(links) != 3 {
 		t.Errorf("the page loads %d files, want style, viewer and start", len(links))
 	}
 	for _, link := range links {
 		path := string(link[1])
-		asset := s.wire(t, "GET", path, "")
+		asset := s.Request(t, "GET", path, "")
 		kind := "text/javascript"
 		if strings.HasSuffix(path, ".css") {
 			kind = "text/css"
 		}
-		if asset.status != http.StatusOK || len(asset.body) == 0 ||
-			!strings.HasPrefix(asset.header.Get("Content-Type"), kind) {
-			t.Errorf("%s: status %d, Content-Type %q, %d bytes", path, asset.status, asset.header.Get("Content-Type"),
-				len(asset.body))
+		if asset.Status != http.StatusOK || len(asset.Body) == 0 ||
+			!strings.HasPrefix(asset.Header.Get("Content-Type"), kind) {
+			t.Errorf("%s: status %d, Content-Type %q, %d bytes", path, asset.Status, asset.Header.Get("Content-Type"),
+				len(asset.Body))
 		}
 	}
-	script := s.wire(t, "GET", "/api-docs/start.js", "").body
+	script := s.Request(t, "GET", "/api-docs/start.js", "").Body
 	if !strings.Contains(string(script), `"/openapi.json"`) || elsewhere.Match(script) {
 		t.Errorf("the page does not show our document alone: %s", script)
 	}
@@ -273,14 +274,14 @@ func TestDocsPage(t *testing.T) {
 
 func TestNoDocsInProduction(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		for _, path := range []string{
 			"/openapi.json", "/api-docs", "/api-docs/start.js", "/api-docs/swagger-ui-bundle.js",
 		} {
-			s.wire(t, "GET", path, "").errorFields(t, http.StatusNotFound)
+			s.Request(t, "GET", path, "").ErrorFields(t, http.StatusNotFound)
 		}
-		if answer := s.wire(t, "GET", "/ready", ""); answer.status != http.StatusOK {
-			t.Errorf("/ready in production: %d %s", answer.status, answer.body)
+		if answer := s.Request(t, "GET", "/ready", ""); answer.Status != http.StatusOK {
+			t.Errorf("/ready in production: %d %s", answer.Status, answer.Body)
 		}
 	}, "WRIT_ENV", "production", "WRIT_PUBLIC_URL", "https://writ.example.org", "WRIT_LISTEN", "127.0.0.1")
 }

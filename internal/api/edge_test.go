@@ -1,14 +1,12 @@
 package api_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -16,41 +14,42 @@ import (
 	"writ/internal/api"
 	"writ/internal/api/route"
 	"writ/internal/database/dbtest"
+	"writ/internal/testserver"
 )
 
 // checkHeaders wants what every answer carries.
-func (a wireAnswer) checkHeaders(t *testing.T, what string) {
+func checkHeaders(a testserver.Answer, t *testing.T, what string) {
 	t.Helper()
 	for name, want := range map[string]string{
 		"X-Content-Type-Options": "nosniff",
 		"X-Frame-Options":        "DENY",
 		"Referrer-Policy":        "no-referrer",
 	} {
-		if got := a.header.Get(name); got != want {
+		if got := a.Header.Get(name); got != want {
 			t.Errorf("%s: %s is %q, want %q", what, name, got, want)
 		}
 	}
-	if policy := a.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src") ||
+	if policy := a.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src") ||
 		!strings.Contains(policy, "frame-ancestors 'none'") {
 		t.Errorf("%s: Content-Security-Policy is %q", what, policy)
 	}
-	if a.header.Get("Cache-Control") == "" {
+	if a.Header.Get("Cache-Control") == "" {
 		t.Errorf("%s: no Cache-Control", what)
 	}
-	if _, err := uuid.Parse(a.header.Get("X-Request-Id")); err != nil {
-		t.Errorf("%s: X-Request-Id is %q", what, a.header.Get("X-Request-Id"))
+	if _, err := uuid.Parse(a.Header.Get("X-Request-Id")); err != nil {
+		t.Errorf("%s: X-Request-Id is %q", what, a.Header.Get("X-Request-Id"))
 	}
 }
 
 func TestSecurityHeadersOnEveryAnswer(t *testing.T) {
 	t.Parallel()
 	const origin = "https://console.example.org"
-	s := start(t, dbtest.SQLite(t), "WRIT_CORS_ORIGINS", origin)
+	s := testserver.Start(t, dbtest.SQLite(t), "WRIT_CORS_ORIGINS", origin)
 	ids := map[string]bool{}
-	check := func(method, path string, headers ...string) wireAnswer {
-		answer := s.wire(t, method, path, "", headers...)
-		answer.checkHeaders(t, method+" "+path)
-		id := answer.header.Get("X-Request-Id")
+	check := func(method, path string, headers ...string) testserver.Answer {
+		answer := s.Request(t, method, path, "", headers...)
+		checkHeaders(answer, t, method+" "+path)
+		id := answer.Header.Get("X-Request-Id")
 		if ids[id] || id == "mine" {
 			t.Errorf("%s %s: the request id %s is not new", method, path, id)
 		}
@@ -58,8 +57,8 @@ func TestSecurityHeadersOnEveryAnswer(t *testing.T) {
 		return answer
 	}
 	for _, r := range s.API.Routes() {
-		if answer := check(r.Method, r.Path, "X-Request-Id", "mine"); answer.header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s %s may be cached: %q", r.Method, r.Path, answer.header.Get("Cache-Control"))
+		if answer := check(r.Method, r.Path, "X-Request-Id", "mine"); answer.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s %s may be cached: %q", r.Method, r.Path, answer.Header.Get("Cache-Control"))
 		}
 	}
 	for _, path := range []string{
@@ -71,16 +70,16 @@ func TestSecurityHeadersOnEveryAnswer(t *testing.T) {
 	}
 	check("GET", "/auth/me", "Host", "evil.example")
 	check("OPTIONS", "/auth/me", "Origin", origin, "Access-Control-Request-Method", "GET")
-	if answer := check("GET", "/health"); answer.header.Get("Strict-Transport-Security") != "" {
+	if answer := check("GET", "/health"); answer.Header.Get("Strict-Transport-Security") != "" {
 		t.Error("a server without TLS promises it to browsers")
 	}
 }
 
 func TestStrictTransportWhereTLSIsInFront(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), "WRIT_PUBLIC_URL", "https://writ.example.org")
-	if got := s.wire(t, "GET", "/health",
-		"").header.Get("Strict-Transport-Security"); !strings.HasPrefix(got, "max-age=") {
+	s := testserver.Start(t, dbtest.SQLite(t), "WRIT_PUBLIC_URL", "https://writ.example.org")
+	if got := s.Request(t, "GET", "/health",
+		"").Header.Get("Strict-Transport-Security"); !strings.HasPrefix(got, "max-age=") {
 		t.Errorf("Strict-Transport-Security is %q", got)
 	}
 }
@@ -89,10 +88,10 @@ func TestStrictTransportWhereTLSIsInFront(t *testing.T) {
 // with a path that begins with one.
 func TestDoubledSlashes(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		owner := s.person("owner")
-		orgID := s.organization(owner, "Slashes")
-		me := credentials(owner.Client)
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		orgID := s.Organization(owner, "Slashes")
+		me := testserver.Credentials(owner.Client)
 		for _, test := range []struct {
 			method, path, body string
 			status             int
@@ -107,10 +106,10 @@ func TestDoubledSlashes(t *testing.T) {
 			{"POST", "//nothing", `{}`, 404},
 			{"GET", "//evil.example/", "", 404},
 		} {
-			answer := s.wire(t, test.method, test.path, test.body, me...)
-			if answer.status != test.status {
-				t.Errorf("%s %s: status %d, want %d: %s", test.method, test.path, answer.status, test.status,
-					answer.body)
+			answer := s.Request(t, test.method, test.path, test.body, me...)
+			if answer.Status != test.status {
+				t.Errorf("%s %s: status %d, want %d: %s", test.method, test.path, answer.Status, test.status,
+					answer.Body)
 			}
 		}
 		mine, err := owner.Organizations(t.Context())
@@ -123,39 +122,39 @@ func TestDoubledSlashes(t *testing.T) {
 // TestNothingButPagesRedirects: a client follows a redirected POST with a GET.
 func TestNothingButPagesRedirects(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t))
+	s := testserver.Start(t, dbtest.SQLite(t))
 	paths := []string{"/", "/ui", "/ui/", "/api-docs/"}
 	for _, r := range s.API.Routes() {
 		paths = append(paths, r.Path, r.Path+"/", "/"+r.Path, r.Path+"/.", r.Path+"//")
 	}
 	for _, path := range paths {
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
-			answer := s.wire(t, method, path, `{}`)
-			if strings.Trim(path, "/.") == "auth/device/code" && answer.status == http.StatusOK {
+			answer := s.Request(t, method, path, `{}`)
+			if strings.Trim(path, "/.") == "auth/device/code" && answer.Status == http.StatusOK {
 				continue // anyone may ask, and need say nothing
 			}
-			if deny := answer.status == http.StatusOK &&
-				strings.Contains(string(answer.body), `"allowed":false`); deny {
+			if deny := answer.Status == http.StatusOK &&
+				strings.Contains(string(answer.Body), `"allowed":false`); deny {
 				continue // a decision about a body that says nothing
 			}
-			if answer.status < 400 || answer.status >= 500 {
-				t.Errorf("%s %s: status %d, Location %q", method, path, answer.status, answer.header.Get("Location"))
+			if answer.Status < 400 || answer.Status >= 500 {
+				t.Errorf("%s %s: status %d, Location %q", method, path, answer.Status, answer.Header.Get("Location"))
 			}
 		}
-		answer := s.wire(t, "GET", path, "")
+		answer := s.Request(t, "GET", path, "")
 		isPage := path == "/" || path == "/ui"
-		if got := answer.status >= 300 && answer.status < 400; got != isPage {
-			t.Errorf("GET %s: status %d, Location %q", path, answer.status, answer.header.Get("Location"))
+		if got := answer.Status >= 300 && answer.Status < 400; got != isPage {
+			t.Errorf("GET %s: status %d, Location %q", path, answer.Status, answer.Header.Get("Location"))
 		}
-		if isPage && answer.header.Get("Location") != "/ui/" {
-			t.Errorf("GET %s leads to %q", path, answer.header.Get("Location"))
+		if isPage && answer.Header.Get("Location") != "/ui/" {
+			t.Errorf("GET %s leads to %q", path, answer.Header.Get("Location"))
 		}
 	}
 }
 
 func TestHostNames(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), "WRIT_PUBLIC_URL", "https://Writ.example.org:8443")
+	s := testserver.Start(t, dbtest.SQLite(t), "WRIT_PUBLIC_URL", "https://Writ.example.org:8443")
 	for _, test := range []struct {
 		host, path string
 		status     int
@@ -179,19 +178,19 @@ func TestHostNames(t *testing.T) {
 		{"evil.example", "//health", 200},
 		{"evil.example", "/health/../ready", 421},
 	} {
-		answer := s.wire(t, "GET", test.path, "", "Host", test.host)
-		if answer.status != test.status {
-			t.Errorf("%s as %s: status %d, want %d", test.path, test.host, answer.status, test.status)
+		answer := s.Request(t, "GET", test.path, "", "Host", test.host)
+		if answer.Status != test.status {
+			t.Errorf("%s as %s: status %d, want %d", test.path, test.host, answer.Status, test.status)
 		}
 	}
-	s.wire(t, "POST", "/auth/login", `{"email":"a@example.org","password":"x"}`, "Host", "evil.example").
-		errorFields(t, http.StatusMisdirectedRequest)
+	s.Request(t, "POST", "/auth/login", `{"email":"a@example.org","password":"x"}`, "Host", "evil.example").
+		ErrorFields(t, http.StatusMisdirectedRequest)
 }
 
 // sharing are the headers by which a browser lets another site's page read.
-func (a wireAnswer) sharing() string {
+func sharing(a testserver.Answer) string {
 	var found []string
-	for name, values := range a.header {
+	for name, values := range a.Header {
 		if strings.HasPrefix(name, "Access-Control-") {
 			found = append(found, name+": "+strings.Join(values, ", "))
 		}
@@ -206,14 +205,15 @@ const (
 
 func TestNoOtherSiteByDefault(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t))
+	s := testserver.Start(t, dbtest.SQLite(t))
 	for _, origin := range []string{friendlyOrigin, "null", "http://" + s.Address} {
-		if got := s.wire(t, "GET", "/health", "", "Origin", origin).sharing(); got != "" {
+		if got := sharing(s.Request(t, "GET", "/health", "", "Origin", origin)); got != "" {
 			t.Errorf("%s may read: %s", origin, got)
 		}
-		preflight := s.wire(t, "OPTIONS", "/auth/login", "", "Origin", origin, "Access-Control-Request-Method", "POST")
-		preflight.errorFields(t, http.StatusMethodNotAllowed)
-		if got := preflight.sharing(); got != "" {
+		preflight := s.Request(t, "OPTIONS", "/auth/login", "", "Origin", origin, "Access-Control-Request-Method",
+			"POST")
+		preflight.ErrorFields(t, http.StatusMethodNotAllowed)
+		if got := sharing(preflight); got != "" {
 			t.Errorf("%s may call: %s", origin, got)
 		}
 	}
@@ -221,14 +221,14 @@ func TestNoOtherSiteByDefault(t *testing.T) {
 
 func TestConfiguredSitesMayCall(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), "WRIT_CORS_ORIGINS", "https://other.example.org,"+friendlyOrigin)
-	preflight := func(origin string) wireAnswer {
-		return s.wire(t, "OPTIONS", "/auth/login", "", "Origin", origin,
+	s := testserver.Start(t, dbtest.SQLite(t), "WRIT_CORS_ORIGINS", "https://other.example.org,"+friendlyOrigin)
+	preflight := func(origin string) testserver.Answer {
+		return s.Request(t, "OPTIONS", "/auth/login", "", "Origin", origin,
 			"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type")
 	}
 	answer := preflight(friendlyOrigin)
-	if answer.status != http.StatusNoContent || len(answer.body) > 0 {
-		t.Errorf("preflight: status %d, body %q", answer.status, answer.body)
+	if answer.Status != http.StatusNoContent || len(answer.Body) > 0 {
+		t.Errorf("preflight: status %d, body %q", answer.Status, answer.Body)
 	}
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin":  friendlyOrigin,
@@ -237,27 +237,27 @@ func TestConfiguredSitesMayCall(t *testing.T) {
 		"Access-Control-Max-Age":       "600",
 		"Vary":                         "Origin",
 	} {
-		if got := answer.header.Get(name); !strings.Contains(got, want) {
+		if got := answer.Header.Get(name); !strings.Contains(got, want) {
 			t.Errorf("preflight: %s is %q, want %q in it", name, got, want)
 		}
 	}
 	for _, path := range []string{"/health", "/auth/me", "/nothing"} { // errors must be readable too
-		answer := s.wire(t, "GET", path, "", "Origin", friendlyOrigin)
-		if got := answer.header.Get("Access-Control-Allow-Origin"); got != friendlyOrigin {
+		answer := s.Request(t, "GET", path, "", "Origin", friendlyOrigin)
+		if got := answer.Header.Get("Access-Control-Allow-Origin"); got != friendlyOrigin {
 			t.Errorf("%s: Access-Control-Allow-Origin is %q", path, got)
 		}
-		if got := answer.header.Get("Access-Control-Allow-Credentials"); got != "" {
+		if got := answer.Header.Get("Access-Control-Allow-Credentials"); got != "" {
 			t.Errorf("%s: browsers may send credentials of their own: %q", path, got)
 		}
 	}
 	for _, origin := range []string{
 		hostileOrigin, "null", friendlyOrigin + ".evil.example", "http://console.example.org",
 	} {
-		for what, answer := range map[string]wireAnswer{
-			"call": s.wire(t, "GET", "/health", "", "Origin", origin), "preflight": preflight(origin),
+		for what, answer := range map[string]testserver.Answer{
+			"call": s.Request(t, "GET", "/health", "", "Origin", origin), "preflight": preflight(origin),
 		} {
-			if got := answer.sharing(); got != "" || answer.header.Get("Vary") != "Origin" {
-				t.Errorf("%s of %s: %q, Vary %q", what, origin, got, answer.header.Get("Vary"))
+			if got := sharing(answer); got != "" || answer.Header.Get("Vary") != "Origin" {
+				t.Errorf("%s of %s: %q, Vary %q", what, origin, got, answer.Header.Get("Vary"))
 			}
 		}
 	}
@@ -266,25 +266,25 @@ func TestConfiguredSitesMayCall(t *testing.T) {
 func TestBodyLimitIsSettable(t *testing.T) {
 	t.Parallel()
 	const limit = 2048
-	s := start(t, dbtest.SQLite(t), "WRIT_MAX_BODY_BYTES", "2048")
-	me := credentials(s.person("owner").Client)
+	s := testserver.Start(t, dbtest.SQLite(t), "WRIT_MAX_BODY_BYTES", "2048")
+	me := testserver.Credentials(s.Person("owner").Client)
 	body := func(size int) string {
 		const head, tail = `{"name":"Limit","padding":"`, `"}`
 		return head + strings.Repeat("x", size-len(head)-len(tail)) + tail
 	}
-	if answer := s.wire(t, "POST", "/organization", body(limit), me...); answer.status != http.StatusCreated {
-		t.Errorf("a body of the limit: status %d: %s", answer.status, answer.body)
+	if answer := s.Request(t, "POST", "/organization", body(limit), me...); answer.Status != http.StatusCreated {
+		t.Errorf("a body of the limit: status %d: %s", answer.Status, answer.Body)
 	}
-	s.wire(t, "POST", "/organization", body(limit+1), me...).errorFields(t, http.StatusRequestEntityTooLarge)
+	s.Request(t, "POST", "/organization", body(limit+1), me...).ErrorFields(t, http.StatusRequestEntityTooLarge)
 
 	// Without a Content-Length, too.
-	request, err := http.NewRequestWithContext(t.Context(), "POST", s.public.BaseURL+"/organization",
+	request, err := http.NewRequestWithContext(t.Context(), "POST", s.Public.BaseURL+"/organization",
 		struct{ *strings.Reader }{strings.NewReader(body(limit + 1))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set(me[0], me[1])
-	response, err := wireClient.Do(request)
+	response, err := testserver.RequestClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,44 +297,26 @@ func TestBodyLimitIsSettable(t *testing.T) {
 // TestStrangersBodiesAreNotRead: who may not call is told so whatever they sent.
 func TestStrangersBodiesAreNotRead(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t))
+	s := testserver.Start(t, dbtest.SQLite(t))
 	for _, r := range s.API.Routes() {
 		if r.Mode == route.Public || r.Mode == route.PlanToken || r.Method == http.MethodGet {
 			continue
 		}
 		path := pathParameter.ReplaceAllString(r.Path, "x")
 		for what, body := range map[string]string{"bad": `{"`, "large": strings.Repeat(" ", 1<<20+1)} {
-			if answer := s.wire(t, r.Method, path, body); answer.status != http.StatusUnauthorized {
-				t.Errorf("%s %s with a %s body: status %d, want 401", r.Method, r.Path, what, answer.status)
+			if answer := s.Request(t, r.Method, path, body); answer.Status != http.StatusUnauthorized {
+				t.Errorf("%s %s with a %s body: status %d, want 401", r.Method, r.Path, what, answer.Status)
 			}
 		}
 	}
-}
-
-// lockedBuffer is a log that a test can read while it is written.
-type lockedBuffer struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 // TestPanicIsA500 has an edge without the area that signs in, so that signing in
 // panics.
 func TestPanicIsA500(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t))
-	log := &lockedBuffer{}
+	s := testserver.Start(t, dbtest.SQLite(t))
+	log := &testserver.Buffer{}
 	broken := httptest.NewServer(api.New(api.Config{
 		Database:     s.Database,
 		Federation:   s.Federation,
@@ -344,12 +326,12 @@ func TestPanicIsA500(t *testing.T) {
 		Logger:       slog.New(slog.NewJSONHandler(log, nil)),
 	}))
 	defer broken.Close()
-	s.public.BaseURL = broken.URL
-	answer := s.wire(t, "POST", "/auth/login", `{"email":"a@example.org","password":"`+typedSecret+`"}`)
-	answer.errorFields(t, http.StatusInternalServerError)
-	answer.checkHeaders(t, "a panic")
-	if strings.Contains(string(answer.body), "nil pointer") {
-		t.Errorf("the caller learns about the inside: %s", answer.body)
+	s.Public.BaseURL = broken.URL
+	answer := s.Request(t, "POST", "/auth/login", `{"email":"a@example.org","password":"`+testserver.TypedSecret+`"}`)
+	answer.ErrorFields(t, http.StatusInternalServerError)
+	checkHeaders(answer, t, "a panic")
+	if strings.Contains(string(answer.Body), "nil pointer") {
+		t.Errorf("the caller learns about the inside: %s", answer.Body)
 	}
 	found := false
 	for line := range strings.Lines(log.String()) {
@@ -357,7 +339,7 @@ func TestPanicIsA500(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &entry); err != nil {
 			t.Fatalf("log line %s: %v", line, err)
 		}
-		if entry.RequestID == answer.header.Get("X-Request-Id") &&
+		if entry.RequestID == answer.Header.Get("X-Request-Id") &&
 			strings.Contains(entry.Stack, "writ/internal/auth.(*Service).Login") {
 			found = entry.Level == "ERROR" && entry.Panic != ""
 		}
@@ -365,11 +347,11 @@ func TestPanicIsA500(t *testing.T) {
 	if !found {
 		t.Errorf("the log has no error with the request's id, the panic and its stack:\n%s", log.String())
 	}
-	if strings.Contains(log.String(), typedSecret) {
+	if strings.Contains(log.String(), testserver.TypedSecret) {
 		t.Errorf("the log has the body:\n%s", log.String())
 	}
-	if after := s.wire(t, "GET", "/health", ""); after.status != http.StatusOK {
-		t.Errorf("the server after a panic: status %d", after.status)
+	if after := s.Request(t, "GET", "/health", ""); after.Status != http.StatusOK {
+		t.Errorf("the server after a panic: status %d", after.Status)
 	}
 }
 
@@ -377,9 +359,9 @@ func TestPanicIsA500(t *testing.T) {
 // lead to another route, however it is spelt.
 func TestEscapedSlashesStayInTheirSegment(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		owner := s.person("owner")
-		org := s.organization(owner, "Acme")
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		org := s.Organization(owner, "Acme")
 		for _, id := range []string{
 			"../../" + org, "..%2F..%2F" + org, "x/../../../" + org, "%2e%2e/%2e%2e/" + org, "./" + org,
 		} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"writ/client"
+	"writ/internal/testserver"
 	"writ/internal/throttle"
 )
 
@@ -21,10 +22,10 @@ func quietForwarding() client.NewForwarding {
 	}
 }
 
-func (s *server) someForwarding(p *person, orgID string) {
-	s.t.Helper()
-	if _, err := p.SetForwarding(s.t.Context(), orgID, quietForwarding()); err != nil {
-		s.t.Fatalf("set a forwarding: %v", err)
+func someForwarding(s *testserver.Server, p *testserver.Person, orgID string) {
+	s.T.Helper()
+	if _, err := p.SetForwarding(s.T.Context(), orgID, quietForwarding()); err != nil {
+		s.T.Fatalf("set a forwarding: %v", err)
 	}
 }
 
@@ -45,13 +46,13 @@ func (w *changes) setForwarding() func(context.Context) (string, error) {
 }
 
 func (w *changes) deleteForwarding() func(context.Context) (string, error) {
-	w.someForwarding(w.owner, w.org)
+	someForwarding(w.Server, w.owner, w.org)
 	return inLog(w.org, func(ctx context.Context) error { return w.owner.DeleteForwarding(ctx, w.org) })
 }
 
 // testForwarding sends to a name that does not exist.
 func (w *changes) testForwarding() func(context.Context) (string, error) {
-	w.someForwarding(w.owner, w.org)
+	someForwarding(w.Server, w.owner, w.org)
 	return inLog("", func(ctx context.Context) error {
 		got, err := w.owner.TestForwarding(ctx, w.org)
 		if err == nil && (got.Taken || got.Problem == "") {
@@ -64,26 +65,26 @@ func (w *changes) testForwarding() func(context.Context) (string, error) {
 // forwardingRoleCases: forwarding is for who administers.
 func forwardingRoleCases() []roleCase {
 	const path = "/organization/{orgId}/forwarding"
-	about := func(route, what string, call func(ctx context.Context, org string, p *person) error) roleCase {
+	about := func(route, what string, call func(ctx context.Context, org string, p *testserver.Person) error) roleCase {
 		return roleCase{route, what, managers, http.StatusForbidden,
-			func(ctx context.Context, s *server, org string, p *person) error {
+			func(ctx context.Context, s *testserver.Server, org string, p *testserver.Person) error {
 				return call(ctx, org, p)
 			}}
 	}
 	return []roleCase{
-		about("PUT "+path, "set", func(ctx context.Context, org string, p *person) error {
+		about("PUT "+path, "set", func(ctx context.Context, org string, p *testserver.Person) error {
 			return second(p.SetForwarding(ctx, org, quietForwarding()))
 		}),
-		about("GET "+path, "read", func(ctx context.Context, org string, p *person) error {
+		about("GET "+path, "read", func(ctx context.Context, org string, p *testserver.Person) error {
 			return second(p.Forwarding(ctx, org))
 		}),
-		about("GET "+path+"/status", "status", func(ctx context.Context, org string, p *person) error {
+		about("GET "+path+"/status", "status", func(ctx context.Context, org string, p *testserver.Person) error {
 			return second(p.ForwardingStatus(ctx, org))
 		}),
-		about("POST "+path+"/test", "test", func(ctx context.Context, org string, p *person) error {
+		about("POST "+path+"/test", "test", func(ctx context.Context, org string, p *testserver.Person) error {
 			return second(p.TestForwarding(ctx, org))
 		}),
-		about("DELETE "+path, "delete", func(ctx context.Context, org string, p *person) error {
+		about("DELETE "+path, "delete", func(ctx context.Context, org string, p *testserver.Person) error {
 			err := p.DeleteForwarding(ctx, org)
 			if err == nil {
 				err = second(p.SetForwarding(ctx, org, quietForwarding())) // for the next
@@ -96,14 +97,15 @@ func forwardingRoleCases() []roleCase {
 // TestTestsOfForwardingAreThrottled counts a person's.
 func TestTestsOfForwardingAreThrottled(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		owner := s.person("owner")
-		org := s.organization(owner, "Forwards")
-		s.nextMinute()
-		rule := throttled{throttle.TestForwarding, func(t *testing.T, c *client.Client, _ string) error {
-			return second(c.TestForwarding(t.Context(), org)) // there is none, and that counts too
-		}}
-		wantThrottled(t, rule, owner.Client, "")
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		org := s.Organization(owner, "Forwards")
+		s.NextMinute()
+		rule := testserver.Throttled{Rule: throttle.TestForwarding,
+			Call: func(t *testing.T, c *client.Client, _ string) error {
+				return second(c.TestForwarding(t.Context(), org)) // there is none, and that counts too
+			}}
+		testserver.WantThrottled(t, rule, owner.Client, "")
 	})
 }
 
@@ -111,13 +113,13 @@ func TestTestsOfForwardingAreThrottled(t *testing.T) {
 // person does, and looks for the key in every answer.
 func TestForwardingIsShownWithoutItsKeys(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		owner := s.person("owner")
-		org := s.organization(owner, "Forwards")
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		org := s.Organization(owner, "Forwards")
 		_, err := owner.Forwarding(t.Context(), org)
-		wantStatus(t, "where none is set", err, http.StatusNotFound)
+		testserver.WantStatus(t, "where none is set", err, http.StatusNotFound)
 		_, err = owner.ForwardingStatus(t.Context(), org)
-		wantStatus(t, "its status", err, http.StatusNotFound)
+		testserver.WantStatus(t, "its status", err, http.StatusNotFound)
 		set, err := owner.SetForwarding(t.Context(), org, quietForwarding())
 		if err != nil || set.Enabled || !set.Traces || !set.Decisions || set.Content != "redacted" ||
 			set.MaxAgeHours != 24 || len(set.Headers) != 1 || set.Headers[0] != "x-api-key" {
@@ -148,7 +150,7 @@ func TestForwardingIsShownWithoutItsKeys(t *testing.T) {
 			"maxAgeHours": {Endpoint: "https://collector.example.org", MaxAgeHours: 1000},
 		} {
 			_, err := owner.SetForwarding(t.Context(), org, spoiled)
-			wantStatus(t, name, err, http.StatusBadRequest)
+			testserver.WantStatus(t, name, err, http.StatusBadRequest)
 			if err != nil && !strings.Contains(err.Error(), name) {
 				t.Errorf("%s: %v does not name it", name, err)
 			}
@@ -160,6 +162,6 @@ func TestForwardingIsShownWithoutItsKeys(t *testing.T) {
 		if err := owner.DeleteForwarding(t.Context(), org); err != nil {
 			t.Error(err)
 		}
-		wantStatus(t, "delete again", owner.DeleteForwarding(t.Context(), org), http.StatusNotFound)
+		testserver.WantStatus(t, "delete again", owner.DeleteForwarding(t.Context(), org), http.StatusNotFound)
 	})
 }

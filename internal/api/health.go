@@ -34,30 +34,28 @@ func (a *API) mountHealth(r *route.Router) {
 	a.mountMetrics()
 }
 
-func (a *API) health(context.Context, principal.Principal, *route.None) (*route.Answer[HealthBody], error) {
-	return route.Body(HealthBody{"ok", a.version}), nil
+func (a *API) health(context.Context, principal.Principal, *route.None) (HealthBody, error) {
+	return HealthBody{"ok", a.version}, nil
 }
 
 // readiness is 200 only while decisions can be recorded, because all others are denied. Telemetry may be down.
-func (a *API) readiness(
-	ctx context.Context, _ principal.Principal, _ *route.None,
-) (*route.Answer[ReadyBody], error) {
+func (a *API) readiness(ctx context.Context, _ principal.Principal, _ *route.None) (ReadyBody, error) {
 	select {
 	case <-a.router.Stopping():
-		return nil, fault.New(fault.Unavailable, "the server is stopping")
+		return ReadyBody{}, fault.New(fault.Unavailable, "the server is stopping")
 	default:
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyWait)
 	defer cancel()
 	if err := a.database.Ping(ctx); err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
+		return ReadyBody{}, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
 	}
 	if err := a.database.CheckWritable(ctx); err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, "the database cannot be written")
+		return ReadyBody{}, fault.Wrap(err, fault.Unavailable, "the database cannot be written")
 	}
 	body := ReadyBody{HealthBody{"ready", a.version}, "ok"}
 	if a.telemetry != nil && (a.telemetry.IsFailing() || a.telemetry.Ping(ctx) != nil) {
 		body.Telemetry = "down"
 	}
-	return route.Body(body), nil
+	return body, nil
 }

@@ -9,17 +9,18 @@ import (
 	"writ/client"
 	"writ/internal/api/route"
 	"writ/internal/database"
+	"writ/internal/testserver"
 )
 
 // TestPathsNoDatabaseTakes sends texts that are valid in a URL, and trouble for a
 // database, in every path and query parameter.
 func TestPathsNoDatabaseTakes(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		owner := s.person("owner")
-		orgID := s.organization(owner, "Paths")
-		token, key := credentials(owner.Client), credentials(s.terminalKey(owner, orgID))
-		d := s.document(t)
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		orgID := s.Organization(owner, "Paths")
+		token, key := testserver.Credentials(owner.Client), testserver.Credentials(s.TerminalKey(owner, orgID))
+		d := document(t, s)
 		for _, r := range s.API.Routes() {
 			headers := token
 			if r.Mode == route.Key {
@@ -29,15 +30,15 @@ func TestPathsNoDatabaseTakes(t *testing.T) {
 			for _, text := range []string{"%00", "%FF", "a%2Fb", "%E2%80%AE", "'--", strings.Repeat("z", 5000)} {
 				for _, p := range op.Parameters {
 					path := hostilePath(r, p, text, orgID)
-					answer := s.wire(t, r.Method, path, `{"role":"member"}`, headers...)
+					answer := s.Request(t, r.Method, path, `{"role":"member"}`, headers...)
 					if p.In == "path" && p.Name != "orgId" && strings.Contains(r.Path, "/observability/") &&
 						!strings.HasSuffix(r.Path, "/export") {
 						wantNothingThere(t, path, answer)
 						continue
 					}
-					if answer.status < 300 && p.In == "path" || answer.status >= 300 && answer.status < 400 ||
-						answer.status >= 500 {
-						t.Errorf("%s %.100s: status %d: %s", r.Method, path, answer.status, answer.body)
+					if answer.Status < 300 && p.In == "path" || answer.Status >= 300 && answer.Status < 400 ||
+						answer.Status >= 500 {
+						t.Errorf("%s %.100s: status %d: %s", r.Method, path, answer.Status, answer.Body)
 					}
 				}
 			}
@@ -47,15 +48,15 @@ func TestPathsNoDatabaseTakes(t *testing.T) {
 
 // wantNothingThere wants what the specification has telemetry answer for an id
 // that is not stored, well-formed or not: 200 with null, or a policy's zeros.
-func wantNothingThere(t *testing.T, path string, answer wireAnswer) {
+func wantNothingThere(t *testing.T, path string, answer testserver.Answer) {
 	t.Helper()
-	if answer.status == http.StatusOK && string(answer.body) == "null" {
+	if answer.Status == http.StatusOK && string(answer.Body) == "null" {
 		return
 	}
 	var policy client.PolicyStats
-	if err := json.Unmarshal(answer.body, &policy); err != nil || answer.status != http.StatusOK ||
+	if err := json.Unmarshal(answer.Body, &policy); err != nil || answer.Status != http.StatusOK ||
 		policy.PolicyID == "" || policy.Calls != 0 {
-		t.Errorf("GET %.100s: status %d, want null or zeros: %.300s", path, answer.status, answer.body)
+		t.Errorf("GET %.100s: status %d, want null or zeros: %.300s", path, answer.Status, answer.Body)
 	}
 }
 

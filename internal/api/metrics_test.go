@@ -11,56 +11,57 @@ import (
 
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
+	"writ/internal/testserver"
 )
-
-const metricsToken = "0123456789abcdef-metrics"
 
 func TestMetricsAreNotServedWithoutAToken(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t))
+	s := testserver.Start(t, dbtest.SQLite(t))
 	for _, headers := range [][]string{nil, {"Authorization", "Bearer "}, {"Authorization", "Bearer x"}} {
-		s.wire(t, "GET", "/metrics", "", headers...).errorFields(t, http.StatusNotFound)
+		s.Request(t, "GET", "/metrics", "", headers...).ErrorFields(t, http.StatusNotFound)
 	}
 }
 
 func TestMetricsAskForTheirToken(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t), "WRIT_METRICS_TOKEN", metricsToken)
-	me := credentials(s.person("owner").Client)
+	s := testserver.Start(t, dbtest.SQLite(t), "WRIT_METRICS_TOKEN", testserver.MetricsToken)
+	me := testserver.Credentials(s.Person("owner").Client)
 	for name, headers := range map[string][]string{
-		"nothing":                  nil,
-		"an empty token":           {"Authorization", "Bearer "},
-		"a wrong token":            {"Authorization", "Bearer " + metricsToken + "x"},
-		"the start of the token":   {"Authorization", "Bearer " + metricsToken[:16]},
-		"another scheme":           {"Authorization", "Basic " + metricsToken},
-		"a person's access token":  me,
-		"the token as an API key":  {"X-Api-Key", metricsToken},
-		"the token in two headers": {"Authorization", "Bearer " + metricsToken + ", Bearer " + metricsToken},
+		"nothing":                 nil,
+		"an empty token":          {"Authorization", "Bearer "},
+		"a wrong token":           {"Authorization", "Bearer " + testserver.MetricsToken + "x"},
+		"the start of the token":  {"Authorization", "Bearer " + testserver.MetricsToken[:16]},
+		"another scheme":          {"Authorization", "Basic " + testserver.MetricsToken},
+		"a person's access token": me,
+		"the token as an API key": {"X-Api-Key", testserver.MetricsToken},
+		"the token in two headers": {
+			"Authorization", "Bearer " + testserver.MetricsToken + ", Bearer " + testserver.MetricsToken,
+		},
 	} {
-		answer := s.wire(t, "GET", "/metrics", "", headers...)
-		answer.errorFields(t, http.StatusUnauthorized)
-		if strings.Contains(string(answer.body), "writ_") {
+		answer := s.Request(t, "GET", "/metrics", "", headers...)
+		answer.ErrorFields(t, http.StatusUnauthorized)
+		if strings.Contains(string(answer.Body), "writ_") {
 			t.Errorf("%s: the answer shows metrics", name)
 		}
 	}
-	answer := s.wire(t, "GET", "/metrics", "", "Authorization", "Bearer "+metricsToken)
-	if answer.status != http.StatusOK || !strings.Contains(string(answer.body), "writ_build_info{") {
-		t.Errorf("with the token: status %d:\n%.300s", answer.status, answer.body)
+	answer := s.Request(t, "GET", "/metrics", "", "Authorization", "Bearer "+testserver.MetricsToken)
+	if answer.Status != http.StatusOK || !strings.Contains(string(answer.Body), "writ_build_info{") {
+		t.Errorf("with the token: status %d:\n%.300s", answer.Status, answer.Body)
 	}
 }
 
 func TestMetricsOnAListenerOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	address := quietAddress(t)
-	s := start(t, dbtest.SQLite(t), "WRIT_METRICS_LISTEN", address)
-	s.wire(t, "GET", "/metrics", "").errorFields(t, http.StatusNotFound)
-	s.public.BaseURL = "http://" + address
-	if answer := s.wire(t, "GET", "/metrics", ""); answer.status != http.StatusOK ||
-		!strings.Contains(string(answer.body), "writ_build_info{") {
-		t.Errorf("on its own listener: status %d:\n%.300s", answer.status, answer.body)
+	s := testserver.Start(t, dbtest.SQLite(t), "WRIT_METRICS_LISTEN", address)
+	s.Request(t, "GET", "/metrics", "").ErrorFields(t, http.StatusNotFound)
+	s.Public.BaseURL = "http://" + address
+	if answer := s.Request(t, "GET", "/metrics", ""); answer.Status != http.StatusOK ||
+		!strings.Contains(string(answer.Body), "writ_build_info{") {
+		t.Errorf("on its own listener: status %d:\n%.300s", answer.Status, answer.Body)
 	}
-	if answer := s.wire(t, "GET", "/health", ""); answer.status != http.StatusNotFound {
-		t.Errorf("/health on the listener for metrics: status %d", answer.status)
+	if answer := s.Request(t, "GET", "/health", ""); answer.Status != http.StatusNotFound {
+		t.Errorf("/health on the listener for metrics: status %d", answer.Status)
 	}
 }
 
@@ -87,23 +88,23 @@ var projectionLag = regexp.MustCompile(`(?m)^writ_projection_lag_seconds \d`)
 // time series for every request, and leak who was asked about.
 func TestMetricsNameRoutesNotPaths(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		owner := s.person("owner")
-		orgID := s.organization(owner, "Metrics")
-		me := credentials(owner.Client)
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		orgID := s.Organization(owner, "Metrics")
+		me := testserver.Credentials(owner.Client)
 		stranger := database.NewID()
 		for _, path := range []string{
 			"/organization/" + orgID, "//organization//" + orgID, "/organization/" + stranger,
 			"/organization/" + orgID + "/members",
 			"/secret-guess", "/organization/" + orgID + "/secret-guess", "/ui/secret-guess", "/ui", "/",
 		} {
-			s.wire(t, "GET", path, "", me...)
+			s.Request(t, "GET", path, "", me...)
 		}
-		s.wire(t, "SECRET-GUESS", "/health", "")
-		s.wire(t, "GET", "/ready", "", "Host", "secret-guess.example")
+		s.Request(t, "SECRET-GUESS", "/health", "")
+		s.Request(t, "GET", "/ready", "", "Host", "secret-guess.example")
 
-		text := string(s.wire(t, "GET", "/metrics", "", "Authorization", "Bearer "+metricsToken).body)
-		counts := s.countsByRoute(t, text)
+		text := string(s.Request(t, "GET", "/metrics", "", "Authorization", "Bearer "+testserver.MetricsToken).Body)
+		counts := countsByRoute(t, s, text)
 		for series, want := range map[string]string{
 			"GET /organization/{orgId} 200":         "2",
 			"GET /organization/{orgId} 403":         "1",
@@ -127,18 +128,18 @@ func TestMetricsNameRoutesNotPaths(t *testing.T) {
 		if !projectionLag.MatchString(text) {
 			t.Error("how far telemetry is behind decisions is not measured")
 		}
-	}, "WRIT_METRICS_TOKEN", metricsToken)
+	}, "WRIT_METRICS_TOKEN", testserver.MetricsToken)
 }
 
 // TestMetricsTellHowItGoes: what an operator looks at first.
 func TestMetricsTellHowItGoes(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		owner := s.person("owner")
-		key := s.keyFor(owner.ID, s.organization(owner, "Metrics")).Secret.Reveal()
-		s.wire(t, "POST", "/iap/enforce", `{"tool_name":"Bash","tool_input":{}}`, "X-Api-Key", key)
-		s.wire(t, "POST", "/iap/enforce", `{"tool_name":"Read","tool_input":{}}`, "X-Api-Key", key)
-		text := string(s.wire(t, "GET", "/metrics", "", "Authorization", "Bearer "+metricsToken).body)
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		key := s.KeyFor(owner.ID, s.Organization(owner, "Metrics")).Secret.Reveal()
+		s.Request(t, "POST", "/iap/enforce", `{"tool_name":"Bash","tool_input":{}}`, "X-Api-Key", key)
+		s.Request(t, "POST", "/iap/enforce", `{"tool_name":"Read","tool_input":{}}`, "X-Api-Key", key)
+		text := string(s.Request(t, "GET", "/metrics", "", "Authorization", "Bearer "+testserver.MetricsToken).Body)
 		for _, line := range []string{
 			`writ_database_queue_length{store="main"} \d+`, `writ_database_queue_length{store="telemetry"} \d+`,
 			`writ_decisions_total{decision="deny"} 2`, `writ_decisions_total{decision="allow"} 0`,
@@ -154,12 +155,12 @@ func TestMetricsTellHowItGoes(t *testing.T) {
 		if want := map[database.Engine]int{database.SQLite: 2}[s.Database.Engine()]; len(logs) != want {
 			t.Errorf("%d logs are measured, want %d", len(logs), want)
 		}
-	}, "WRIT_METRICS_TOKEN", metricsToken)
+	}, "WRIT_METRICS_TOKEN", testserver.MetricsToken)
 }
 
 // countsByRoute is how often each route answered with each status. A label that
 // is no route fails the test.
-func (s *server) countsByRoute(t *testing.T, text string) map[string]string {
+func countsByRoute(t *testing.T, s *testserver.Server, text string) map[string]string {
 	t.Helper()
 	known := []string{"unmatched", "GET /ui/", "/ui/", "GET /{$}", "GET /metrics"}
 	for _, r := range s.API.Routes() {

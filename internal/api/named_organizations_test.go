@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"writ/internal/database"
+	"writ/internal/testserver"
 )
 
 // organizationNames are the members and parameters that name an organization.
@@ -20,9 +21,9 @@ var organizationNames = []string{"organizationId", "orgId", "organization_id", "
 // elsewhere than in the path. It finds them in the published description.
 func TestNamedOrganizationsAreChecked(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		w := s.tenant("Secret Harbour")
-		outsiders := s.outsiders(w)
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		w := newTenant(s, "Secret Harbour")
+		outsiders := outsiders(s, w)
 		inBody := func(member string) func(org string) (query, body string) {
 			return func(org string) (string, string) {
 				return "", `{"name":"n","product":"p","` + member + `":"` + org + `"}`
@@ -103,11 +104,11 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"POST /delegation/reject":        inQuery(`{"delegationId":"x"}`),
 			"POST /delegation/preview":       inQuery(`{"delegationId":"x"}`),
 		}
-		named := s.namedOrganizations()
+		named := namedOrganizations(s)
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(cases)), named); diff != "" {
 			t.Fatalf("routes that name an organization outside of their path (-cases +described):\n%s", diff)
 		}
-		before := s.dump()
+		before := s.Dump()
 		for _, r := range s.API.Routes() {
 			build := cases[r.Method+" "+r.Path]
 			if build == nil {
@@ -116,19 +117,19 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			for _, o := range outsiders {
 				what := r.Method + " " + r.Path + " by " + o.name
 				query, body := build(w.org)
-				got := s.tenancyCall(r.Method, r.Path+query, o.header, body)
-				if got.status != http.StatusUnauthorized && got.status != http.StatusForbidden {
-					t.Errorf("%s: status %d, want 401 or 403: %s", what, got.status, got.body)
+				got := s.Send(r.Method, r.Path+query, o.header, body)
+				if got.Status != http.StatusUnauthorized && got.Status != http.StatusForbidden {
+					t.Errorf("%s: status %d, want 401 or 403: %s", what, got.Status, got.Body)
 				}
 				w.wantNothingLearned(t, what, query+body, got)
 				query, body = build(database.NewID())
-				unknown := s.tenancyCall(r.Method, r.Path+query, o.header, body)
-				if diff := diffAnswers(unknown.withoutRequestID(t), got.withoutRequestID(t)); diff != "" {
+				unknown := s.Send(r.Method, r.Path+query, o.header, body)
+				if diff := testserver.DiffReplies(unknown.WithoutRequestID(t), got.WithoutRequestID(t)); diff != "" {
 					t.Errorf("%s: can be told from an unknown organization (-unknown +got):\n%s", what, diff)
 				}
 			}
 		}
-		if diff := cmp.Diff(before, s.dump()); diff != "" {
+		if diff := cmp.Diff(before, s.Dump()); diff != "" {
 			t.Errorf("outsiders changed something (-before +after):\n%s", diff)
 		}
 	})
@@ -136,8 +137,8 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 
 // namedOrganizations lists the operations with a body member or a query
 // parameter that names an organization.
-func (s *server) namedOrganizations() []string {
-	s.t.Helper()
+func namedOrganizations(s *testserver.Server) []string {
+	s.T.Helper()
 	type schema struct {
 		Ref        string         `json:"$ref"`
 		Properties map[string]any `json:"properties"`
@@ -151,9 +152,9 @@ func (s *server) namedOrganizations() []string {
 		}
 		Components struct{ Schemas map[string]schema }
 	}
-	answer := s.tenancyCall(http.MethodGet, "/openapi.json", http.Header{}, "")
-	if err := json.Unmarshal([]byte(answer.body), &described); err != nil {
-		s.t.Fatalf("decode the description: %v", err)
+	answer := s.Send(http.MethodGet, "/openapi.json", http.Header{}, "")
+	if err := json.Unmarshal([]byte(answer.Body), &described); err != nil {
+		s.T.Fatalf("decode the description: %v", err)
 	}
 	var found []string
 	for path, operations := range described.Paths {

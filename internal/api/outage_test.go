@@ -11,18 +11,8 @@ import (
 
 	"writ/client"
 	"writ/internal/database/dbtest"
+	"writ/internal/testserver"
 )
-
-// eventually tries until it works or the time is up. The error of the last try
-// is the answer.
-func eventually(try func() error) (err error) {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if err = try(); err == nil {
-			return nil
-		}
-	}
-	return err
-}
 
 // storedState is what a person sees of their data.
 type storedState struct {
@@ -33,7 +23,7 @@ type storedState struct {
 	Sessions      int
 }
 
-func readState(t *testing.T, p *person, orgID string) storedState {
+func readState(t *testing.T, p *testserver.Person, orgID string) storedState {
 	t.Helper()
 	organizations, err := p.Organizations(t.Context())
 	members, err2 := p.Members(t.Context(), orgID, client.List{})
@@ -55,48 +45,48 @@ func readState(t *testing.T, p *person, orgID string) storedState {
 func TestDatabaseOutage(t *testing.T) {
 	t.Parallel()
 	options, line := dbtest.PostgresOnALine(t)
-	s := start(t, options)
-	owner := s.person("owner")
-	orgID := s.organization(owner, "Outage")
-	key := s.agentKey(owner, orgID)
-	before, logged := readState(t, owner, orgID), s.recorded(orgID)
+	s := testserver.Start(t, options)
+	owner := s.Person("owner")
+	orgID := s.Organization(owner, "Outage")
+	key := s.AgentKey(owner, orgID)
+	before, logged := readState(t, owner, orgID), s.Recorded(orgID)
 
 	line.Cut()
-	if _, err := s.public.Health(t.Context()); err != nil {
+	if _, err := s.Public.Health(t.Context()); err != nil {
 		t.Errorf("/health: %v", err)
 	}
-	s.refusesEverything(t, owner, orgID, key.ID)
+	refusesEverything(t, s, owner, orgID, key.ID)
 
 	line.Mend()
-	if err := eventually(func() error { _, err := s.public.Ready(t.Context()); return err }); err != nil {
+	if err := testserver.Eventually(func() error { _, err := s.Public.Ready(t.Context()); return err }); err != nil {
 		t.Fatalf("the server is not ready after the database is back: %v", err)
 	}
 	if diff := cmp.Diff(before, readState(t, owner, orgID)); diff != "" {
 		t.Errorf("the outage left something behind (-before +after):\n%s", diff)
 	}
-	if diff := cmp.Diff(logged, s.recorded(orgID)); diff != "" {
+	if diff := cmp.Diff(logged, s.Recorded(orgID)); diff != "" {
 		t.Errorf("the outage is in the log (-before +after):\n%s", diff)
 	}
-	again := s.signIn(owner.Email)
-	s.organization(again, "After")
-	if _, err := s.public.WithKey(key.APIKey).CurrentKey(t.Context()); err != nil {
+	again := s.SignIn(owner.Email)
+	s.Organization(again, "After")
+	if _, err := s.Public.WithKey(key.APIKey).CurrentKey(t.Context()); err != nil {
 		t.Errorf("the key after the outage: %v", err)
 	}
-	if _, err := s.public.Refresh(t.Context(), owner.Tokens.RefreshToken); err != nil {
+	if _, err := s.Public.Refresh(t.Context(), owner.Tokens.RefreshToken); err != nil {
 		t.Errorf("the refresh token that was sent during the outage: %v", err)
 	}
 }
 
 // refusesEverything wants a 503 from each area, for reads and changes.
-func (s *server) refusesEverything(t *testing.T, owner *person, orgID, keyID string) {
+func refusesEverything(t *testing.T, s *testserver.Server, owner *testserver.Person, orgID, keyID string) {
 	t.Helper()
-	me := credentials(owner.Client)
+	me := testserver.Credentials(owner.Client)
 	for _, request := range []struct {
 		method, path, body string
 		headers            []string
 	}{
 		{"GET", "/ready", "", nil},
-		{"POST", "/auth/login", `{"email":"` + owner.Email + `","password":"` + knownPassword + `"}`, nil},
+		{"POST", "/auth/login", `{"email":"` + owner.Email + `","password":"` + testserver.Password + `"}`, nil},
 		{"POST", "/auth/register", `{"email":"new@example.org","password":"long enough"}`, nil},
 		{"POST", "/auth/refresh", `{"refreshToken":"` + owner.Tokens.RefreshToken + `"}`, nil},
 		{"GET", "/auth/me", "", me},
@@ -106,12 +96,12 @@ func (s *server) refusesEverything(t *testing.T, owner *person, orgID, keyID str
 		{"DELETE", "/organization/" + orgID, "", me},
 		{"POST", "/api-keys", `{"name":"half"}`, me},
 		{"POST", "/api-keys/" + keyID + "/revoke", `{}`, me},
-		{"GET", "/api-keys/current", "", credentials(s.public.WithKey(unknownKey))},
+		{"GET", "/api-keys/current", "", testserver.Credentials(s.Public.WithKey(unknownKey))},
 	} {
 		t.Run(request.method+request.path, func(t *testing.T) {
-			answer := s.wire(t, request.method, request.path, request.body, request.headers...)
-			answer.errorFields(t, http.StatusServiceUnavailable)
-			if wait := answer.retryAfter(t); wait < 1 || wait > 60 {
+			answer := s.Request(t, request.method, request.path, request.body, request.headers...)
+			answer.ErrorFields(t, http.StatusServiceUnavailable)
+			if wait := answer.RetryAfter(t); wait < 1 || wait > 60 {
 				t.Errorf("Retry-After is %d s", wait)
 			}
 		})
@@ -126,18 +116,18 @@ const unknownKey = "ak_test_0123456789abcdef0123456789abcdef0123456789abcdef0123
 func TestKeysAreNotTrustedThroughAnOutage(t *testing.T) {
 	t.Parallel()
 	options, line := dbtest.PostgresOnALine(t)
-	s := start(t, options)
-	owner := s.person("owner")
-	agent := s.public.WithKey(s.agentKey(owner, "").APIKey)
+	s := testserver.Start(t, options)
+	owner := s.Person("owner")
+	agent := s.Public.WithKey(s.AgentKey(owner, "").APIKey)
 	if _, err := agent.CurrentKey(t.Context()); err != nil {
 		t.Fatalf("before the outage: %v", err)
 	}
 	line.Cut()
-	s.advance(time.Second)
+	s.Advance(time.Second)
 	_, err := agent.CurrentKey(t.Context())
-	wantStatus(t, "a second into the outage", err, http.StatusServiceUnavailable)
+	testserver.WantStatus(t, "a second into the outage", err, http.StatusServiceUnavailable)
 	line.Mend()
-	if err := eventually(func() error { _, err := agent.CurrentKey(t.Context()); return err }); err != nil {
+	if err := testserver.Eventually(func() error { _, err := agent.CurrentKey(t.Context()); return err }); err != nil {
 		t.Errorf("after the outage: %v", err)
 	}
 }
@@ -145,11 +135,11 @@ func TestKeysAreNotTrustedThroughAnOutage(t *testing.T) {
 // TestLockedSQLite: another program holds the file, a backup tool perhaps.
 func TestLockedSQLite(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t))
-	owner := s.person("owner")
-	orgID := s.organization(owner, "Locked")
+	s := testserver.Start(t, dbtest.SQLite(t))
+	owner := s.Person("owner")
+	orgID := s.Organization(owner, "Locked")
 
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.config.DataDir, "writ.db")+"?_txlock=immediate")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.Config.DataDir, "writ.db")+"?_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,17 +149,19 @@ func TestLockedSQLite(t *testing.T) {
 		t.Fatalf("lock the database: %v", err)
 	}
 	began := time.Now()
-	locked := s.wire(t, "PATCH", "/organization/"+orgID, `{"name":"Renamed"}`, credentials(owner.Client)...)
+	locked := s.Request(t, "PATCH", "/organization/"+orgID, `{"name":"Renamed"}`,
+		testserver.Credentials(owner.Client)...)
 	if took := time.Since(began); took >= 8*time.Second {
 		t.Errorf("the answer took %s; clients give up after 8 s", took)
 	}
-	locked.errorFields(t, http.StatusServiceUnavailable)
-	if locked.retryAfter(t) < 1 {
+	locked.ErrorFields(t, http.StatusServiceUnavailable)
+	if locked.RetryAfter(t) < 1 {
 		t.Error("Retry-After asks for no wait at all")
 	}
 	for _, path := range []string{"/health", "/ready", "/auth/me", "/organization/" + orgID} {
-		if answer := s.wire(t, "GET", path, "", credentials(owner.Client)...); answer.status != http.StatusOK {
-			t.Errorf("%s while writing is locked: status %d: %s", path, answer.status, answer.body)
+		if answer := s.Request(t, "GET", path, "",
+			testserver.Credentials(owner.Client)...); answer.Status != http.StatusOK {
+			t.Errorf("%s while writing is locked: status %d: %s", path, answer.Status, answer.Body)
 		}
 	}
 	if err := lock.Rollback(); err != nil {

@@ -2,65 +2,23 @@ package api_test
 
 import (
 	"context"
-	"fmt"
 
 	"writ/client"
 	"writ/internal/database"
+	"writ/internal/testserver"
 )
-
-// policyText is a policy of a name (as YAML writes it) with one rule for every
-// tool of the bank.
-func policyText(name, effect string) string {
-	return fmt.Sprintf("version: v1\nname: %s\nrules:\n  - id: bank\n    effect: %s\n    tools: [\"bank.*\"]\n", name,
-		effect)
-}
-
-// draft makes a policy that denies, and does not count.
-func (s *server) draft(p *person, orgID, name string) (id string) {
-	s.t.Helper()
-	made, err := p.CreatePolicy(s.t.Context(), orgID, client.YAMLDocument, policyText(name, "deny"))
-	if err != nil {
-		s.t.Fatalf("create a policy: %v", err)
-	}
-	return made.ID
-}
-
-// activePolicy makes a policy that counts.
-func (s *server) activePolicy(p *person, orgID, text string) (id string) {
-	s.t.Helper()
-	made, err := p.CreatePolicy(s.t.Context(), orgID, client.YAMLDocument, text)
-	if err != nil {
-		s.t.Fatalf("create a policy: %v", err)
-	}
-	if _, err := p.ActivatePolicy(s.t.Context(), made.ID, 0); err != nil {
-		s.t.Fatalf("activate a policy: %v", err)
-	}
-	return made.ID
-}
-
-// draftKey is a key that writes drafts.
-func (s *server) draftKey(p *person, orgID string) client.IssuedKey {
-	s.t.Helper()
-	key, err := p.CreateKey(s.t.Context(), client.NewKey{
-		Name: "drafts", OrganizationID: orgID, Scopes: []string{"policy.draft"},
-	})
-	if err != nil {
-		s.t.Fatalf("create a key: %v", err)
-	}
-	return key
-}
 
 // newDraft is a policy of a name that nobody has.
 func (w *changes) newDraft() (id, name string) {
-	w.t.Helper()
+	w.T.Helper()
 	name = database.NewID()
-	return w.draft(w.owner, w.org, name), name
+	return w.Draft(w.owner, w.org, name), name
 }
 
 func (w *changes) createPolicy() func(context.Context) (string, error) {
 	name := database.NewID()
 	return inLog(w.org, func(ctx context.Context) error {
-		_, err := w.owner.CreatePolicy(ctx, w.org, client.YAMLDocument, policyText(name, "deny"))
+		_, err := w.owner.CreatePolicy(ctx, w.org, client.YAMLDocument, testserver.PolicyText(name, "deny"))
 		return err
 	})
 }
@@ -68,7 +26,7 @@ func (w *changes) createPolicy() func(context.Context) (string, error) {
 func (w *changes) updatePolicy() func(context.Context) (string, error) {
 	id, name := w.newDraft()
 	return inLog(w.org, func(ctx context.Context) error {
-		_, err := w.owner.UpdatePolicy(ctx, id, client.YAMLDocument, policyText(name, "hold"), 1)
+		_, err := w.owner.UpdatePolicy(ctx, id, client.YAMLDocument, testserver.PolicyText(name, "hold"), 1)
 		return err
 	})
 }
@@ -76,7 +34,7 @@ func (w *changes) updatePolicy() func(context.Context) (string, error) {
 func (w *changes) patchPolicy() func(context.Context) (string, error) {
 	id, name := w.newDraft()
 	return inLog(w.org, func(ctx context.Context) error {
-		_, err := w.owner.PatchPolicy(ctx, id, client.YAMLDocument, policyText(name, "hold"), 1)
+		_, err := w.owner.PatchPolicy(ctx, id, client.YAMLDocument, testserver.PolicyText(name, "hold"), 1)
 		return err
 	})
 }
@@ -88,7 +46,7 @@ func (w *changes) deletePolicy() func(context.Context) (string, error) {
 
 func (w *changes) validatePolicy() func(context.Context) (string, error) {
 	return inLog("", func(ctx context.Context) error {
-		_, err := w.owner.ValidatePolicy(ctx, w.org, client.YAMLDocument, policyText("x", "deny"))
+		_, err := w.owner.ValidatePolicy(ctx, w.org, client.YAMLDocument, testserver.PolicyText("x", "deny"))
 		return err
 	})
 }
@@ -96,7 +54,7 @@ func (w *changes) validatePolicy() func(context.Context) (string, error) {
 func (w *changes) importPolicy() func(context.Context) (string, error) {
 	name := database.NewID()
 	return inLog(w.org, func(ctx context.Context) error {
-		_, err := w.owner.ImportPolicy(ctx, w.org, client.YAMLDocument, policyText(name, "deny"))
+		_, err := w.owner.ImportPolicy(ctx, w.org, client.YAMLDocument, testserver.PolicyText(name, "deny"))
 		return err
 	})
 }
@@ -110,7 +68,7 @@ func (w *changes) activatePolicy() func(context.Context) (string, error) {
 }
 
 func (w *changes) deactivatePolicy() func(context.Context) (string, error) {
-	id := w.activePolicy(w.owner, w.org, policyText(database.NewID(), "deny"))
+	id := w.ActivePolicy(w.owner, w.org, testserver.PolicyText(database.NewID(), "deny"))
 	return inLog(w.org, func(ctx context.Context) error {
 		_, err := w.owner.DeactivatePolicy(ctx, id)
 		return err
@@ -127,8 +85,8 @@ func (w *changes) startShadow() func(context.Context) (string, error) {
 
 func (w *changes) endShadow() func(context.Context) (string, error) {
 	id, _ := w.newDraft()
-	if _, err := w.owner.StartShadow(w.t.Context(), id, 1); err != nil {
-		w.t.Fatalf("start a shadow: %v", err)
+	if _, err := w.owner.StartShadow(w.T.Context(), id, 1); err != nil {
+		w.T.Fatalf("start a shadow: %v", err)
 	}
 	return inLog(w.org, func(ctx context.Context) error {
 		_, err := w.owner.EndShadow(ctx, id)
@@ -137,7 +95,7 @@ func (w *changes) endShadow() func(context.Context) (string, error) {
 }
 
 func (w *changes) rollbackPolicy() func(context.Context) (string, error) {
-	id := w.activePolicy(w.owner, w.org, policyText(database.NewID(), "deny"))
+	id := w.ActivePolicy(w.owner, w.org, testserver.PolicyText(database.NewID(), "deny"))
 	return inLog(w.org, func(ctx context.Context) error {
 		_, err := w.owner.RollbackPolicy(ctx, id, 1)
 		return err
@@ -164,10 +122,10 @@ func (w *changes) addBindings() func(context.Context) (string, error) {
 
 func (w *changes) removeBinding() func(context.Context) (string, error) {
 	id, _ := w.newDraft()
-	if _, err := w.owner.SetBindings(w.t.Context(), id, client.Bindings{
+	if _, err := w.owner.SetBindings(w.T.Context(), id, client.Bindings{
 		Roles: []string{"viewer", "member"},
 	}); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return inLog(w.org, func(ctx context.Context) error {
 		_, err := w.owner.Unbind(ctx, id, "roles", "viewer")
@@ -186,8 +144,26 @@ func (w *changes) checkAccess() func(context.Context) (string, error) {
 func (w *changes) simulatePolicy() func(context.Context) (string, error) {
 	return inLog("", func(ctx context.Context) error {
 		_, err := w.owner.SimulatePolicy(ctx, w.org, client.Simulation{
-			YAML: policyText("x", "deny"), Call: client.ToolCall{Tool: "t"},
+			YAML: testserver.PolicyText("x", "deny"), Call: client.ToolCall{Tool: "t"},
 		})
 		return err
+	})
+}
+
+func (w *changes) draftFromWords() func(context.Context) (string, error) {
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.DraftPolicy(ctx, w.org, client.DraftRequest{
+			Description: "pay people", Name: database.NewID(),
+		})
+		return err
+	})
+}
+
+func (w *changes) suggestPolicy() func(context.Context) (string, error) {
+	b := &testserver.Org{Server: w.Server, Owner: w.owner, ID: w.Organization(w.owner, "Suggests")}
+	b.ActivePolicy(b.Owner, b.ID, testserver.WorkPolicy)
+	b.Work(b.AgentKey(b.Owner, b.ID).APIKey)
+	return inLog(b.ID, func(ctx context.Context) error {
+		return second(b.Owner.SuggestPolicy(ctx, b.ID, client.SuggestionRequest{AgentID: "worker", Days: 1}))
 	})
 }

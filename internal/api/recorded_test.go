@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -14,101 +13,33 @@ import (
 
 	"writ/client"
 	"writ/internal/database"
+	"writ/internal/testserver"
 )
 
-// byItself are the tables that change by themselves: counters of the throttle, what
-// is found by following the logs, and what people are told.
-var byItself = []string{
-	"policy_replay", "notification", "notification_cursor", "notification_mail", "notification_reader",
-	"throttle_counter", "reconciled", "awaited_outcome", "reporter", "report_sequence", "finding",
-}
-
-// dump is every row of the database as text, but for what changes by itself, and
-// when a key was last used.
-func (s *server) dump() []string {
-	s.t.Helper()
-	query := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'`
-	if s.Database.Engine() == database.PostgreSQL {
-		query = `SELECT tablename FROM pg_tables WHERE schemaname = current_schema()`
-	}
-	tables, err := database.Collect(s.t.Context(), s.Database, func(r database.Scanner) (name string, err error) {
-		err = r.Scan(&name)
-		return name, err
-	}, query)
-	if err != nil || len(tables) < 10 {
-		s.t.Fatalf("list the tables: %v, %v", tables, err)
-	}
-	var dump []string
-	for _, table := range tables {
-		if !slices.Contains(byItself, table) {
-			dump = append(dump, s.dumpTable(table)...)
-		}
-	}
-	slices.Sort(dump)
-	return dump
-}
-
-func (s *server) dumpTable(table string) (dump []string) {
-	s.t.Helper()
-	rows, err := s.Database.Query(s.t.Context(), `SELECT * FROM `+table)
-	if err != nil {
-		s.t.Fatalf("read %s: %v", table, err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		s.t.Fatalf("read %s: %v", table, err)
-	}
-	for rows.Next() {
-		values, targets := make([]any, len(columns)), make([]any, len(columns))
-		for i := range values {
-			targets[i] = &values[i]
-		}
-		if err := rows.Scan(targets...); err != nil {
-			s.t.Fatalf("read %s: %v", table, err)
-		}
-		text := table
-		for i, column := range columns {
-			if table == "api_key" && column == "last_used_at" || table == "execution" && column == "decision_id" {
-				continue
-			}
-			if bytes, ok := values[i].([]byte); ok {
-				values[i] = string(bytes)
-			}
-			text += fmt.Sprintf(" %s=%v", column, values[i])
-		}
-		dump = append(dump, text)
-	}
-	if err := rows.Err(); err != nil {
-		s.t.Fatalf("read %s: %v", table, err)
-	}
-	return dump
-}
-
 // closeLog makes the database refuse every new audit entry, until openLog.
-func (s *server) closeLog() {
-	s.t.Helper()
+func closeLog(s *testserver.Server) {
+	s.T.Helper()
 	if s.Database.Engine() == database.SQLite {
-		s.define(`CREATE TRIGGER log_closed BEFORE INSERT ON audit_entry BEGIN SELECT RAISE(ABORT, 'the log is closed'); END`)
+		define(s, `CREATE TRIGGER log_closed BEFORE INSERT ON audit_entry BEGIN SELECT RAISE(ABORT, 'the log is closed'); END`)
 		return
 	}
-	s.define(
+	define(s,
 		`CREATE OR REPLACE FUNCTION log_closed() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''the log is closed''; END'`,
 		`CREATE TRIGGER log_closed BEFORE INSERT ON audit_entry FOR EACH ROW EXECUTE FUNCTION log_closed()`)
 }
 
-func (s *server) openLog() {
-	s.t.Helper()
+func openLog(s *testserver.Server) {
+	s.T.Helper()
 	if s.Database.Engine() == database.SQLite {
-		s.define(`DROP TRIGGER log_closed`)
+		define(s, `DROP TRIGGER log_closed`)
 		return
 	}
-	s.define(`DROP TRIGGER log_closed ON audit_entry`)
+	define(s, `DROP TRIGGER log_closed ON audit_entry`)
 }
 
-func (s *server) define(statements ...string) {
-	s.t.Helper()
-	err := s.Database.Write(s.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+func define(s *testserver.Server, statements ...string) {
+	s.T.Helper()
+	err := s.Database.Write(s.T.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		for _, statement := range statements {
 			if _, err := tx.Exec(ctx, statement); err != nil {
 				return err
@@ -117,7 +48,7 @@ func (s *server) define(statements ...string) {
 		return nil
 	}})
 	if err != nil {
-		s.t.Fatalf("%v: %v", statements, err)
+		s.T.Fatalf("%v: %v", statements, err)
 	}
 }
 
@@ -125,14 +56,14 @@ func (s *server) define(statements ...string) {
 type entry struct{ log, action string }
 
 // entries are all of every log, with how often each is there.
-func (s *server) entries() map[entry]int {
-	s.t.Helper()
-	all, err := database.Collect(s.t.Context(), s.Database, func(r database.Scanner) (e entry, err error) {
+func entries(s *testserver.Server) map[entry]int {
+	s.T.Helper()
+	all, err := database.Collect(s.T.Context(), s.Database, func(r database.Scanner) (e entry, err error) {
 		err = r.Scan(&e.log, &e.action)
 		return e, err
 	}, `SELECT log, action FROM audit_entry`)
 	if err != nil {
-		s.t.Fatalf("read the logs: %v", err)
+		s.T.Fatalf("read the logs: %v", err)
 	}
 	counts := map[entry]int{}
 	for _, e := range all {
@@ -174,12 +105,12 @@ func (p *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 // when it must be in the log.
 func TestEveryChangeIsRecorded(t *testing.T) {
 	t.Parallel()
-	google := newIDP(t)
-	each(t, func(t *testing.T, s *server) {
+	google := testserver.NewProvider(t)
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		last := &tap{}
-		s.public.HTTP = &http.Client{Transport: last}
-		w := &changes{server: s, owner: s.person("owner"), google: google}
-		w.org = s.organization(w.owner, "Recorded")
+		s.Public.HTTP = &http.Client{Transport: last}
+		w := &changes{Server: s, owner: s.Person("owner"), google: google}
+		w.org = s.Organization(w.owner, "Recorded")
 		scenarios := w.scenarios()
 		maps.Copy(scenarios, w.signInScenarios())
 		maps.Copy(scenarios, w.forwardingScenarios())
@@ -196,9 +127,9 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 			delete(scenarios, declared)
 			change := prepare()
 			if r.Audit != "-" {
-				s.wantNothingWithoutLog(declared, change)
+				wantNothingWithoutLog(s, declared, change)
 			}
-			before := s.entries()
+			before := entries(s)
 			log, err := change(t.Context())
 			if err != nil {
 				t.Errorf("%s: %v", declared, err)
@@ -208,7 +139,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 				t.Errorf("%s: its scenario called %s %s and got %d, want %d", declared, last.method, last.path,
 					last.status, r.Status)
 			}
-			added := grown(before, s.entries())
+			added := grown(before, entries(s))
 			switch {
 			case r.Audit == "-" && len(added) > 0:
 				t.Errorf("%s recorded %v, want nothing", declared, added)
@@ -219,7 +150,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		for declared := range scenarios {
 			t.Errorf("%s: there is a scenario, but no such route", declared)
 		}
-	}, google.asGoogle()...)
+	}, google.AsGoogle()...)
 }
 
 // isPathOf reports whether a path is one of a declared pattern.
@@ -231,16 +162,16 @@ func isPathOf(pattern, path string) bool {
 }
 
 // wantNothingWithoutLog makes the change while nothing can be recorded.
-func (s *server) wantNothingWithoutLog(what string, change func(context.Context) (string, error)) {
-	s.t.Helper()
-	before := s.dump()
-	s.closeLog()
-	_, err := change(s.t.Context())
-	s.openLog()
+func wantNothingWithoutLog(s *testserver.Server, what string, change func(context.Context) (string, error)) {
+	s.T.Helper()
+	before := s.Dump()
+	closeLog(s)
+	_, err := change(s.T.Context())
+	openLog(s)
 	if status := client.StatusOf(err); status < 500 {
-		s.t.Errorf("%s without a log: %v, want a failure of the server", what, err)
+		s.T.Errorf("%s without a log: %v, want a failure of the server", what, err)
 	}
-	if diff := cmp.Diff(before, s.dump()); diff != "" {
-		s.t.Errorf("%s without a log changed something (-before +after):\n%s", what, diff)
+	if diff := cmp.Diff(before, s.Dump()); diff != "" {
+		s.T.Errorf("%s without a log changed something (-before +after):\n%s", what, diff)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"writ/internal/database/dbtest"
+	"writ/internal/testserver"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -25,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // a reviewer reads.
 func TestRouteTable(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.SQLite(t))
+	s := testserver.Start(t, dbtest.SQLite(t))
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "METHOD\tPATH\tMODE\tNEEDS\tTHROTTLE\tRECORDS")

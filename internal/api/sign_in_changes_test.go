@@ -8,20 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"writ/client"
 	"writ/internal/audit"
 	"writ/internal/database"
+	"writ/internal/testserver"
 	"writ/internal/throttle"
 )
-
-func wantSame(t *testing.T, before, after []string) {
-	t.Helper()
-	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("something changed (-before +after):\n%s", diff)
-	}
-}
 
 // signInScenarios are the changes of signing in elsewhere.
 func (w *changes) signInScenarios() map[string]scenario {
@@ -39,47 +31,48 @@ func (w *changes) signInScenarios() map[string]scenario {
 }
 
 // withProvider is an organization that has one.
-func (w *changes) withProvider() (orgID string, e *idp) {
-	w.t.Helper()
-	orgID, e = w.organization(w.owner, "Vouched"), newIDP(w.t)
-	w.provider(w.owner, orgID, e, "corp.example")
+func (w *changes) withProvider() (orgID string, e *testserver.Provider) {
+	w.T.Helper()
+	orgID, e = w.Organization(w.owner, "Vouched"), testserver.NewProvider(w.T)
+	w.SetProvider(w.owner, orgID, e, "corp.example")
 	return orgID, e
 }
 
 func (w *changes) arriveFromGoogle() func(context.Context) (string, error) {
 	return inLog(audit.System, func(context.Context) error {
-		return second(w.signInAt(w.google, "/auth/google", someone(freshAddress())))
+		return second(w.SignInAt(w.google, "/auth/google", testserver.Someone(testserver.FreshAddress())))
 	})
 }
 
 func (w *changes) arriveFromProvider() func(context.Context) (string, error) {
 	org, e := w.withProvider()
 	return inLog(audit.System, func(context.Context) error {
-		return second(w.signInAt(e, "/auth/oidc/"+org, someone(freshIn("corp.example"))))
+		return second(w.SignInAt(e, "/auth/oidc/"+org, testserver.Someone(testserver.FreshIn("corp.example"))))
 	})
 }
 
 func (w *changes) exchangeCode() func(context.Context) (string, error) {
-	b := w.browser()
-	answer, err := b.open("GET", w.google.signInThere(w.t, b.depart("/auth/google"), someone(freshAddress())), "")
-	_, fragment, _ := strings.Cut(answer.header.Get("Location"), "#")
+	b := w.Browser()
+	answer, err := b.Open("GET",
+		w.google.SignInThere(w.T, b.StartSignIn("/auth/google"), testserver.Someone(testserver.FreshAddress())), "")
+	_, fragment, _ := strings.Cut(answer.Header.Get("Location"), "#")
 	values, _ := url.ParseQuery(fragment)
 	if err != nil || values.Get("code") == "" {
-		w.t.Fatalf("no code: %d %s %v", answer.status, answer.body, err)
+		w.T.Fatalf("no code: %d %s %v", answer.Status, answer.Body, err)
 	}
 	return inLog(audit.System, func(context.Context) error {
-		return b.try("POST", "/auth/sign-in-code", `{"code":"`+values.Get("code")+`"}`, http.StatusOK)
+		return try(b, "POST", "/auth/sign-in-code", `{"code":"`+values.Get("code")+`"}`, http.StatusOK)
 	})
 }
 
 // try is open that must be answered with a status.
-func (b *browser) try(method, path, body string, status int, headers ...string) error {
-	answer, err := b.open(method, path, body, headers...)
-	if err != nil || answer.status == status {
+func try(b *testserver.Browser, method, path, body string, status int, headers ...string) error {
+	answer, err := b.Open(method, path, body, headers...)
+	if err != nil || answer.Status == status {
 		return err
 	}
 	refused := &client.Error{}
-	if err := json.Unmarshal(answer.body, refused); err != nil {
+	if err := json.Unmarshal(answer.Body, refused); err != nil {
 		return err
 	}
 	return refused
@@ -88,24 +81,24 @@ func (b *browser) try(method, path, body string, status int, headers ...string) 
 func (w *changes) beginToLink() func(context.Context) (string, error) {
 	org, _ := w.withProvider()
 	return inLog("", func(context.Context) error {
-		return w.browser().try("POST", "/auth/identities", `{"organizationId":"`+org+`"}`, http.StatusOK,
-			credentials(w.owner.Client)...)
+		return try(w.Browser(), "POST", "/auth/identities", `{"organizationId":"`+org+`"}`, http.StatusOK,
+			testserver.Credentials(w.owner.Client)...)
 	})
 }
 
 func (w *changes) unlink() func(context.Context) (string, error) {
 	org, e := w.withProvider()
-	w.link(w.owner, org, e, someone(freshIn("corp.example")))
-	list, err := w.owner.Identities(w.t.Context())
+	w.Link(w.owner, org, e, testserver.Someone(testserver.FreshIn("corp.example")))
+	list, err := w.owner.Identities(w.T.Context())
 	if err != nil || len(list) == 0 {
-		w.t.Fatalf("identities: %+v, %v", list, err)
+		w.T.Fatalf("identities: %+v, %v", list, err)
 	}
 	return inLog(audit.System, func(ctx context.Context) error { return w.owner.UnlinkIdentity(ctx, list[0].ID) })
 }
 
 func (w *changes) setProvider() func(context.Context) (string, error) {
 	org, e := w.withProvider()
-	settings := e.settings("corp.example", "corp.test")
+	settings := e.Settings("corp.example", "corp.test")
 	return inLog(org, func(ctx context.Context) error {
 		return second(w.owner.SetIdentityProvider(ctx, org, settings))
 	})
@@ -122,9 +115,9 @@ func (w *changes) testProvider() func(context.Context) (string, error) {
 }
 
 // identify gives a tenant's owner an identity, and names it where routes ask.
-func (s *server) identify(w *tenant) map[string]map[string]string {
-	s.t.Helper()
-	id := s.someIdentity(w.owner.ID)
+func identify(s *testserver.Server, w *tenant) map[string]map[string]string {
+	s.T.Helper()
+	id := someIdentity(s, w.owner.ID)
 	w.private = append(w.private, id)
 	nowhere := map[string]string{"organization": "nowhere"}
 	return map[string]map[string]string{
@@ -135,17 +128,17 @@ func (s *server) identify(w *tenant) map[string]map[string]string {
 }
 
 // someIdentity stores an identity of a person.
-func (s *server) someIdentity(userID string) string {
-	s.t.Helper()
+func someIdentity(s *testserver.Server, userID string) string {
+	s.T.Helper()
 	id := database.NewID()
-	err := s.Database.Write(s.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+	err := s.Database.Write(s.T.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, `
 			INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at)
 			VALUES ($1, '', 'https://id.example.org', $1, $2, 'x@example.org', 1, 1)`, id, userID)
 		return err
 	}})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return id
 }
@@ -153,14 +146,16 @@ func (s *server) someIdentity(userID string) string {
 // TestIdentityProviderThrottle counts by who tests.
 func TestIdentityProviderThrottle(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		owner := s.person("owner")
-		org := s.organization(owner, "Corp")
-		s.nextMinute()
-		wantThrottled(t, throttled{throttle.TestIdentityProvider, func(t *testing.T, c *client.Client, _ string) error {
-			return second(c.TestIdentityProvider(t.Context(), org)) // there is none, and that counts too
-		}}, owner.Client, "")
-		s.nextMinute()
-		wantFree(t, "a minute later", second(owner.TestIdentityProvider(t.Context(), org)))
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		org := s.Organization(owner, "Corp")
+		s.NextMinute()
+		testserver.WantThrottled(t,
+			testserver.Throttled{Rule: throttle.TestIdentityProvider,
+				Call: func(t *testing.T, c *client.Client, _ string) error {
+					return second(c.TestIdentityProvider(t.Context(), org)) // there is none, and that counts too
+				}}, owner.Client, "")
+		s.NextMinute()
+		testserver.WantFree(t, "a minute later", second(owner.TestIdentityProvider(t.Context(), org)))
 	})
 }

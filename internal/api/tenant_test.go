@@ -17,6 +17,7 @@ import (
 	"writ/internal/api/route"
 	"writ/internal/database"
 	"writ/internal/principal"
+	"writ/internal/testserver"
 )
 
 var pathVariable = regexp.MustCompile(`\{(\w+)\}`)
@@ -38,7 +39,7 @@ const plausibleBody = `{"name":"Taken over","email":"someone@example.org","role"
 
 // tenant is an organization with something in it of everything that has an id.
 type tenant struct {
-	owner           *person
+	owner           *testserver.Person
 	org, name       string
 	member, invite  string // ids
 	key, unboundKey string // ids of the owner's
@@ -59,33 +60,33 @@ type tenant struct {
 	private    []string                     // what nobody else may learn
 }
 
-func (s *server) tenant(name string) *tenant {
-	s.t.Helper()
-	w := &tenant{owner: s.person("owner"), name: name}
-	w.org = s.organization(w.owner, name)
-	w.member, w.invite, w.key = s.bareMember(w.org, "member"), s.openInvite(w.org, "member"),
-		s.keyFor(w.owner.ID, w.org).ID
-	w.unboundKey = s.keyFor(w.owner.ID, "").ID
-	w.agentSecret, w.terminalSecret = s.keyFor(w.owner.ID, w.org).Secret.Reveal(), s.terminalKey(w.owner, w.org).APIKey
-	w.draftSecret, w.draft = s.draftKey(w.owner, w.org).APIKey, s.draft(w.owner, w.org, `"`+name+` policy"`)
-	w.proposal = s.proposed(w.owner.Client, w.org, `{"rules":[]}`).ID
-	w.replay = s.heldReplay(w.org, 1, time.Hour)
-	sessions, err := w.owner.Sessions(s.t.Context())
+func newTenant(s *testserver.Server, name string) *tenant {
+	s.T.Helper()
+	w := &tenant{owner: s.Person("owner"), name: name}
+	w.org = s.Organization(w.owner, name)
+	w.member, w.invite, w.key = s.BareMember(w.org, "member"), s.OpenInvite(w.org, "member"),
+		s.KeyFor(w.owner.ID, w.org).ID
+	w.unboundKey = s.KeyFor(w.owner.ID, "").ID
+	w.agentSecret, w.terminalSecret = s.KeyFor(w.owner.ID, w.org).Secret.Reveal(), s.TerminalKey(w.owner, w.org).APIKey
+	w.draftSecret, w.draft = s.DraftKey(w.owner, w.org).APIKey, s.Draft(w.owner, w.org, `"`+name+` policy"`)
+	w.proposal = s.Proposed(w.owner.Client, w.org, `{"rules":[]}`).ID
+	w.replay = s.HeldReplay(w.org, 1, time.Hour)
+	sessions, err := w.owner.Sessions(s.T.Context())
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	w.session = sessions[0].ID
 	w.trace, w.agentSession, w.policy = database.NewID(), database.NewID(), database.NewID()
-	s.observe(w)
-	w.plan = s.declare(w.agentSecret, name).PlanID
-	agent := s.public.WithKey(w.agentSecret)
-	w.approval, w.allow = s.opened(agent), s.allowed(agent, w.owner, w.org)
+	observe(s, w)
+	w.plan = s.Declare(w.agentSecret, name).PlanID
+	agent := s.Public.WithKey(w.agentSecret)
+	w.approval, w.allow = s.OpenedApproval(agent), s.StandingApproval(agent, w.owner, w.org)
 	w.private = []string{
 		name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession,
 		w.policy, w.draft, w.plan, w.approval, w.allow, w.proposal, w.replay,
 	}
-	told := s.tellTenant(w)
-	s.someForwarding(w.owner, w.org)
+	told := tellTenant(s, w)
+	someForwarding(s, w.owner, w.org)
 	// A new route with an id in its path has to name one here.
 	w.foreignIDs = map[string]map[string]string{
 		"PATCH /organization/{orgId}/members/{userId}/role": {"userId": w.member},
@@ -118,7 +119,7 @@ func (s *server) tenant(name string) *tenant {
 		"DELETE /delegation/allows/{id}": {"id": w.allow},
 	}
 	maps.Copy(w.foreignIDs, told)
-	maps.Copy(w.foreignIDs, s.identify(w))
+	maps.Copy(w.foreignIDs, identify(s, w))
 	for _, route := range []string{
 		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}",
 		"DELETE /policies/{policyId}",
@@ -145,17 +146,17 @@ func (s *server) tenant(name string) *tenant {
 }
 
 // observe has the tenant's agent do something under its policy.
-func (s *server) observe(w *tenant) {
-	s.t.Helper()
+func observe(s *testserver.Server, w *tenant) {
+	s.T.Helper()
 	at := time.Now().UTC().Format(time.RFC3339)
 	batch := fmt.Sprintf(`{"trace":{"id":%q,"sessionId":%q,"name":%q,"startTime":%q,"status":"denied"},
 		"spans":[{"id":%q,"kind":"policy_call","name":"p","startTime":%q,"attributes":{"policyId":%q,"policyName":%q,"decision":"deny"}}]}`,
 		w.trace, w.agentSession, w.name, at, database.NewID(), at, w.policy, w.name)
-	got, err := s.public.WithKey(w.agentSecret).Ingest(s.t.Context(), client.Spans{
+	got, err := s.Public.WithKey(w.agentSecret).Ingest(s.T.Context(), client.Spans{
 		Product: w.name, Batches: []json.RawMessage{json.RawMessage(batch)},
 	})
 	if err != nil || got.Accepted != 1 {
-		s.t.Fatalf("observe the tenant: %+v, %v", got, err)
+		s.T.Fatalf("observe the tenant: %+v, %v", got, err)
 	}
 }
 
@@ -177,29 +178,35 @@ type outsider struct {
 	status int
 }
 
-func (s *server) outsiders(w *tenant) []outsider {
-	s.t.Helper()
-	other := s.tenant("Elsewhere")
-	former := s.join(w.owner, w.org, "admin")
-	if err := w.owner.RemoveMember(s.t.Context(), w.org, former.ID); err != nil {
-		s.t.Fatal(err)
+func outsiders(s *testserver.Server, w *tenant) []outsider {
+	s.T.Helper()
+	other := newTenant(s, "Elsewhere")
+	former := s.Join(w.owner, w.org, "admin")
+	if err := w.owner.RemoveMember(s.T.Context(), w.org, former.ID); err != nil {
+		s.T.Fatal(err)
 	}
 	return []outsider{
-		{"the owner of another organization", withBearer(other.owner.Tokens.AccessToken), http.StatusForbidden},
-		{"a person in no organization", withBearer(s.person("loner").Tokens.AccessToken), http.StatusForbidden},
-		{"a former member", withBearer(former.Tokens.AccessToken), http.StatusForbidden},
-		{"an agent of another organization", withXAPIKey(other.agentSecret), http.StatusUnauthorized},
-		{"a terminal of another organization", withXAPIKey(other.terminalSecret), http.StatusUnauthorized},
+		{
+			"the owner of another organization", testserver.WithBearer(other.owner.Tokens.AccessToken),
+			http.StatusForbidden,
+		},
+		{
+			"a person in no organization", testserver.WithBearer(s.Person("loner").Tokens.AccessToken),
+			http.StatusForbidden,
+		},
+		{"a former member", testserver.WithBearer(former.Tokens.AccessToken), http.StatusForbidden},
+		{"an agent of another organization", testserver.WithXAPIKey(other.agentSecret), http.StatusUnauthorized},
+		{"a terminal of another organization", testserver.WithXAPIKey(other.terminalSecret), http.StatusUnauthorized},
 		{"nobody", http.Header{}, http.StatusUnauthorized},
 	}
 }
 
 // wantNothingLearned checks that an answer holds nothing private that the
 // request did not.
-func (w *tenant) wantNothingLearned(t *testing.T, what, path string, answer tenancyAnswer) {
+func (w *tenant) wantNothingLearned(t *testing.T, what, path string, answer testserver.Reply) {
 	t.Helper()
-	text := answer.body
-	for _, values := range answer.header {
+	text := answer.Body
+	for _, values := range answer.Header {
 		text += "\n" + strings.Join(values, "\n")
 	}
 	for _, private := range w.private {
@@ -213,10 +220,10 @@ func (w *tenant) wantNothingLearned(t *testing.T, what, path string, answer tena
 // in its path, those to come included.
 func TestNoRouteAnswersAnotherOrganization(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		w := s.tenant("Secret Harbour")
-		outsiders := s.outsiders(w)
-		before := s.dump()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		w := newTenant(s, "Secret Harbour")
+		outsiders := outsiders(s, w)
+		before := s.Dump()
 		routes := 0
 		for _, r := range s.API.Routes() {
 			if !r.OrganizationScoped() {
@@ -226,28 +233,28 @@ func TestNoRouteAnswersAnotherOrganization(t *testing.T) {
 			for _, o := range outsiders {
 				what := r.Method + " " + r.Path + " by " + o.name
 				path := w.pathIn(r, w.org)
-				got := s.tenancyCall(r.Method, path, o.header, plausibleBody)
-				if got.status != o.status {
-					t.Errorf("%s: status %d, want %d: %s", what, got.status, o.status, got.body)
+				got := s.Send(r.Method, path, o.header, plausibleBody)
+				if got.Status != o.status {
+					t.Errorf("%s: status %d, want %d: %s", what, got.Status, o.status, got.Body)
 				}
 				w.wantNothingLearned(t, what, path, got)
-				unknown := s.tenancyCall(r.Method, w.pathIn(r, database.NewID()), o.header, plausibleBody)
-				if diff := diffAnswers(unknown.withoutRequestID(t), got.withoutRequestID(t)); diff != "" {
+				unknown := s.Send(r.Method, w.pathIn(r, database.NewID()), o.header, plausibleBody)
+				if diff := testserver.DiffReplies(unknown.WithoutRequestID(t), got.WithoutRequestID(t)); diff != "" {
 					t.Errorf("%s: can be told from an unknown organization (-unknown +got):\n%s", what, diff)
 				}
 			}
 			if r.Method != http.MethodGet {
 				continue
 			}
-			got := s.tenancyCall(r.Method, w.pathIn(r, w.org), withBearer(w.owner.Tokens.AccessToken), "")
-			if got.status == http.StatusUnauthorized || got.status == http.StatusForbidden {
-				t.Errorf("%s %s refuses even the owner: %s", r.Method, r.Path, got.body)
+			got := s.Send(r.Method, w.pathIn(r, w.org), testserver.WithBearer(w.owner.Tokens.AccessToken), "")
+			if got.Status == http.StatusUnauthorized || got.Status == http.StatusForbidden {
+				t.Errorf("%s %s refuses even the owner: %s", r.Method, r.Path, got.Body)
 			}
 		}
 		if routes < 9 {
 			t.Errorf("%d organization-scoped routes, want at least those of members", routes)
 		}
-		if diff := cmp.Diff(before, s.dump()); diff != "" {
+		if diff := cmp.Diff(before, s.Dump()); diff != "" {
 			t.Errorf("outsiders changed something (-before +after):\n%s", diff)
 		}
 	})
@@ -255,12 +262,12 @@ func TestNoRouteAnswersAnotherOrganization(t *testing.T) {
 
 func TestMalformedOrganizations(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		w := s.tenant("Secret Harbour")
-		outsiders := append(s.outsiders(w), outsider{
-			"its own owner", withBearer(w.owner.Tokens.AccessToken), http.StatusForbidden,
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		w := newTenant(s, "Secret Harbour")
+		outsiders := append(outsiders(s, w), outsider{
+			"its own owner", testserver.WithBearer(w.owner.Tokens.AccessToken), http.StatusForbidden,
 		})
-		before := s.dump()
+		before := s.Dump()
 		for _, malformed := range []string{
 			"x", "0", "null", "*", "%", strings.ToUpper(w.org), " " + w.org, w.org + " ", w.org + "\x00",
 			w.org + "\xff", "{" + w.org + "}",
@@ -272,15 +279,15 @@ func TestMalformedOrganizations(t *testing.T) {
 					continue
 				}
 				for _, o := range outsiders {
-					got := s.tenancyCall(r.Method, w.pathIn(r, malformed), o.header, plausibleBody)
-					if got.status != o.status {
+					got := s.Send(r.Method, w.pathIn(r, malformed), o.header, plausibleBody)
+					if got.Status != o.status {
 						t.Errorf("%s %s with %.50q by %s: status %d, want %d: %s", r.Method, r.Path, malformed, o.name,
-							got.status, o.status, got.body)
+							got.Status, o.status, got.Body)
 					}
 				}
 			}
 		}
-		if diff := cmp.Diff(before, s.dump()); diff != "" {
+		if diff := cmp.Diff(before, s.Dump()); diff != "" {
 			t.Errorf("something changed (-before +after):\n%s", diff)
 		}
 	})
@@ -290,29 +297,29 @@ func TestMalformedOrganizations(t *testing.T) {
 // for what belongs to another.
 func TestForeignIDsAreUnknown(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		w, other := s.tenant("Secret Harbour"), s.tenant("Elsewhere")
-		colleague := s.join(w.owner, w.org, "member")
-		before := s.dump()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		w, other := newTenant(s, "Secret Harbour"), newTenant(s, "Elsewhere")
+		colleague := s.Join(w.owner, w.org, "member")
+		before := s.Dump()
 		compare := func(r route.Route, who string, header http.Header, foreign, unknown map[string]string) {
 			t.Helper()
 			what := r.Method + " " + r.Path + " by " + who
 			path := pathOf(r, foreign)
-			got := s.tenancyCall(r.Method, path, header, plausibleBody)
+			got := s.Send(r.Method, path, header, plausibleBody)
 			w.wantNothingLearned(t, what, path, got)
 			isRead := strings.Contains(r.Path, "/observability/") && !strings.HasSuffix(r.Path, "/export")
 			if isRead { // 200 by the specification, see wantNothingThere
 				for _, path := range []string{path, pathOf(r, unknown)} {
-					wantNothingThere(t, path, s.wire(t, r.Method, path, "", "Authorization",
+					wantNothingThere(t, path, s.Request(t, r.Method, path, "", "Authorization",
 						header.Get("Authorization")))
 				}
 				return
 			}
-			want := s.tenancyCall(r.Method, pathOf(r, unknown), header, plausibleBody)
-			if got.status != http.StatusNotFound {
-				t.Errorf("%s: status %d, want 404: %s", what, got.status, got.body)
+			want := s.Send(r.Method, pathOf(r, unknown), header, plausibleBody)
+			if got.Status != http.StatusNotFound {
+				t.Errorf("%s: status %d, want 404: %s", what, got.Status, got.Body)
 			}
-			if diff := diffAnswers(want.withoutRequestID(t), got.withoutRequestID(t)); diff != "" {
+			if diff := testserver.DiffReplies(want.WithoutRequestID(t), got.WithoutRequestID(t)); diff != "" {
 				t.Errorf("%s: a foreign id can be told from an unknown one (-unknown +foreign):\n%s", what, diff)
 			}
 		}
@@ -330,14 +337,14 @@ func TestForeignIDsAreUnknown(t *testing.T) {
 				foreign["orgId"], unknown["orgId"] = other.org, other.org
 			}
 			if r.Mode == route.Person || r.Mode == route.PersonOrKey {
-				compare(r, "another's owner", withBearer(other.owner.Tokens.AccessToken), foreign, unknown)
+				compare(r, "another's owner", testserver.WithBearer(other.owner.Tokens.AccessToken), foreign, unknown)
 			}
 			if r.Mode == route.Key || r.Mode == route.PersonOrKey {
 				secret := other.terminalSecret
 				if r.Scope == principal.DraftPolicy {
 					secret = other.draftSecret
 				}
-				compare(r, "another's key", withXAPIKey(secret), foreign, unknown)
+				compare(r, "another's key", testserver.WithXAPIKey(secret), foreign, unknown)
 			}
 			if !strings.HasPrefix(r.Path, "/api-keys/") {
 				continue
@@ -345,16 +352,16 @@ func TestForeignIDsAreUnknown(t *testing.T) {
 			for name, id := range map[string]string{
 				"malformed": "x", "upper case": strings.ToUpper(w.key), "hostile": "' OR 1=1 --\x00",
 			} {
-				compare(r, "its owner with an id "+name, withBearer(w.owner.Tokens.AccessToken),
+				compare(r, "its owner with an id "+name, testserver.WithBearer(w.owner.Tokens.AccessToken),
 					map[string]string{"id": id}, nil)
 			}
-			compare(r, "a colleague", withBearer(colleague.Tokens.AccessToken), foreign, nil)
-			compare(r, "another, of an unbound key", withBearer(other.owner.Tokens.AccessToken),
+			compare(r, "a colleague", testserver.WithBearer(colleague.Tokens.AccessToken), foreign, nil)
+			compare(r, "another, of an unbound key", testserver.WithBearer(other.owner.Tokens.AccessToken),
 				map[string]string{"id": w.unboundKey}, nil)
-			compare(r, "a colleague, of an unbound key", withBearer(colleague.Tokens.AccessToken),
+			compare(r, "a colleague, of an unbound key", testserver.WithBearer(colleague.Tokens.AccessToken),
 				map[string]string{"id": w.unboundKey}, nil)
 		}
-		if diff := cmp.Diff(before, s.dump()); diff != "" {
+		if diff := cmp.Diff(before, s.Dump()); diff != "" {
 			t.Errorf("something changed (-before +after):\n%s", diff)
 		}
 	})

@@ -15,13 +15,14 @@ import (
 	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		expires := e.db.Now().Add(time.Hour)
-		issued := e.create(person(e.ada, e.acme, principal.Member), apikey.NewKey{
+		expires := e.DB.Now().Add(time.Hour)
+		issued := e.create(testenv.Person(e.ada, e.acme, principal.Member), apikey.NewKey{
 			Name: "  build agent ", OrgID: e.acme, Environment: apikey.Production, Product: " checkout ",
 			Scopes:    []principal.Scope{principal.Ingest, principal.DraftPolicy, principal.Ingest},
 			ExpiresAt: &expires,
@@ -40,7 +41,7 @@ func TestCreate(t *testing.T) {
 			Product:     "checkout",
 			Scopes:      []principal.Scope{principal.Ingest, principal.DraftPolicy},
 			Prefix:      text[:16],
-			CreatedAt:   e.db.Now(),
+			CreatedAt:   e.DB.Now(),
 			ExpiresAt:   &expires,
 		}
 		if diff := cmp.Diff(want, issued.Key); diff != "" {
@@ -74,7 +75,7 @@ func TestOnlyTheHashIsStored(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		issued := e.memberKey(e.ada, e.acme)
 		var hash []byte
-		if err := e.db.QueryRow(t.Context(), `SELECT hash FROM api_key WHERE id = $1`,
+		if err := e.DB.QueryRow(t.Context(), `SELECT hash FROM api_key WHERE id = $1`,
 			issued.ID).Scan(&hash); err != nil {
 			t.Fatal(err)
 		}
@@ -87,14 +88,14 @@ func TestOnlyTheHashIsStored(t *testing.T) {
 func TestCreateDefaultsBoundToNone(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		issued := e.create(person(e.ada, "", ""), apikey.NewKey{Name: "k"})
+		issued := e.create(testenv.Person(e.ada, "", ""), apikey.NewKey{Name: "k"})
 		want := apikey.Key{
 			ID:          issued.ID,
 			OwnerID:     e.ada,
 			Name:        "k",
 			Environment: apikey.Sandbox,
 			Prefix:      issued.Prefix,
-			CreatedAt:   e.db.Now(),
+			CreatedAt:   e.DB.Now(),
 			Scopes: []principal.Scope{
 				principal.Audit, principal.RequestDelegation, principal.Enforce, principal.Ingest,
 			},
@@ -118,10 +119,10 @@ func TestCreateRefusesCallers(t *testing.T) {
 		before := e.actions(e.acme)
 		for name, p := range map[string]principal.Principal{
 			"nobody":               {},
-			"viewer":               person(e.ada, e.acme, principal.Viewer),
-			"no role":              person(e.ada, e.acme, ""),
-			"another organization": person(e.ada, e.globex, principal.Owner),
-			"no organization":      person(e.ada, "", ""),
+			"viewer":               testenv.Person(e.ada, e.acme, principal.Viewer),
+			"no role":              testenv.Person(e.ada, e.acme, ""),
+			"another organization": testenv.Person(e.ada, e.globex, principal.Owner),
+			"no organization":      testenv.Person(e.ada, "", ""),
 			"key":                  e.resolve(e.memberKey(e.ada, e.globex)),
 			"terminal":             terminal,
 			"terminal of an owner": {
@@ -147,7 +148,7 @@ func TestCreateRefusesCallers(t *testing.T) {
 func TestCreateValidates(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		now := e.db.Now()
+		now := e.DB.Now()
 		at := func(t time.Time) *time.Time { return &t }
 		tests := []struct {
 			name    string
@@ -190,10 +191,10 @@ func TestCreateValidates(t *testing.T) {
 		for _, tt := range tests {
 			n := apikey.NewKey{Name: "k"}
 			tt.change(&n)
-			_, err := e.keys.Create(t.Context(), person(e.ada, "", ""), n)
+			_, err := e.keys.Create(t.Context(), testenv.Person(e.ada, "", ""), n)
 			checkFields(t, tt.name, err, tt.field, tt.message)
 		}
-		_, err := e.keys.Create(t.Context(), person(e.ada, "", ""), apikey.NewKey{
+		_, err := e.keys.Create(t.Context(), testenv.Person(e.ada, "", ""), apikey.NewKey{
 			Environment: "x", Scopes: []principal.Scope{"y"},
 		})
 		checkFields(t, "all problems at once", err, "name environment scopes", "")
@@ -284,9 +285,9 @@ func TestProvision(t *testing.T) {
 			{"terminal elsewhere", terminal, with(func(n *apikey.NewKey) { n.OrgID = e.globex }), fault.Forbidden},
 			{"terminal, bound to none", terminal, with(func(n *apikey.NewKey) { n.OrgID = "" }), fault.Forbidden},
 			{"terminal without organization", unbound, with(func(n *apikey.NewKey) { n.OrgID = "" }), fault.Forbidden},
-			{"person", person(e.ada, e.acme, principal.Member), product, ""},
-			{"viewer", person(e.ada, e.acme, principal.Viewer), product, fault.Forbidden},
-			{"person elsewhere", person(e.ada, e.globex, principal.Owner), product, fault.Forbidden},
+			{"person", testenv.Person(e.ada, e.acme, principal.Member), product, ""},
+			{"viewer", testenv.Person(e.ada, e.acme, principal.Viewer), product, fault.Forbidden},
+			{"person elsewhere", testenv.Person(e.ada, e.globex, principal.Owner), product, fault.Forbidden},
 			{"key without cli", e.resolve(e.memberKey(e.ada, e.acme)), product, fault.Forbidden},
 			{"operator", principal.Operator(), product, fault.Forbidden},
 			{"no product", terminal, with(func(n *apikey.NewKey) { n.Product = " " }), fault.Invalid},
@@ -343,23 +344,23 @@ func TestIssueCLI(t *testing.T) {
 		if got := e.actions(e.globex); got != " key.created" {
 			t.Errorf("log of the new organization:%s, want key.created", got)
 		}
-		if _, err := e.keys.IssueCLI(t.Context(), person(e.ada, "", ""), e.globex, "web"); err != nil {
+		if _, err := e.keys.IssueCLI(t.Context(), testenv.Person(e.ada, "", ""), e.globex, "web"); err != nil {
 			t.Errorf("person: %v", err)
 		}
 		for name, p := range map[string]principal.Principal{
 			"key without cli": e.resolve(e.memberKey(e.ada, e.acme)),
 			"operator":        principal.Operator(),
 			"nobody":          {},
-			"viewer there":    person(e.ada, e.globex, principal.Viewer),
+			"viewer there":    testenv.Person(e.ada, e.globex, principal.Viewer),
 		} {
 			if _, err := e.keys.IssueCLI(t.Context(), p, e.globex, "k"); !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: err = %v, want forbidden", name, err)
 			}
 		}
 		_, err = e.keys.IssueCLI(t.Context(), terminal, "", "k")
-		wantFault(t, err, fault.Invalid)
+		testenv.WantFault(t, "issue a terminal key", err, fault.Invalid)
 		_, err = e.keys.IssueCLI(t.Context(), terminal, e.globex, "")
-		wantFault(t, err, fault.Invalid)
+		testenv.WantFault(t, "issue a terminal key", err, fault.Invalid)
 	})
 }
 
@@ -376,14 +377,15 @@ func TestAdd(t *testing.T) {
 			t.Errorf("log = %+v, want one key.created by the system", log)
 		}
 		add := func(logs []string, n apikey.NewKey) error {
-			return e.db.Write(t.Context(), database.Change{Logs: logs, Do: func(
+			return e.DB.Write(t.Context(), database.Change{Logs: logs, Do: func(
 				ctx context.Context, tx *database.Tx,
 			) error {
 				_, err := e.keys.Add(ctx, tx, principal.Operator(), e.ada, n)
 				return err
 			}})
 		}
-		wantFault(t, add([]string{e.acme}, apikey.NewKey{Name: "k", OrgID: e.acme, Scopes: []principal.Scope{"root"}}),
+		testenv.WantFault(t, "add",
+			add([]string{e.acme}, apikey.NewKey{Name: "k", OrgID: e.acme, Scopes: []principal.Scope{"root"}}),
 			fault.Invalid)
 		if err := add([]string{"system"}, apikey.NewKey{Name: "k", OrgID: e.acme}); err == nil {
 			t.Error("a key was added without the lock of its organization's log")

@@ -5,42 +5,32 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"writ/internal/apikey"
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
-	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
-// env is a database with two organizations, two persons who belong to both, and
-// a clock that stands still until it is moved.
+// env is two organizations, and two persons who belong to both.
 type env struct {
-	t        *testing.T
-	db       *database.DB
-	keys     *apikey.Service
-	clock    *atomic.Int64 // microseconds
-	acme     string
-	globex   string
-	ada, bob string
+	*testenv.Env
+	keys         *apikey.Service
+	acme, globex string
+	ada, bob     string
 }
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		clock := new(atomic.Int64)
-		clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)))
-		o.Now = func() time.Time { return database.Time(clock.Load()) }
-		db := dbtest.Open(t, o)
-		e := &env{t: t, db: db, keys: newService(db), clock: clock}
-		e.acme, e.globex = e.organization("Acme"), e.organization("Globex")
-		e.ada, e.bob = e.user("ada@example.org"), e.user("bob@example.org")
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		e := &env{Env: base, keys: newService(base.DB)}
+		e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
+		e.ada, e.bob = e.User("ada@example.org"), e.User("bob@example.org")
 		for _, orgID := range []string{e.acme, e.globex} {
-			e.exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, 'member', 1), ($1, $3, 'member', 1)`, orgID, e.ada, e.bob)
+			e.Member(orgID, e.ada, principal.Member)
+			e.Member(orgID, e.bob, principal.Member)
 		}
 		body(t, e)
 	})
@@ -50,57 +40,26 @@ func newService(db *database.DB) *apikey.Service {
 	return apikey.New(db, audit.Unsigned(db), slog.New(slog.DiscardHandler))
 }
 
-func (e *env) pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
-
-func (e *env) exec(query string, args ...any) {
-	e.t.Helper()
-	err := e.db.Write(e.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, query, args...)
-		return err
-	}})
-	if err != nil {
-		e.t.Fatalf("%s: %v", query, err)
-	}
-}
-
-func (e *env) organization(name string) string {
-	id := database.NewID()
-	e.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id, name)
-	return id
-}
-
-func (e *env) user(email string) string {
-	id := database.NewID()
-	e.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
-		email)
-	return id
-}
-
-// person is a user acting in an organization, or in none.
-func person(userID, orgID string, role principal.Role) principal.Principal {
-	return principal.Principal{Kind: principal.User, UserID: userID, OrgID: orgID, Role: role}
-}
-
 func (e *env) create(p principal.Principal, n apikey.NewKey) apikey.Issued {
-	e.t.Helper()
-	issued, err := e.keys.Create(e.t.Context(), p, n)
+	e.T.Helper()
+	issued, err := e.keys.Create(e.T.Context(), p, n)
 	if err != nil {
-		e.t.Fatalf("create: %v", err)
+		e.T.Fatalf("create: %v", err)
 	}
 	return issued
 }
 
 // memberKey is an ordinary key of a member of an organization.
 func (e *env) memberKey(userID, orgID string) apikey.Issued {
-	e.t.Helper()
-	return e.create(person(userID, orgID, principal.Member), apikey.NewKey{Name: "agent", OrgID: orgID})
+	e.T.Helper()
+	return e.create(testenv.Person(userID, orgID, principal.Member), apikey.NewKey{Name: "agent", OrgID: orgID})
 }
 
 // terminal is the key of a terminal and the caller it makes.
 func (e *env) terminal(userID, orgID string) (apikey.Issued, principal.Principal) {
-	e.t.Helper()
+	e.T.Helper()
 	var issued apikey.Issued
-	err := e.db.Write(e.t.Context(), database.Change{
+	err := e.DB.Write(e.T.Context(), database.Change{
 		Logs: []string{audit.LogOf(orgID)},
 		Do: func(ctx context.Context, tx *database.Tx) (err error) {
 			issued, err = e.keys.Add(ctx, tx, principal.Operator(), userID, apikey.NewKey{
@@ -110,33 +69,33 @@ func (e *env) terminal(userID, orgID string) (apikey.Issued, principal.Principal
 		},
 	})
 	if err != nil {
-		e.t.Fatalf("add: %v", err)
+		e.T.Fatalf("add: %v", err)
 	}
 	return issued, e.resolve(issued)
 }
 
 func (e *env) resolve(issued apikey.Issued) principal.Principal {
-	e.t.Helper()
-	p, err := e.keys.Resolve(e.t.Context(), issued.Secret.Reveal())
+	e.T.Helper()
+	p, err := e.keys.Resolve(e.T.Context(), issued.Secret.Reveal())
 	if err != nil {
-		e.t.Fatalf("resolve: %v", err)
+		e.T.Fatalf("resolve: %v", err)
 	}
 	return p
 }
 
 // get reads a key as its owner sees it.
 func (e *env) get(id, ownerID string) apikey.Key {
-	e.t.Helper()
-	list, err := e.keys.List(e.t.Context(), person(ownerID, "", ""), "", 0)
+	e.T.Helper()
+	list, err := e.keys.List(e.T.Context(), testenv.Person(ownerID, "", ""), "", 0)
 	if err != nil {
-		e.t.Fatalf("list: %v", err)
+		e.T.Fatalf("list: %v", err)
 	}
 	for _, k := range list.Items {
 		if k.ID == id {
 			return k
 		}
 	}
-	e.t.Fatalf("key %s is not among the %d of its owner", id, len(list.Items))
+	e.T.Fatalf("key %s is not among the %d of its owner", id, len(list.Items))
 	return apikey.Key{}
 }
 
@@ -147,23 +106,19 @@ type entry struct {
 }
 
 func (e *env) log(orgID string) []entry {
-	e.t.Helper()
-	stored, err := audit.ReadEntries(e.t.Context(), e.db, audit.LogOf(orgID), 0, 1000)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	e.T.Helper()
 	var entries []entry
-	for _, s := range stored {
+	for _, s := range e.Entries(audit.LogOf(orgID)) {
 		var record struct {
 			Actor   struct{ Kind, ID string }
 			Subject struct{ Type, ID string }
 		}
 		item := entry{Action: s.Action}
 		if err := json.Unmarshal([]byte(s.Record), &record); err != nil {
-			e.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		if err := json.Unmarshal([]byte(s.Payload), &item.Payload); err != nil {
-			e.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		item.ActorKind, item.ActorID = record.Actor.Kind, record.Actor.ID
 		item.SubjectType, item.SubjectID = record.Subject.Type, record.Subject.ID
@@ -172,21 +127,13 @@ func (e *env) log(orgID string) []entry {
 	return entries
 }
 
-// actions are the actions of a log in order.
-func (e *env) actions(orgID string) string {
-	e.t.Helper()
-	text := ""
-	for _, item := range e.log(orgID) {
-		text += " " + item.Action
+// actions are those of a log, each after a space.
+func (e *env) actions(orgID string) (text string) {
+	e.T.Helper()
+	for _, action := range e.Actions(audit.LogOf(orgID)) {
+		text += " " + action
 	}
 	return text
-}
-
-func wantFault(t *testing.T, err error, kind fault.Kind) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("err = %v, want a fault of kind %s", err, kind)
-	}
 }
 
 func names(keys []apikey.Key) string {

@@ -9,6 +9,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // TestLimitsAreHandedOn: what somebody makes whose sign-in is good for one
@@ -17,12 +18,12 @@ func TestLimitsAreHandedOn(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
-		ada := person(e.ada, e.acme, principal.Member)
+		ada := testenv.Person(e.ada, e.acme, principal.Member)
 		ada.LimitedTo = e.acme
 		e.vouch(e.ada, e.acme)
 
 		var added apikey.Issued
-		err := e.db.Write(ctx, database.Change{Logs: []string{e.acme, audit.System}, Do: func(
+		err := e.DB.Write(ctx, database.Change{Logs: []string{e.acme, audit.System}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) (err error) {
 			added, err = e.keys.Add(ctx, tx, ada, e.ada, apikey.NewKey{
@@ -66,8 +67,8 @@ func TestLimitsAreHandedOn(t *testing.T) {
 		}
 
 		_, err = e.keys.IssueCLI(ctx, terminal, e.globex, "elsewhere")
-		wantFault(t, err, fault.Forbidden)
+		testenv.WantFault(t, "issue a terminal key", err, fault.Forbidden)
 		_, err = e.keys.Create(ctx, ada, apikey.NewKey{Name: "bound to none"})
-		wantFault(t, err, fault.Forbidden)
+		testenv.WantFault(t, "create", err, fault.Forbidden)
 	})
 }

@@ -12,13 +12,14 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // named makes a key with a name of its own; the clock passes between two.
 func (e *env) named(name, userID, orgID string) apikey.Issued {
-	e.t.Helper()
-	e.pass(time.Second)
-	return e.create(person(userID, orgID, principal.Member), apikey.NewKey{Name: name, OrgID: orgID})
+	e.T.Helper()
+	e.Pass(time.Second)
+	return e.create(testenv.Person(userID, orgID, principal.Member), apikey.NewKey{Name: name, OrgID: orgID})
 }
 
 func TestListShowsWhatTheCallerMaySee(t *testing.T) {
@@ -44,12 +45,12 @@ func TestListShowsWhatTheCallerMaySee(t *testing.T) {
 			p    principal.Principal
 			want string
 		}{
-			{"owner", person(e.ada, e.acme, principal.Owner), " bob-acme ada-acme"},
-			{"admin without keys there", person(e.bob, e.globex, principal.Admin), " ada-globex"},
-			{"member", person(e.ada, e.acme, principal.Member), " ada-acme"},
-			{"viewer, of old keys", person(e.bob, e.acme, principal.Viewer), " bob-acme"},
-			{"person without organization", person(e.ada, "", ""), " ada-none ada-globex ada-acme"},
-			{"role without organization", person(e.ada, "", principal.Owner), " ada-none ada-globex ada-acme"},
+			{"owner", testenv.Person(e.ada, e.acme, principal.Owner), " bob-acme ada-acme"},
+			{"admin without keys there", testenv.Person(e.bob, e.globex, principal.Admin), " ada-globex"},
+			{"member", testenv.Person(e.ada, e.acme, principal.Member), " ada-acme"},
+			{"viewer, of old keys", testenv.Person(e.bob, e.acme, principal.Viewer), " bob-acme"},
+			{"person without organization", testenv.Person(e.ada, "", ""), " ada-none ada-globex ada-acme"},
+			{"role without organization", testenv.Person(e.ada, "", principal.Owner), " ada-none ada-globex ada-acme"},
 			{"terminal", terminal(e.ada, e.acme, ""), " ada-acme"},
 			{"terminal of an owner", terminal(e.ada, e.acme, principal.Owner), " ada-acme"},
 			{"terminal without organization", terminal(e.ada, "", ""), " ada-none"},
@@ -72,7 +73,7 @@ func TestListRefuses(t *testing.T) {
 		for name, p := range map[string]principal.Principal{
 			"nobody":          {},
 			"operator":        principal.Operator(),
-			"not a member":    person(e.ada, e.acme, ""),
+			"not a member":    testenv.Person(e.ada, e.acme, ""),
 			"key without cli": e.resolve(e.memberKey(e.ada, e.acme)),
 		} {
 			if _, err := e.keys.List(t.Context(), p, "", 0); !fault.Is(err, fault.Forbidden) {
@@ -87,12 +88,12 @@ func TestListPages(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		var want []string
 		for i := range 7 { // all at one instant, so that the id decides
-			issued := e.create(person(e.ada, e.acme, principal.Member), apikey.NewKey{
+			issued := e.create(testenv.Person(e.ada, e.acme, principal.Member), apikey.NewKey{
 				Name: fmt.Sprint(i), OrgID: e.acme,
 			})
 			want = append([]string{issued.ID}, want...)
 		}
-		p := person(e.ada, e.acme, principal.Owner)
+		p := testenv.Person(e.ada, e.acme, principal.Owner)
 		var got []string
 		cursor := ""
 		for pages := 1; ; pages++ {
@@ -118,9 +119,9 @@ func TestListPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, other := range map[string]principal.Principal{
-			"another organization": person(e.ada, e.globex, principal.Owner),
-			"another view":         person(e.ada, e.acme, principal.Member),
-			"no organization":      person(e.ada, "", ""),
+			"another organization": testenv.Person(e.ada, e.globex, principal.Owner),
+			"another view":         testenv.Person(e.ada, e.acme, principal.Member),
+			"no organization":      testenv.Person(e.ada, "", ""),
 		} {
 			if _, err := e.keys.List(t.Context(), other, list.NextCursor, 1); !fault.Is(err, fault.Invalid) {
 				t.Errorf("cursor used in %s: err = %v, want invalid", name, err)
@@ -133,20 +134,23 @@ func TestListPages(t *testing.T) {
 func TestWhoMayEndWhichKey(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		inAcme, unbound := e.memberKey(e.ada, e.acme), e.create(person(e.ada, "", ""), apikey.NewKey{Name: "n"})
+		inAcme, unbound := e.memberKey(e.ada, e.acme), e.create(testenv.Person(e.ada, "", ""), apikey.NewKey{Name: "n"})
 		tests := []struct {
 			name string
 			p    principal.Principal
 			id   string
 		}{
-			{"unknown id", person(e.ada, e.acme, principal.Owner), database.NewID()},
-			{"malformed id", person(e.ada, e.acme, principal.Owner), "1' OR '1'='1"},
-			{"owner of another organization", person(e.bob, e.globex, principal.Owner), inAcme.ID},
-			{"its owner, in another organization", person(e.ada, e.globex, principal.Owner), inAcme.ID},
-			{"its owner, without organization", person(e.ada, "", ""), inAcme.ID},
-			{"another member", person(e.bob, e.acme, principal.Member), inAcme.ID},
-			{"bound to none, by another person", person(e.bob, "", principal.Owner), unbound.ID},
-			{"bound to none, by an owner of an organization", person(e.ada, e.acme, principal.Owner), unbound.ID},
+			{"unknown id", testenv.Person(e.ada, e.acme, principal.Owner), database.NewID()},
+			{"malformed id", testenv.Person(e.ada, e.acme, principal.Owner), "1' OR '1'='1"},
+			{"owner of another organization", testenv.Person(e.bob, e.globex, principal.Owner), inAcme.ID},
+			{"its owner, in another organization", testenv.Person(e.ada, e.globex, principal.Owner), inAcme.ID},
+			{"its owner, without organization", testenv.Person(e.ada, "", ""), inAcme.ID},
+			{"another member", testenv.Person(e.bob, e.acme, principal.Member), inAcme.ID},
+			{"bound to none, by another person", testenv.Person(e.bob, "", principal.Owner), unbound.ID},
+			{
+				"bound to none, by an owner of an organization", testenv.Person(e.ada, e.acme, principal.Owner),
+				unbound.ID,
+			},
 		}
 		for _, tt := range tests {
 			if err := e.keys.Revoke(t.Context(), tt.p, tt.id); !fault.Is(err, fault.NotFound) {
@@ -174,11 +178,11 @@ func TestRevoke(t *testing.T) {
 			p    principal.Principal
 			key  apikey.Issued
 		}{
-			{"its owner", person(e.ada, e.acme, principal.Member), key(e.acme)},
-			{"its owner, now a viewer", person(e.ada, e.acme, principal.Viewer), key(e.acme)},
-			{"an admin", person(e.bob, e.acme, principal.Admin), key(e.acme)},
+			{"its owner", testenv.Person(e.ada, e.acme, principal.Member), key(e.acme)},
+			{"its owner, now a viewer", testenv.Person(e.ada, e.acme, principal.Viewer), key(e.acme)},
+			{"an admin", testenv.Person(e.bob, e.acme, principal.Admin), key(e.acme)},
 			{"a terminal of its owner", terminal, key(e.acme)},
-			{"bound to none", person(e.ada, "", ""), key("")},
+			{"bound to none", testenv.Person(e.ada, "", ""), key("")},
 		}
 		for _, tt := range tests {
 			e.resolve(tt.key) // remembered from here on
@@ -188,14 +192,14 @@ func TestRevoke(t *testing.T) {
 					t.Errorf("%s: %v", tt.name, err)
 				}
 				_, err := e.keys.Resolve(t.Context(), tt.key.Secret.Reveal())
-				wantFault(t, err, fault.Unauthenticated)
+				testenv.WantFault(t, "resolve", err, fault.Unauthenticated)
 			}
 			log := e.log(tt.p.OrgID)[before:]
 			if len(log) != 1 || log[0].Action != "key.revoked" || log[0].SubjectID != tt.key.ID ||
 				log[0].ActorID != tt.p.ActorID() {
 				t.Errorf("%s: log = %+v, want one key.revoked by the caller", tt.name, log)
 			}
-			if k := e.get(tt.key.ID, e.ada); k.RevokedAt == nil || !k.RevokedAt.Equal(e.db.Now()) {
+			if k := e.get(tt.key.ID, e.ada); k.RevokedAt == nil || !k.RevokedAt.Equal(e.DB.Now()) {
 				t.Errorf("%s: revoked at %v", tt.name, k.RevokedAt)
 			}
 		}
@@ -210,7 +214,7 @@ func TestRevokeRefusesCallers(t *testing.T) {
 		for name, p := range map[string]principal.Principal{
 			"nobody":               {},
 			"operator":             principal.Operator(),
-			"not a member":         person(e.ada, e.acme, ""),
+			"not a member":         testenv.Person(e.ada, e.acme, ""),
 			"key, of its owner":    e.resolve(e.memberKey(e.ada, e.acme)),
 			"key without the cli ": e.resolve(issued),
 		} {
@@ -218,12 +222,12 @@ func TestRevokeRefusesCallers(t *testing.T) {
 				t.Errorf("%s: err = %v, want forbidden", name, err)
 			}
 		}
-		wantFault(t, e.keys.Revoke(t.Context(), terminal, own.ID), fault.Conflict)
-		wantFault(t, e.keys.RevokeOwn(t.Context(), terminal, issued.ID), fault.Invalid)
+		testenv.WantFault(t, "revoke", e.keys.Revoke(t.Context(), terminal, own.ID), fault.Conflict)
+		testenv.WantFault(t, "revoke own", e.keys.RevokeOwn(t.Context(), terminal, issued.ID), fault.Invalid)
 		e.resolve(own)
 		_, bobs := e.terminal(e.bob, e.acme)
 		bobs.Role = principal.Owner
-		wantFault(t, e.keys.Revoke(t.Context(), bobs, issued.ID), fault.NotFound)
+		testenv.WantFault(t, "revoke", e.keys.Revoke(t.Context(), bobs, issued.ID), fault.NotFound)
 	})
 }
 
@@ -234,8 +238,9 @@ func TestRevokeOwn(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		own, terminal := e.terminal(e.ada, e.acme)
 		agents := e.memberKey(e.ada, e.acme)
-		wantFault(t, e.keys.RevokeOwn(t.Context(), e.resolve(agents), agents.ID), fault.Forbidden)
-		wantFault(t, e.keys.RevokeOwn(t.Context(), person(e.ada, e.acme, principal.Member), own.ID), fault.Invalid)
+		testenv.WantFault(t, "revoke own", e.keys.RevokeOwn(t.Context(), e.resolve(agents), agents.ID), fault.Forbidden)
+		testenv.WantFault(t, "revoke own",
+			e.keys.RevokeOwn(t.Context(), testenv.Person(e.ada, e.acme, principal.Member), own.ID), fault.Invalid)
 		before := e.actions(e.acme)
 		if err := e.keys.RevokeOwn(t.Context(), terminal, own.ID); err != nil {
 			t.Fatalf("revoke: %v", err)
@@ -256,7 +261,8 @@ func TestRevokeAtOnceByMany(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				if err := e.keys.Revoke(t.Context(), person(e.ada, e.acme, principal.Member), issued.ID); err != nil {
+				if err := e.keys.Revoke(t.Context(), testenv.Person(e.ada, e.acme, principal.Member),
+					issued.ID); err != nil {
 					t.Errorf("revoke: %v", err)
 				}
 			})
@@ -271,19 +277,19 @@ func TestRevokeAtOnceByMany(t *testing.T) {
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		expires := e.db.Now().Add(time.Hour)
-		old := e.create(person(e.ada, e.acme, principal.Member), apikey.NewKey{
+		expires := e.DB.Now().Add(time.Hour)
+		old := e.create(testenv.Person(e.ada, e.acme, principal.Member), apikey.NewKey{
 			Name: "agent", OrgID: e.acme, Environment: apikey.Production, Product: "p",
 			Scopes: []principal.Scope{principal.Ingest}, ExpiresAt: &expires,
 		})
-		e.pass(time.Minute)
+		e.Pass(time.Minute)
 		e.resolve(old) // remembered from here on
-		issued, err := e.keys.Rotate(t.Context(), person(e.bob, e.acme, principal.Admin), old.ID)
+		issued, err := e.keys.Rotate(t.Context(), testenv.Person(e.bob, e.acme, principal.Admin), old.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := old.Key
-		want.ID, want.Prefix, want.CreatedAt, want.OwnerID = issued.ID, issued.Prefix, e.db.Now(), e.bob
+		want.ID, want.Prefix, want.CreatedAt, want.OwnerID = issued.ID, issued.Prefix, e.DB.Now(), e.bob
 		if diff := cmp.Diff(want, issued.Key); diff != "" || issued.ID == old.ID {
 			t.Errorf("new key (-want +got):\n%s", diff)
 		}
@@ -291,7 +297,7 @@ func TestRotate(t *testing.T) {
 			t.Errorf("the new key acts as %s, want who has seen it, %s", got.UserID, e.bob)
 		}
 		_, err = e.keys.Resolve(t.Context(), old.Secret.Reveal())
-		wantFault(t, err, fault.Unauthenticated)
+		testenv.WantFault(t, "resolve", err, fault.Unauthenticated)
 		log := e.log(e.acme)
 		last := log[len(log)-1]
 		wantNext := map[string]any{"id": issued.ID, "prefix": issued.Prefix, "owner": e.bob}
@@ -308,15 +314,15 @@ func TestRotate(t *testing.T) {
 func TestRotateRefuses(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		ada := person(e.ada, e.acme, principal.Member)
+		ada := testenv.Person(e.ada, e.acme, principal.Member)
 		revoked, active := e.memberKey(e.ada, e.acme), e.memberKey(e.ada, e.acme)
-		soon := e.db.Now().Add(time.Minute)
+		soon := e.DB.Now().Add(time.Minute)
 		expired := e.create(ada, apikey.NewKey{Name: "k", OrgID: e.acme, ExpiresAt: &soon})
 		own, terminal := e.terminal(e.ada, e.acme)
 		if err := e.keys.Revoke(t.Context(), ada, revoked.ID); err != nil {
 			t.Fatal(err)
 		}
-		e.pass(time.Minute)
+		e.Pass(time.Minute)
 		before := e.actions(e.acme)
 		tests := []struct {
 			name string
@@ -326,9 +332,9 @@ func TestRotateRefuses(t *testing.T) {
 		}{
 			{"revoked", ada, revoked.ID, fault.Conflict},
 			{"expired", ada, expired.ID, fault.Conflict},
-			{"a terminal's, by an admin", person(e.bob, e.acme, principal.Admin), own.ID, fault.Conflict},
+			{"a terminal's, by an admin", testenv.Person(e.bob, e.acme, principal.Admin), own.ID, fault.Conflict},
 			{"by a terminal", terminal, active.ID, fault.Forbidden},
-			{"by a viewer", person(e.ada, e.acme, principal.Viewer), active.ID, fault.Forbidden},
+			{"by a viewer", testenv.Person(e.ada, e.acme, principal.Viewer), active.ID, fault.Forbidden},
 			{"by the operator", principal.Operator(), active.ID, fault.Forbidden},
 			{"by nobody", principal.Principal{}, active.ID, fault.Forbidden},
 		}
@@ -353,7 +359,7 @@ func TestOrgOf(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		for orgID, id := range map[string]string{
 			e.acme: e.memberKey(e.ada, e.acme).ID,
-			"":     e.create(person(e.ada, "", ""), apikey.NewKey{Name: "k"}).ID,
+			"":     e.create(testenv.Person(e.ada, "", ""), apikey.NewKey{Name: "k"}).ID,
 		} {
 			if got, err := e.keys.OrgOf(t.Context(), id); err != nil || got != orgID {
 				t.Errorf("OrgOf = %q, %v, want %q", got, err, orgID)

@@ -12,12 +12,13 @@ import (
 	"writ/internal/apikey"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		issued := e.create(person(e.ada, e.acme, principal.Member), apikey.NewKey{
+		issued := e.create(testenv.Person(e.ada, e.acme, principal.Member), apikey.NewKey{
 			Name: "k", OrgID: e.acme, Product: "checkout", Scopes: []principal.Scope{principal.Ingest, principal.Audit},
 		})
 		want := principal.Principal{
@@ -44,15 +45,15 @@ func TestResolveGivesOneAnswer(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		good := e.memberKey(e.ada, e.acme).Secret.Reveal()
 		digits := good[len("ak_test_"):]
-		soon := e.db.Now().Add(time.Minute)
-		expired := e.create(person(e.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
-		revoked := e.create(person(e.ada, "", ""), apikey.NewKey{Name: "k"})
-		if err := e.keys.Revoke(t.Context(), person(e.ada, "", ""), revoked.ID); err != nil {
+		soon := e.DB.Now().Add(time.Minute)
+		expired := e.create(testenv.Person(e.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
+		revoked := e.create(testenv.Person(e.ada, "", ""), apikey.NewKey{Name: "k"})
+		if err := e.keys.Revoke(t.Context(), testenv.Person(e.ada, "", ""), revoked.ID); err != nil {
 			t.Fatal(err)
 		}
 		closed := e.memberKey(e.ada, e.globex)
-		e.exec(`UPDATE organization SET closed_at = 1 WHERE id = $1`, e.globex)
-		e.pass(time.Minute)
+		e.Exec(`UPDATE organization SET closed_at = 1 WHERE id = $1`, e.globex)
+		e.Pass(time.Minute)
 		for name, key := range map[string]string{
 			"empty":                     "",
 			"unknown":                   "ak_test_" + strings.Repeat("0", 64),
@@ -89,7 +90,7 @@ func TestResolveFailsClosed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // the database cannot be asked
 		got, err := e.keys.Resolve(ctx, issued.Secret.Reveal())
-		wantFault(t, err, fault.Unavailable)
+		testenv.WantFault(t, "resolve", err, fault.Unavailable)
 		if got.Kind != "" {
 			t.Errorf("caller %+v beside the error", got)
 		}
@@ -99,13 +100,13 @@ func TestResolveFailsClosed(t *testing.T) {
 func TestRememberedKeyExpires(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		soon := e.db.Now().Add(500 * time.Millisecond)
-		issued := e.create(person(e.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
-		e.pass(499 * time.Millisecond)
+		soon := e.DB.Now().Add(500 * time.Millisecond)
+		issued := e.create(testenv.Person(e.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
+		e.Pass(499 * time.Millisecond)
 		e.resolve(issued)
-		e.pass(time.Millisecond)
+		e.Pass(time.Millisecond)
 		_, err := e.keys.Resolve(t.Context(), issued.Secret.Reveal())
-		wantFault(t, err, fault.Unauthenticated)
+		testenv.WantFault(t, "resolve", err, fault.Unauthenticated)
 	})
 }
 
@@ -114,27 +115,27 @@ func TestRememberedKeyExpires(t *testing.T) {
 func TestOthersLearnWithinASecond(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		other := newService(e.db)
+		other := newService(e.DB)
 		revoked, closed := e.memberKey(e.ada, e.acme), e.memberKey(e.ada, e.globex)
 		for _, issued := range []apikey.Issued{revoked, closed} {
 			if _, err := other.Resolve(t.Context(), issued.Secret.Reveal()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := e.keys.Revoke(t.Context(), person(e.ada, e.acme, principal.Member), revoked.ID); err != nil {
+		if err := e.keys.Revoke(t.Context(), testenv.Person(e.ada, e.acme, principal.Member), revoked.ID); err != nil {
 			t.Fatal(err)
 		}
-		e.exec(`UPDATE organization SET closed_at = 1 WHERE id = $1`, e.globex)
-		e.pass(time.Second - time.Microsecond)
+		e.Exec(`UPDATE organization SET closed_at = 1 WHERE id = $1`, e.globex)
+		e.Pass(time.Second - time.Microsecond)
 		for _, issued := range []apikey.Issued{revoked, closed} {
 			if _, err := other.Resolve(t.Context(), issued.Secret.Reveal()); err != nil {
 				t.Errorf("within the second the database was asked again: %v", err)
 			}
 		}
-		e.pass(time.Microsecond)
+		e.Pass(time.Microsecond)
 		for _, issued := range []apikey.Issued{revoked, closed} {
 			_, err := other.Resolve(t.Context(), issued.Secret.Reveal())
-			wantFault(t, err, fault.Unauthenticated)
+			testenv.WantFault(t, "resolve", err, fault.Unauthenticated)
 		}
 	})
 }
@@ -163,15 +164,16 @@ func TestRevocationBeatsLookups(t *testing.T) {
 					}
 				})
 			}
-			if err := e.keys.Revoke(t.Context(), person(e.ada, e.acme, principal.Member), issued.ID); err != nil {
+			if err := e.keys.Revoke(t.Context(), testenv.Person(e.ada, e.acme, principal.Member),
+				issued.ID); err != nil {
 				t.Errorf("revoke: %v", err)
 			}
 			_, err := e.keys.Resolve(t.Context(), issued.Secret.Reveal())
 			close(stop)
 			wg.Wait()
-			wantFault(t, err, fault.Unauthenticated)
+			testenv.WantFault(t, "resolve", err, fault.Unauthenticated)
 			_, err = e.keys.Resolve(t.Context(), issued.Secret.Reveal())
-			wantFault(t, err, fault.Unauthenticated)
+			testenv.WantFault(t, "resolve", err, fault.Unauthenticated)
 		}
 	})
 }
@@ -196,15 +198,15 @@ func TestLastUsed(t *testing.T) {
 		check("before any use", nil)
 		e.resolve(issued)
 		check("before it is written", nil)
-		first := e.db.Now()
+		first := e.DB.Now()
 		flush()
 		check("written", &first)
-		e.pass(time.Hour)
+		e.Pass(time.Hour)
 		e.resolve(issued)
-		second := e.db.Now()
+		second := e.DB.Now()
 		flush()
 		check("used again", &second)
-		e.pass(-time.Hour)
+		e.Pass(-time.Hour)
 		e.resolve(issued)
 		flush()
 		check("the clock was set back", &second)
@@ -228,7 +230,7 @@ func TestLastUsedOfManyKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		var written int
-		if err := e.db.QueryRow(t.Context(),
+		if err := e.DB.QueryRow(t.Context(),
 			`SELECT COUNT(*) FROM api_key WHERE last_used_at IS NOT NULL`).Scan(&written); err != nil {
 			t.Fatal(err)
 		}
@@ -243,8 +245,8 @@ func TestResolveAfterTheOwnerLeft(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		terminal, _ := e.terminal(e.ada, e.acme)
 		agent := e.memberKey(e.ada, e.acme)
-		e.exec(`DELETE FROM organization_member WHERE org_id = $1 AND user_id = $2`, e.acme, e.ada)
-		e.pass(2 * time.Second) // longer than an answer is remembered
+		e.Exec(`DELETE FROM organization_member WHERE org_id = $1 AND user_id = $2`, e.acme, e.ada)
+		e.Pass(2 * time.Second) // longer than an answer is remembered
 		if _, err := e.keys.Resolve(t.Context(), terminal.Secret.Reveal()); !fault.Is(err, fault.Unauthenticated) {
 			t.Errorf("the terminal's key: %v, want unauthenticated", err)
 		}

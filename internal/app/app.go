@@ -85,7 +85,7 @@ type Areas struct {
 	outgoing  *mail.Queue
 }
 
-// Open builds the areas on the configured database, each of those above it. Mails wait
+// Open builds the areas on the configured database, from the bottom up. Mails wait
 // until Start delivers them.
 func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error) {
 	a, c := &Areas{}, o.Config
@@ -141,7 +141,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Sources:   notification.Sources{Events: a.approvalEvents, People: a.people},
 	})
 	a.Policies = policy.New(db, log, spending{a.Telemetry}, policy.ProposalNotifier{
-		Proposed: a.tellProposal, Settled: a.Notifications.SettleProposal,
+		Proposed: a.notifyProposal, Settled: a.Notifications.SettleProposal,
 	})
 	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Approvals, a.Organizations, a.Keys, o.Logger)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
@@ -170,8 +170,8 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	return a, nil
 }
 
-// openStores opens what every area stands on: the databases, the sealer of secrets and
-// the audit log.
+// openStores opens what every area needs: the databases, the sealer of secrets and the
+// audit log.
 func (a *Areas) openStores(ctx context.Context, o Options) (err error) {
 	c := o.Config
 	if err := errors.Join(makeDataDir(c.DataDir), refuseInterruptedRestore(c), refuseMissingDatabase(c)); err != nil {
@@ -227,8 +227,7 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) error {
 	return nil
 }
 
-// checkpointKeys gives the audit log its key. The ring that holds it writes to that
-// log itself.
+// checkpointKeys gives the audit log its keys later: their ring itself writes to the log.
 func checkpointKeys(db *database.DB, sealer *secret.Sealer) audit.KeySource {
 	return func(ctx context.Context, log *audit.Log) (ed25519.PrivateKey, error) {
 		key, err := keyring.New(db, log, sealer).Current(ctx, keyring.Checkpoint)
@@ -236,7 +235,7 @@ func checkpointKeys(db *database.DB, sealer *secret.Sealer) audit.KeySource {
 	}
 }
 
-// Prices are those of a file, or the built-in ones where none is named.
+// Prices reads a file, or returns the built-in prices.
 func Prices(file string) (*telemetry.Prices, error) {
 	if file == "" {
 		return telemetry.BuiltInPrices(), nil
@@ -252,7 +251,7 @@ func Prices(file string) (*telemetry.Prices, error) {
 	return prices, nil
 }
 
-// Close closes the databases and what is open to others, as far as they were opened.
+// Close closes the databases and connections, as far as they were opened.
 func (a *Areas) Close() (err error) {
 	if a.outbound != nil {
 		a.outbound.Close()
@@ -268,7 +267,8 @@ func (a *Areas) Close() (err error) {
 	return err
 }
 
-// telemetryOptions say where bulk goes: its own file or schema, or another server.
+// telemetryOptions choose the telemetry database: its own file or schema, or another
+// server.
 func telemetryOptions(o Options) database.Options {
 	options := databaseOptions(o)
 	options.Store = database.Telemetry

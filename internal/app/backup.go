@@ -64,7 +64,7 @@ func backUp(ctx context.Context, postgres secret.Text, sqlite, path string) (err
 
 // Restored says what a restore did.
 type Restored struct {
-	// Replaced is where the database that was there is kept.
+	// Replaced is where the replaced database is.
 	Replaced string                `json:"replaced,omitempty"`
 	Logs     map[string]audit.Lost `json:"logs"`
 	// What the restore ended, because it may have ended since the backup.
@@ -84,8 +84,7 @@ type replacedData struct {
 	erased      []audit.Erased
 }
 
-// Restore puts a backup in the place of the database and begins a new epoch in
-// every audit log.
+// Restore replaces the database with a backup and begins a new epoch in every audit log.
 func Restore(ctx context.Context, o Options, path string) (Restored, error) {
 	if !o.Config.UsesPostgres() {
 		return restoreSQLite(ctx, o, path)
@@ -95,7 +94,7 @@ func Restore(ctx context.Context, o Options, path string) (Restored, error) {
 	}
 	report, err := beginEpochs(ctx, databaseOptions(o), replacedData{})
 	if err != nil {
-		return Restored{}, fmt.Errorf("the data was read in, but its audit logs do not say so yet; restore again into a new database: %w", err)
+		return Restored{}, fmt.Errorf("the data was restored, but its audit logs do not record it; restore again into a new database: %w", err)
 	}
 	return report, nil
 }
@@ -208,7 +207,7 @@ func beginEpochs(ctx context.Context, o database.Options, before replacedData) (
 		return Restored{}, err
 	}
 	if len(heads) == 0 {
-		return Restored{}, errors.New("it has no audit log, as every database of Writ has")
+		return Restored{}, errors.New("it has no audit log: every database of Writ has one")
 	}
 	report.Logs = compare(before.heads, heads)
 	logs := slices.Sorted(maps.Keys(report.Logs))

@@ -9,8 +9,7 @@ import (
 	"writ/internal/throttle"
 )
 
-// newModel makes the client of the language model that the operator has set up; nil
-// where there is none.
+// newModel makes the client of the configured language model; nil: there is none.
 func newModel(c config.Config) (*model.Client, error) {
 	if c.Draft.URL == "" {
 		return nil, nil
@@ -25,8 +24,7 @@ func newModel(c config.Config) (*model.Client, error) {
 	})
 }
 
-// newAuthor makes the author of policies from words. Without a model it has templates
-// alone.
+// newAuthor makes the author of policies. Without a model it only has templates.
 func newAuthor(d config.Draft, asked *model.Client, limiter *throttle.Limiter) *drafting.Author {
 	if asked == nil {
 		return &drafting.Author{}

@@ -9,7 +9,7 @@ import (
 	"writ/internal/notification/webhook"
 )
 
-// eraseCopies erases what areas copy of the payloads at these positions of a log.
+// eraseCopies erases the copies that areas hold of the payloads at these positions.
 func eraseCopies(ctx context.Context, tx *database.Tx, log string, positions []int64) error {
 	requests, err := approval.RequestsAt(ctx, tx, log, positions)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	replayInterval   = time.Second     // how soon a replay that was started begins
 	replayRunners    = 2               // replays of different organizations that run at once
 	retentionCheck   = time.Minute     // how soon a due or missed retention begins
-	lastFlush        = 3 * time.Second // for what is left at the end
+	lastFlush        = 3 * time.Second // to write what is left on shutdown
 )
 
 // startJobs runs the scheduled work until cancel. Every replica runs it: no job minds that
@@ -74,7 +74,7 @@ func (s *Server) startTelemetryJobs(
 	})
 }
 
-// flushLastUsed writes when keys were last used, also at the end.
+// flushLastUsed writes when keys were last used, also on shutdown.
 func (s *Server) flushLastUsed(ctx context.Context) {
 	flush := func(ctx context.Context) { s.attempt(ctx, "write when keys were last used", s.Keys.FlushLastUsed) }
 	every(ctx, lastUsedInterval, func() { flush(ctx) })
@@ -83,7 +83,7 @@ func (s *Server) flushLastUsed(ctx context.Context) {
 	flush(end)
 }
 
-// retirePayloads erases the audit log's old payloads where the operator said so.
+// retirePayloads erases old payloads of the audit log, if the operator configured it.
 func (s *Server) retirePayloads(ctx context.Context) error {
 	if s.payloadRetention == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"writ/internal/principal"
 )
 
-// tellProposal tells those who may confirm a profile that it was proposed.
-func (a *Areas) tellProposal(ctx context.Context, tx *database.Tx, orgID string, p policy.Proposal) error {
+// notifyProposal notifies the people who may confirm a proposed profile.
+func (a *Areas) notifyProposal(ctx context.Context, tx *database.Tx, orgID string, p policy.Proposal) error {
 	people, err := peopleIn(ctx, tx, orgID)
 	if err != nil {
 		return err
@@ -32,8 +32,8 @@ func (a *Areas) tellProposal(ctx context.Context, tx *database.Tx, orgID string,
 	})
 }
 
-// approvalEvents are what happened to an organization's requests after a number,
-// with the requests.
+// approvalEvents are the approval events of an organization after a number, with their
+// requests.
 func (a *Areas) approvalEvents(ctx context.Context, orgID string, after int64, limit int) ([]notice.Event, error) {
 	events, err := a.Approvals.Events(ctx, orgID, after, limit)
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *Areas) approvalEvents(ctx context.Context, orgID string, after int64, l
 			if err != nil && !fault.Is(err, fault.NotFound) {
 				return nil, err
 			}
-			r = noticed(request)
+			r = noticeOf(request)
 			r.ID = e.RequestID
 			read[e.RequestID] = r
 		}
@@ -63,8 +63,8 @@ func (a *Areas) approvalEvents(ctx context.Context, orgID string, after int64, l
 	return notices, nil
 }
 
-// noticed is a request as notifications show it.
-func noticed(r approval.Request) notice.Request {
+// noticeOf is a request as notifications show it.
+func noticeOf(r approval.Request) notice.Request {
 	shown := notice.Request{
 		ID:        r.ID,
 		OwnAsk:    r.Kind == approval.Ask,

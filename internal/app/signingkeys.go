@@ -10,12 +10,12 @@ import (
 	"writ/internal/principal"
 )
 
-// SigningPurposes are what this server signs, each with its own keys.
+// SigningPurposes are the purposes of this server's signing keys.
 func SigningPurposes() []keyring.Purpose {
 	return append(rotatedTogether(), keyring.Checkpoint)
 }
 
-// rotatedTogether are those whose keys nobody pins: verifiers ask the server for all keys.
+// rotatedTogether are the purposes whose keys nobody pins: verifiers fetch all keys.
 func rotatedTogether() []keyring.Purpose {
 	return []keyring.Purpose{keyring.AccessToken, intent.PlanKey, intent.JWTKey, intent.BindingKey}
 }
@@ -27,15 +27,15 @@ type RotatedKey struct {
 }
 
 // RotateKeys makes new keys for the purposes; what the old ones signed still verifies.
-// Without purposes it rotates all keys but that of checkpoints: verifiers pin that one, and
-// must hear of the new one before.
+// Without purposes it rotates all keys except that of checkpoints, which verifiers pin
+// and must get before it signs.
 func (a *Areas) RotateKeys(ctx context.Context, purposes []keyring.Purpose) (rotated []RotatedKey, err error) {
 	if len(purposes) == 0 {
 		purposes = rotatedTogether()
 	}
 	for _, purpose := range purposes {
 		if !slices.Contains(SigningPurposes(), purpose) {
-			return nil, fmt.Errorf("nothing is signed for %q: name any of %v", purpose, SigningPurposes())
+			return nil, fmt.Errorf("there is no signing key for %q: name any of %v", purpose, SigningPurposes())
 		}
 	}
 	for _, purpose := range purposes {

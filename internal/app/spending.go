@@ -9,10 +9,10 @@ import (
 	"writ/internal/telemetry"
 )
 
-// spending answers for the limits of policies out of telemetry.
+// spending reads what policies limit from telemetry.
 type spending struct{ telemetry *telemetry.Service }
 
-// spenders are the subjects of limits as telemetry knows them.
+// spenders maps the subjects of limits to those of telemetry.
 var spenders = map[document.Subject]telemetry.Spender{
 	document.Agent:        telemetry.SpentByAgent,
 	document.Session:      telemetry.SpentBySession,
@@ -26,7 +26,7 @@ func (s spending) Spent(
 ) (nanos, tokens int64, err error) {
 	spender, ok := spenders[by]
 	if !ok {
-		return 0, 0, fmt.Errorf("a limit by %q, which telemetry does not know", string(by))
+		return 0, 0, fmt.Errorf("telemetry does not know limits by %q", string(by))
 	}
 	u, err := s.telemetry.Spent(ctx, orgID, spender, id, since)
 	return u.CostNanos, u.Tokens(), err

@@ -1,34 +1,34 @@
-// Package approval is where a person says yes to a call that an agent may not
-// make on its own.
+// Package approval lets people answer for calls that an agent may not make on its own.
 //
-// A decision that ends in hold or ask opens a request; a client may also ask by
-// itself. The same call finds the same request again, however often a client
-// polls. A person approves or rejects it; an approval is a grant for one run of
-// exactly that call, and the decision that lets the call run consumes it in its
-// own transaction.
+// A decision that ends in hold or ask opens a request; a client may also open one
+// itself. The same call finds the same request, however often a client polls. A person
+// approves or rejects the request. An approval leaves a grant for exactly that call,
+// and the decision that lets the call run uses up the grant in its own transaction.
 //
 //	Open ──> pending ──Approve──> approved (a grant: used once, or it expires)
-//	            │          └────> approved (an Allow: wider, until it ends)
+//	            │          └────> approved (a standing approval: several calls, until it ends)
 //	            ├──Reject──> rejected: the call is denied until the request expires
-//	            ├──Cancel──> cancelled, by who asked
+//	            ├──Cancel──> cancelled, by the key that asked or its owner
 //	            └──time────> expired: the next call opens another
 //
-// A call is its key, server, tool and the digest of its canonical arguments. A yes
-// is narrow: it serves the rule and what that wanted of approvers, the agent and
-// the user it was asked about, plan and e-mail where both sides state them, and
-// only while who said it may still say it. A no is wide: it is about what the call
-// would do, whichever plan, agent or spelling it comes with.
+// A call is its key, server, tool and the digest of its canonical arguments. An
+// approval is narrow: it is for the rule and the approvers that this rule requires, for
+// the agent and the user of the request, and for its plan and e-mail where both sides
+// state them. It is valid only while its approvers still have the right to approve. A
+// rejection is wide: it covers what the call would do, whichever plan, agent or
+// spelling comes with it.
 //
-// A yes is for one run unless its Scope says more; then it is an Allow: bound to
-// who asked, the rule, an end and a number of uses, told to the approver in words.
-// A yes may change the arguments, and then permits the changed call alone.
+// An approval is for one call unless its Scope permits more. Then it is a
+// StandingApproval, bound to the caller, the rule, an end and a number of uses, and
+// described to the approver in words. An approver may change the arguments; then only
+// the changed call may run.
 //
-// Who asks does not approve: not the owner of the key nor the person the call is
-// for, unless nobody else could, or the organization says otherwise. An ask,
-// however, is a question to the owner. No key approves anything.
+// The key's owner answers an ask. Anyone with the right answers a hold, except the
+// key's owner and the person the call is for, unless nobody else has the right or the
+// organization allows self-approval. No key approves anything.
 //
-// Every change is an Event with a number, written in its transaction: pollers,
-// streams and notifications follow the numbers and miss nothing.
+// Every change is an Event with a number, written in its transaction: pollers, streams
+// and notifications follow the numbers and miss nothing.
 package approval
 
 import (
@@ -46,22 +46,22 @@ const (
 
 const (
 	// MaxPending is how many requests of one key may wait at a time. An agent that
-	// asks for more floods who should read them.
+	// asks for more floods its approvers.
 	MaxPending = 500
 
 	maxNote = 1000 // bytes
 )
 
-// Kind is whose yes is wanted.
+// Kind is whose approval a request needs.
 type Kind string
 
 // The kinds of requests.
 const (
-	Hold Kind = "hold" // of somebody who may approve
-	Ask  Kind = "ask"  // of the person the agent works for
+	Hold Kind = "hold" // anyone with the right to approve
+	Ask  Kind = "ask"  // the person the agent works for
 )
 
-// Status is where a request stands.
+// Status is the state of a request.
 type Status string
 
 // The statuses.
@@ -82,7 +82,7 @@ func (s Status) Valid() bool {
 	return false
 }
 
-// Call is a call that needs a yes. What is not stated is empty.
+// Call is a call that needs an approval. What is not stated is empty.
 type Call struct {
 	OrgID   string
 	KeyID   string
@@ -92,20 +92,19 @@ type Call struct {
 	// Digest is over the canonical arguments, under the organization's key. It is
 	// empty where a client asked without arguments: no decision finds that.
 	Digest []byte
-	// Arguments are those as people may see them: redacted JSON.
+	// Arguments are redacted JSON, as people may see them.
 	Arguments string
-	// Canonical are those as they are, for patterns. They are never stored.
+	// Canonical are the unredacted arguments, for patterns. They are never stored.
 	Canonical string
 
 	UserID, Email, AgentID, SessionID, PlanID string
 	Step                                      int // of the plan; -1: none
 	Labels                                    []string
-	// Widens: the step was added to a plan under way, and nobody has agreed to it.
-	// It is not stored.
+	// Widens: the step was added to a plan in use, and nobody has agreed to it. Not stored.
 	Widens bool
 }
 
-// Want is what is wanted of whoever approves, and which rule wants it.
+// Requirement is the approval that a rule requires.
 type Requirement struct {
 	Kind          Kind
 	PolicyID      string
@@ -116,7 +115,7 @@ type Requirement struct {
 	Approvers     *document.Approvers // nil: one person who may approve
 }
 
-// role is what an approver must be at least; empty: whoever may approve.
+// role is the lowest role of an approver; empty: anyone with the right to approve.
 func (w Requirement) role() string {
 	if w.Approvers == nil || w.Kind == Ask {
 		return ""
@@ -124,7 +123,7 @@ func (w Requirement) role() string {
 	return w.Approvers.Role
 }
 
-// needed is how many persons must say yes.
+// needed is how many people must approve.
 func (w Requirement) needed() int {
 	if w.Approvers == nil || w.Kind == Ask || w.Approvers.Count < 1 {
 		return 1
@@ -132,16 +131,16 @@ func (w Requirement) needed() int {
 	return w.Approvers.Count
 }
 
-// Via is how a request came to be.
+// Via is how a request was opened.
 type Via string
 
-// The ways.
+// The ways to open one.
 const (
 	ViaDecision Via = "decision" // a decision ended in hold or ask
 	ViaRequest  Via = "request"  // a client asked before any decision
 )
 
-// Request is a call that waits for a yes, or has got its answer.
+// Request is a call that waits for an approval, or was answered.
 type Request struct {
 	ID string
 	Call
@@ -161,33 +160,33 @@ type Request struct {
 	Repeats       int // how often it was asked again
 	LastAskedAt   *time.Time
 
-	Status       Status // Expired, too, where its time is over
+	Status       Status // Expired also where its time is over
 	Note         string
 	SelfApproved bool
-	// Scope is what the yes permits; before the last yes, what the first would.
+	// Scope is what the approval permits; before the last vote, what the first asked for.
 	Scope Scope
-	// Edited are the arguments as the yes changed them, in canonical JSON; empty:
-	// it did not, or they were erased.
+	// Edited are the arguments as the approver changed them, in canonical JSON; empty:
+	// they were not changed, or were erased.
 	Edited      string
 	DecidedBy   string // the person who decided
 	DecidedRole string
-	CoveredBy   string // the Allow that answered it without a person
+	CoveredBy   string // the standing approval that answered it
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 	DecidedAt   *time.Time
-	ExecutedAt  *time.Time // when the client said that it ran
+	ExecutedAt  *time.Time // when the client reported that the call ran
 
-	// Votes are who said yes; only Get reads them.
+	// Votes are the people who approved; only Get reads them.
 	Votes []Vote
 
 	grant        grant
 	grantLife    time.Duration
 	editedDigest []byte
-	scopeText    string // Scope as it is stored; empty before the first yes
-	otherCall    bool   // the yes was to other arguments than the call's that found it
+	scopeText    string // Scope as stored; empty before the first vote
+	otherCall    bool   // other arguments were approved than those of the call that found it
 }
 
-// Vote is a person's yes.
+// Vote is one person's approval.
 type Vote struct {
 	UserID string
 	At     time.Time
@@ -206,7 +205,7 @@ type RiskReason struct {
 	Words string `json:"words"`
 }
 
-// grant is what an approval gave. Without an id there is none.
+// grant is what an approval leaves for exactly one call. Without an id there is none.
 type grant struct {
 	id        string
 	expiresAt time.Time
@@ -216,15 +215,15 @@ type grant struct {
 // Granted reports whether the call may run once, now.
 func (r *Request) Granted(now time.Time) bool { return r.hasGrant(now) && !r.otherCall }
 
-// Changed reports whether a call of other arguments was approved in place of the
-// one that found the request: that of Edited.
+// Changed reports whether other arguments were approved than those of the call that
+// found the request: Edited.
 func (r *Request) Changed(now time.Time) bool { return r.hasGrant(now) && r.otherCall }
 
 func (r *Request) hasGrant(now time.Time) bool {
 	return r.Status == Approved && r.grant.id != "" && !r.grant.used && now.Before(r.grant.expiresAt)
 }
 
-// GrantExpiresAt is when the grant of a yes ends; nil where there is none.
+// GrantExpiresAt is when the grant ends; nil: there is none.
 func (r *Request) GrantExpiresAt() *time.Time {
 	if r.grant.id == "" {
 		return nil
@@ -232,8 +231,8 @@ func (r *Request) GrantExpiresAt() *time.Time {
 	return &r.grant.expiresAt
 }
 
-// Serves reports whether a yes to this request is one to what a decision wants: the
-// same of approvers, and the same rule where the request knows it.
+// Serves reports whether an approval of this request meets a requirement: the same
+// approvers, and the same rule where the request knows its rule.
 func (r *Request) Serves(w Requirement) bool {
 	return r.Kind == w.Kind && r.Role == w.role() && r.Needed == w.needed() &&
 		(r.PolicyID == "" || r.PolicyID == w.PolicyID && r.Rule == w.Rule)
@@ -242,7 +241,7 @@ func (r *Request) Serves(w Requirement) bool {
 // Used reports whether the grant let the call run.
 func (r *Request) Used() bool { return r.grant.used }
 
-// GrantLife is how long a yes to this request lasts.
+// GrantLife is how long a grant of this request lasts.
 func (r *Request) GrantLife() time.Duration {
 	if r.grantLife <= 0 {
 		return GrantLife
@@ -250,9 +249,8 @@ func (r *Request) GrantLife() time.Duration {
 	return r.grantLife
 }
 
-// answers reports whether the request still says something about its call: it
-// waits, was rejected, or has a grant that can be used. Otherwise the next call
-// opens another.
+// answers reports whether the request still applies to its call: it waits, was
+// rejected, or has a grant that can be used. Otherwise the next call opens another.
 func (r *Request) answers(now time.Time) bool {
 	switch r.Status {
 	case Pending, Rejected:
@@ -265,6 +263,6 @@ func (r *Request) answers(now time.Time) bool {
 
 func noSuchRequest() error { return fault.New(fault.NotFound, "no such request for approval") }
 
-// ErrTooMany is the answer to a key whose requests nobody can read any more.
+// ErrTooMany: so many requests of a key wait that nobody can read them.
 var ErrTooMany = fault.New(fault.TooMany, "%d requests of this key wait for an answer: wait until they are decided",
 	MaxPending)

@@ -12,23 +12,24 @@ import (
 	"writ/internal/fault"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 var hold = approval.Requirement{Kind: approval.Hold, PolicyID: "p", Rule: "r", Reason: "because"}
 
 func TestWhoMayApprove(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		ctx, bob, mel := t.Context(), w.person(principal.Approver), w.person(principal.Member)
+	each(t, func(t *testing.T, e *env) {
+		ctx, bob, mel := t.Context(), e.person(principal.Approver), e.person(principal.Member)
 		elsewhere := bob
 		elsewhere.OrgID = database.NewID()
-		r := w.open(hold)
+		r := e.open(hold)
 		for name, c := range map[string]struct {
 			by   principal.Principal
 			kind fault.Kind
 		}{
-			"the key itself":     {w.key, fault.Forbidden},
-			"its owner":          {w.ada, fault.Forbidden},
+			"the key itself":     {e.key, fault.Forbidden},
+			"its owner":          {e.ada, fault.Forbidden},
 			"a member":           {mel, fault.Forbidden},
 			"somebody elsewhere": {elsewhere, fault.NotFound},
 			"the operator":       {principal.Operator(), fault.Forbidden},
@@ -36,46 +37,46 @@ func TestWhoMayApprove(t *testing.T) {
 				principal.Principal{Kind: principal.User, UserID: bob.UserID, Role: principal.Owner}, fault.Forbidden,
 			},
 		} {
-			_, err := w.approvals.Approve(ctx, c.by, r.ID, approval.Approval{})
-			wantFault(t, name, err, c.kind)
+			_, err := e.approvals.Approve(ctx, c.by, r.ID, approval.Approval{})
+			testenv.WantFault(t, name, err, c.kind)
 		}
 		for _, id := range []string{"", "x", database.NewID()} {
-			_, err := w.approvals.Approve(ctx, bob, id, approval.Approval{})
-			wantFault(t, "no request", err, fault.NotFound)
+			_, err := e.approvals.Approve(ctx, bob, id, approval.Approval{})
+			testenv.WantFault(t, "no request", err, fault.NotFound)
 		}
-		_, err := w.approvals.Approve(ctx, bob, r.ID, approval.Approval{Note: "\x00"})
-		wantFault(t, "a bad note", err, fault.Invalid)
-		got, err := w.approvals.Approve(ctx, bob, r.ID, approval.Approval{Note: "fine"})
+		_, err := e.approvals.Approve(ctx, bob, r.ID, approval.Approval{Note: "\x00"})
+		testenv.WantFault(t, "a bad note", err, fault.Invalid)
+		got, err := e.approvals.Approve(ctx, bob, r.ID, approval.Approval{Note: "fine"})
 		if err != nil || got.Status != approval.Approved || got.SelfApproved || got.Note != "fine" ||
 			got.DecidedAt == nil {
 			t.Errorf("approved: %+v, %v", got, err)
 		}
 		for name, again := range map[string]func() error{
 			"approved again": func() error {
-				_, err := w.approvals.Approve(ctx, bob, r.ID, approval.Approval{})
+				_, err := e.approvals.Approve(ctx, bob, r.ID, approval.Approval{})
 				return err
 			},
-			"rejected after": func() error { _, err := w.approvals.Reject(ctx, bob, r.ID, ""); return err },
-			"cancelled":      func() error { _, err := w.approvals.Cancel(ctx, w.key, r.ID); return err },
+			"rejected after": func() error { _, err := e.approvals.Reject(ctx, bob, r.ID, ""); return err },
+			"cancelled":      func() error { _, err := e.approvals.Cancel(ctx, e.key, r.ID); return err },
 		} {
-			wantFault(t, name, again(), fault.Conflict)
+			testenv.WantFault(t, name, again(), fault.Conflict)
 		}
 	})
 }
 
 func TestAlone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.person(principal.Member)
-		got, err := w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, approval.Approval{})
+	each(t, func(t *testing.T, e *env) {
+		e.person(principal.Member)
+		got, err := e.approvals.Approve(t.Context(), e.ada, e.open(hold).ID, approval.Approval{})
 		if err != nil || !got.SelfApproved {
 			t.Errorf("alone: %+v, %v", got, err)
 		}
-		w.person(principal.Approver)
-		_, err = w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, approval.Approval{})
-		wantFault(t, "not alone", err, fault.Forbidden)
+		e.person(principal.Approver)
+		_, err = e.approvals.Approve(t.Context(), e.ada, e.open(hold).ID, approval.Approval{})
+		testenv.WantFault(t, "not alone", err, fault.Forbidden)
 		var said string
-		if err := w.db.QueryRow(t.Context(),
+		if err := e.DB.QueryRow(t.Context(),
 			`SELECT payload FROM audit_entry WHERE action = 'approval.approved'`).Scan(&said); err != nil {
 			t.Fatal(err)
 		}
@@ -87,13 +88,13 @@ func TestAlone(t *testing.T) {
 
 func TestRolesOfApprovers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		wanted := hold
 		wanted.Approvers = &document.Approvers{Role: "admin", Count: 1}
-		r := w.open(wanted)
-		_, err := w.approvals.Approve(t.Context(), w.person(principal.Approver), r.ID, approval.Approval{})
-		wantFault(t, "a lower role", err, fault.Forbidden)
-		_, err = w.approvals.Approve(t.Context(), w.person(principal.Owner), r.ID, approval.Approval{})
+		r := e.open(wanted)
+		_, err := e.approvals.Approve(t.Context(), e.person(principal.Approver), r.ID, approval.Approval{})
+		testenv.WantFault(t, "a lower role", err, fault.Forbidden)
+		_, err = e.approvals.Approve(t.Context(), e.person(principal.Owner), r.ID, approval.Approval{})
 		if err != nil {
 			t.Errorf("a higher role: %v", err)
 		}
@@ -103,20 +104,20 @@ func TestRolesOfApprovers(t *testing.T) {
 // TestTwoAnswersAtOnce: one wins.
 func TestTwoAnswersAtOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		r := w.open(hold)
+	each(t, func(t *testing.T, e *env) {
+		r := e.open(hold)
 		people := []principal.Principal{
-			w.person(principal.Approver), w.person(principal.Admin), w.person(principal.Owner),
-			w.person(principal.Approver),
+			e.person(principal.Approver), e.person(principal.Admin), e.person(principal.Owner),
+			e.person(principal.Approver),
 		}
 		errs := make([]error, len(people))
 		var all sync.WaitGroup
 		for i, p := range people {
 			all.Go(func() {
 				if i%2 == 0 {
-					_, errs[i] = w.approvals.Approve(t.Context(), p, r.ID, approval.Approval{})
+					_, errs[i] = e.approvals.Approve(t.Context(), p, r.ID, approval.Approval{})
 				} else {
-					_, errs[i] = w.approvals.Reject(t.Context(), p, r.ID, "")
+					_, errs[i] = e.approvals.Reject(t.Context(), p, r.ID, "")
 				}
 			})
 		}
@@ -126,7 +127,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 			if err == nil {
 				won++
 			} else {
-				wantFault(t, "the others", err, fault.Conflict)
+				testenv.WantFault(t, "the others", err, fault.Conflict)
 			}
 		}
 		if won != 1 {
@@ -137,49 +138,49 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 
 func TestCancelAndSee(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		ctx, r, bob := t.Context(), w.open(hold), w.person(principal.Approver)
+	each(t, func(t *testing.T, e *env) {
+		ctx, r, bob := t.Context(), e.open(hold), e.person(principal.Approver)
 		stranger := principal.Principal{
-			Kind: principal.Key, KeyID: database.NewID(), OrgID: w.org, Scopes: principal.RequestableScopes(),
+			Kind: principal.Key, KeyID: database.NewID(), OrgID: e.org, Scopes: principal.RequestableScopes(),
 		}
 		for name, p := range map[string]principal.Principal{
 			"another key": stranger,
-			"a member":    w.person(principal.Member),
+			"a member":    e.person(principal.Member),
 			"another organization": {
 				Kind: principal.User, UserID: bob.UserID, OrgID: database.NewID(), Role: principal.Owner,
 			},
 		} {
-			_, err := w.approvals.Get(ctx, p, r.ID)
-			wantFault(t, name, err, fault.NotFound)
+			_, err := e.approvals.Get(ctx, p, r.ID)
+			testenv.WantFault(t, name, err, fault.NotFound)
 		}
-		for _, p := range []principal.Principal{bob, w.key, w.ada} {
-			if got, err := w.approvals.Get(ctx, p, r.ID); err != nil || got.ID != r.ID {
+		for _, p := range []principal.Principal{bob, e.key, e.ada} {
+			if got, err := e.approvals.Get(ctx, p, r.ID); err != nil || got.ID != r.ID {
 				t.Errorf("get: %+v, %v", got, err)
 			}
 		}
-		_, err := w.approvals.Cancel(ctx, stranger, r.ID)
-		wantFault(t, "another key cancels", err, fault.NotFound)
-		_, err = w.approvals.Cancel(ctx, bob, r.ID)
-		wantFault(t, "an approver cancels", err, fault.NotFound)
-		if got, err := w.approvals.Cancel(ctx, w.key, r.ID); err != nil || got.Status != approval.Cancelled {
+		_, err := e.approvals.Cancel(ctx, stranger, r.ID)
+		testenv.WantFault(t, "another key cancels", err, fault.NotFound)
+		_, err = e.approvals.Cancel(ctx, bob, r.ID)
+		testenv.WantFault(t, "an approver cancels", err, fault.NotFound)
+		if got, err := e.approvals.Cancel(ctx, e.key, r.ID); err != nil || got.Status != approval.Cancelled {
 			t.Errorf("cancel: %+v, %v", got, err)
 		}
-		_, err = w.approvals.Approve(ctx, bob, r.ID, approval.Approval{})
-		wantFault(t, "approve what was cancelled", err, fault.Conflict)
+		_, err = e.approvals.Approve(ctx, bob, r.ID, approval.Approval{})
+		testenv.WantFault(t, "approve what was cancelled", err, fault.Conflict)
 	})
 }
 
 // TestARestoreBringsNoGrantBack: what was given may have been used since.
 func TestARestoreBringsNoGrantBack(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.person(principal.Approver)
-		waiting, given := w.open(hold), w.open(hold)
-		if _, err := w.approvals.Approve(t.Context(), bob, given.ID, approval.Approval{}); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		bob := e.person(principal.Approver)
+		waiting, given := e.open(hold), e.open(hold)
+		if _, err := e.approvals.Approve(t.Context(), bob, given.ID, approval.Approval{}); err != nil {
 			t.Fatal(err)
 		}
-		w.write(func(ctx context.Context, tx *database.Tx) error {
-			if found, err := w.approvals.Find(ctx, tx, given.Call, hold); err != nil || found == nil ||
+		e.write(func(ctx context.Context, tx *database.Tx) error {
+			if found, err := e.approvals.Find(ctx, tx, given.Call, hold); err != nil || found == nil ||
 				!found.Granted(tx.Now()) {
 				t.Errorf("before: %+v, %v", found, err)
 			}
@@ -189,9 +190,9 @@ func TestARestoreBringsNoGrantBack(t *testing.T) {
 			}
 			return err
 		})
-		w.write(func(ctx context.Context, tx *database.Tx) error {
+		e.write(func(ctx context.Context, tx *database.Tx) error {
 			for _, r := range []*approval.Request{waiting, given} {
-				if found, err := w.approvals.Find(ctx, tx, r.Call, hold); err != nil || found != nil {
+				if found, err := e.approvals.Find(ctx, tx, r.Call, hold); err != nil || found != nil {
 					t.Errorf("after: %+v, %v", found, err)
 				}
 			}
@@ -203,13 +204,13 @@ func TestARestoreBringsNoGrantBack(t *testing.T) {
 // TestOnlyUnderTheLog: claims are exact because their log is locked.
 func TestOnlyUnderTheLog(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		r := w.open(hold)
-		err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-			if _, err := w.approvals.Find(ctx, tx, r.Call, hold); err == nil {
+	each(t, func(t *testing.T, e *env) {
+		r := e.open(hold)
+		err := e.DB.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			if _, err := e.approvals.Find(ctx, tx, r.Call, hold); err == nil {
 				t.Error("found without the log's lock")
 			}
-			if _, err := w.approvals.Consume(ctx, tx, r, "d"); err == nil {
+			if _, err := e.approvals.Consume(ctx, tx, r, "d"); err == nil {
 				t.Error("consumed without the log's lock")
 			}
 			return nil
@@ -217,16 +218,16 @@ func TestOnlyUnderTheLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.write(func(ctx context.Context, tx *database.Tx) error {
-			if used, err := w.approvals.Consume(ctx, tx, r, "d"); err != nil || used {
+		e.write(func(ctx context.Context, tx *database.Tx) error {
+			if used, err := e.approvals.Consume(ctx, tx, r, "d"); err != nil || used {
 				t.Errorf("a request without a grant was consumed: %t, %v", used, err)
 			}
 			without := r.Call
 			without.Digest = nil
-			if _, err := w.approvals.Find(ctx, tx, without, hold); err == nil {
+			if _, err := e.approvals.Find(ctx, tx, without, hold); err == nil {
 				t.Error("found without a digest")
 			}
-			if _, err := w.approvals.Open(ctx, tx, without, hold); err == nil {
+			if _, err := e.approvals.Open(ctx, tx, without, hold); err == nil {
 				t.Error("opened without a digest")
 			}
 			return nil
@@ -241,23 +242,23 @@ func TestOnlyUnderTheLog(t *testing.T) {
 // be told apart.
 func TestTheLastAnswerCounts(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.person(principal.Approver)
+	each(t, func(t *testing.T, e *env) {
+		bob := e.person(principal.Approver)
 		call := approval.Call{Server: "bank", Tool: "pay"}
 		find := func(n string) (found *approval.Request) {
 			t.Helper()
-			asked := w.held(approval.Call{Server: "bank", Tool: "pay", Email: "c@example.org"}, n, hold).Call
+			asked := e.held(approval.Call{Server: "bank", Tool: "pay", Email: "c@example.org"}, n, hold).Call
 			asked.Email = "" // it may be of any of them
-			w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-				found, err = w.approvals.Find(ctx, tx, asked, hold)
+			e.write(func(ctx context.Context, tx *database.Tx) (err error) {
+				found, err = e.approvals.Find(ctx, tx, asked, hold)
 				return err
 			})
 			return found
 		}
 		answers := map[string]func(id string){
-			"yes": func(id string) { w.approve(bob, id, approval.Approval{}) },
+			"yes": func(id string) { e.approve(bob, id, approval.Approval{}) },
 			"no": func(id string) {
-				if _, err := w.approvals.Reject(t.Context(), bob, id, ""); err != nil {
+				if _, err := e.approvals.Reject(t.Context(), bob, id, ""); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -268,11 +269,11 @@ func TestTheLastAnswerCounts(t *testing.T) {
 		}{{"yes", "no", approval.Rejected}, {"no", "yes", approval.Approved}} {
 			args := fmt.Sprintf(`{"n":%d}`, i)
 			call.Email = "a@example.org"
-			a := w.held(call, args, hold)
+			a := e.held(call, args, hold)
 			call.Email = "b@example.org"
-			b := w.held(call, args, hold)
+			b := e.held(call, args, hold)
 			answers[c.first](b.ID) // the newer question is answered first
-			w.pass(time.Second)
+			e.Pass(time.Second)
 			answers[c.second](a.ID)
 			if found := find(args); found == nil || found.ID != a.ID || found.Status != c.want {
 				t.Errorf("%s, then %s: %+v", c.first, c.second, found)

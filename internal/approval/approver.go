@@ -10,10 +10,10 @@ import (
 	"writ/internal/principal"
 )
 
-// RoleOf is what a person is in an organization now; empty: no member.
+// RoleOf is a person's role in an organization now; empty: no member.
 type RoleOf func(ctx context.Context, r database.Reader, orgID, userID string) (principal.Role, error)
 
-// remembered asks about each person once, for one look at many yeses.
+// cached asks about each person once.
 func (of RoleOf) cached() RoleOf {
 	if of == nil {
 		return nil
@@ -32,18 +32,18 @@ func (of RoleOf) cached() RoleOf {
 	}
 }
 
-// mayStill reports whether a person who said yes could say it now: a yes counts
-// while who said it is in the organization, with the role that it took. An ask is
-// answered by the owner of the key, whatever their role.
+// mayStill reports whether an approver still has the right to approve: an approval is
+// valid only while its approver is in the organization with the role that it required.
+// The key's owner answers an ask, whatever their role.
 func mayStill(
 	ctx context.Context, r database.Reader, roles RoleOf, orgID, userID string, kind Kind, wanted string,
 ) (bool, error) {
 	if roles == nil {
-		return false, errors.New("look whether a yes still counts: nothing here knows who is in an organization")
+		return false, errors.New("check an approver: nothing here knows the members of an organization")
 	}
 	role, err := roles(ctx, r, orgID, userID)
 	if err != nil {
-		return false, fmt.Errorf("look whether a yes still counts: %w", err)
+		return false, fmt.Errorf("check an approver: %w", err)
 	}
 	if kind == Ask {
 		return role != "", nil
@@ -58,11 +58,11 @@ func isEnough(role principal.Role, wanted string) bool {
 	return at >= 0 && (wanted == "" || at <= slices.Index(roles, principal.Role(wanted)))
 }
 
-// standingVotes counts who said yes to a request and may still do so.
+// validVotes counts the approvers of a request who still have the right to approve.
 func validVotes(ctx context.Context, r database.Reader, roles RoleOf, of *Request) (n int, err error) {
 	votes, err := selectVotes(ctx, r, of.ID)
 	if err != nil {
-		return 0, fmt.Errorf("count who approves request %s: %w", of.ID, err)
+		return 0, fmt.Errorf("count the approvers of request %s: %w", of.ID, err)
 	}
 	for _, vote := range votes {
 		may, err := mayStill(ctx, r, roles, of.OrgID, vote.UserID, of.Kind, of.Role)
@@ -76,8 +76,8 @@ func validVotes(ctx context.Context, r database.Reader, roles RoleOf, of *Reques
 	return n, nil
 }
 
-// standing leaves out the requests whose yes does not count any more, because who
-// said it may not say it now.
+// stillValid leaves out requests whose grant is not valid any more, because too few of
+// their approvers still have the right to approve.
 func stillValid(ctx context.Context, r database.Reader, roles RoleOf, requests []Request) (left []Request, err error) {
 	for i := range requests {
 		of := &requests[i]

@@ -10,51 +10,51 @@ import (
 	"writ/internal/principal"
 )
 
-func (w *world) remove(p principal.Principal) {
-	w.exec(`DELETE FROM organization_member WHERE org_id = $1 AND user_id = $2`, w.org, p.UserID)
+func (e *env) remove(p principal.Principal) {
+	e.Exec(`DELETE FROM organization_member WHERE org_id = $1 AND user_id = $2`, e.org, p.UserID)
 }
 
-func (w *world) demote(p principal.Principal) {
-	w.exec(`UPDATE organization_member SET role = 'member' WHERE org_id = $1 AND user_id = $2`, w.org, p.UserID)
+func (e *env) demote(p principal.Principal) {
+	e.Exec(`UPDATE organization_member SET role = 'member' WHERE org_id = $1 AND user_id = $2`, e.org, p.UserID)
 }
 
 // TestAYesEndsWithTheRightToSayIt: a vote, a grant and a wider yes count while who
 // said them may still say them.
 func TestAYesEndsWithTheRightToSayIt(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		two := hold
 		two.Approvers = &document.Approvers{Role: "approver", Count: 2}
-		r, gone := w.open(two), w.person(principal.Approver)
-		w.approve(gone, r.ID, approval.Approval{})
-		w.remove(gone)
-		bob, carol := w.person(principal.Approver), w.person(principal.Admin)
-		if got := w.approve(bob, r.ID, approval.Approval{}); got.Status != approval.Pending {
+		r, gone := e.open(two), e.person(principal.Approver)
+		e.approve(gone, r.ID, approval.Approval{})
+		e.remove(gone)
+		bob, carol := e.person(principal.Approver), e.person(principal.Admin)
+		if got := e.approve(bob, r.ID, approval.Approval{}); got.Status != approval.Pending {
 			t.Errorf("one who left and one who is there: %s", got.Status)
 		}
-		if got := w.approve(carol, r.ID, approval.Approval{}); got.Status != approval.Approved {
+		if got := e.approve(carol, r.ID, approval.Approval{}); got.Status != approval.Approved {
 			t.Errorf("two who are there: %s", got.Status)
 		}
 		find := func(call approval.Call, want approval.Requirement) (found *approval.Request) {
-			w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-				found, err = w.approvals.Find(ctx, tx, call, want)
+			e.write(func(ctx context.Context, tx *database.Tx) (err error) {
+				found, err = e.approvals.Find(ctx, tx, call, want)
 				return err
 			})
 			return found
 		}
-		if found := find(r.Call, two); found == nil || !found.Granted(w.db.Now()) {
+		if found := find(r.Call, two); found == nil || !found.Granted(e.DB.Now()) {
 			t.Fatalf("before: %+v", found)
 		}
-		w.demote(carol)
+		e.demote(carol)
 		if found := find(r.Call, two); found != nil {
 			t.Errorf("a grant of somebody who may not approve any more: %+v", found)
 		}
 
-		wide := w.open(hold)
-		w.approve(bob, wide.ID, approval.Approval{Scope: approval.Scope{Kind: approval.Minutes, Minutes: 60}})
+		wide := e.open(hold)
+		e.approve(bob, wide.ID, approval.Approval{Scope: approval.Scope{Kind: approval.Minutes, Minutes: 60}})
 		lifts := func() (found *approval.StandingApproval) {
-			w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-				found, err = w.approvals.FindStanding(ctx, tx, wide.Call, hold)
+			e.write(func(ctx context.Context, tx *database.Tx) (err error) {
+				found, err = e.approvals.FindStanding(ctx, tx, wide.Call, hold)
 				return err
 			})
 			return found
@@ -62,13 +62,13 @@ func TestAYesEndsWithTheRightToSayIt(t *testing.T) {
 		if lifts() == nil {
 			t.Fatal("a wider yes lifts nothing")
 		}
-		asked, _ := w.ask(approval.Asked{Tool: "move", Amount: amount(5)})
-		w.approve(bob, asked.ID, approval.Approval{})
-		w.demote(bob)
+		asked, _ := e.ask(approval.Asked{Tool: "move", Amount: amount(5)})
+		e.approve(bob, asked.ID, approval.Approval{})
+		e.demote(bob)
 		if lifts() != nil {
 			t.Error("a wider yes of somebody who may not approve any more")
 		}
-		if w.releasable(approval.Question{Tool: "move", Amount: 5}) != nil {
+		if e.releasable(approval.Question{Tool: "move", Amount: 5}) != nil {
 			t.Error("given out, by the word of somebody who may not approve any more")
 		}
 	})

@@ -2,7 +2,6 @@ package approval
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -18,31 +17,31 @@ import (
 	"writ/internal/redaction"
 )
 
-// Asked is a question that a client puts by itself, most often about a call that
-// was just held. All of it is what the client says.
+// Asked is what a client says when it asks for approval itself, most often of a call that
+// was just held.
 type Asked struct {
 	Tool      string
 	Domain    string // what the client calls the server
-	Arguments []byte // a JSON object; nil: not stated, and then no decision finds the yes
+	Arguments []byte // a JSON object; nil: not stated, and then no decision finds the approval
 	Amount    *float64
-	Email     string // of who asks
+	Email     string // of the person the agent works for
 	UserID    string
 	AgentID   string
 	SessionID string
 	PlanID    string
 	Reason    string
 
-	// Admit is asked before a new request is opened, and not for one that is asked
-	// again: a throttle must not hit clients that poll. Nil admits.
+	// Admit is called before a new request is opened, and not for a repeated one: a
+	// throttle must not hit clients that poll. Nil admits.
 	Admit func(ctx context.Context) error
 }
 
-// Ask finds the request that answers for what a client asks, or opens one. It
-// reports which.
+// Ask finds the request that applies to what a client asks, or opens one, and reports
+// which.
 func (s *Service) Ask(ctx context.Context, p principal.Principal, a Asked) (r Request, opened bool, err error) {
 	if !p.HasScope(principal.RequestDelegation) || p.OrgID == "" {
 		return Request{}, false, fault.New(fault.Forbidden,
-			"approval is asked for with an API key of the scope %s, in an organization", principal.RequestDelegation)
+			"an API key of an organization with the scope %s is needed to ask for approval", principal.RequestDelegation)
 	}
 	asked, err := s.readAsked(ctx, p, a)
 	if err != nil {
@@ -57,19 +56,17 @@ func (s *Service) Ask(ctx context.Context, p principal.Principal, a Asked) (r Re
 			return Request{}, false, err
 		}
 	}
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) error {
+	err = s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		r, opened, err = s.findOrOpen(ctx, tx, p, asked)
 		return err
-	}})
+	})
 	if err != nil {
 		return Request{}, false, err
 	}
 	return r, opened, nil
 }
 
-// findOrOpen is Ask within its transaction.
+// findOrOpen is Ask in its transaction.
 func (s *Service) findOrOpen(
 	ctx context.Context, tx *database.Tx, p principal.Principal, asked Request,
 ) (Request, bool, error) {
@@ -119,7 +116,7 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 				names.MaxBytes)
 		}
 		if redaction.HoldsKey(text) {
-			return Request{}, fault.Field(field.name, "holds what looks like a key: send a name, it is kept as it is")
+			return Request{}, fault.Field(field.name, "looks like a key: send a name, because it is stored unredacted")
 		}
 		if text != plan.NotStated {
 			*field.to = text
@@ -132,7 +129,7 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 		return Request{}, fault.Field("reason", "must be at most %d bytes of text", maxNote)
 	}
 	if a.Amount == nil {
-		r.Amount = new(float64) // as clients that have none ask for it
+		r.Amount = new(float64) // as clients without an amount ask for it later
 	} else if math.IsNaN(*a.Amount) || math.IsInf(*a.Amount, 0) {
 		return Request{}, fault.Field("amount", "must be a number")
 	}
@@ -157,8 +154,8 @@ func (s *Service) readAskedArguments(ctx context.Context, raw []byte, r *Request
 	return err
 }
 
-// findAsked is the request that answers for what is asked, or nil. Where several
-// servers have the tool, that of the domain goes first.
+// findAsked is the request that applies to what is asked, or nil. Where several servers
+// have the tool, the server of the domain goes first.
 func findAsked(ctx context.Context, reader database.Reader, asked Request, now time.Time) (*Request, error) {
 	requests, err := selectAsked(ctx, reader, asked, now)
 	if err != nil {
@@ -176,11 +173,10 @@ func findAsked(ctx context.Context, reader database.Reader, asked Request, now t
 	return decisive(requests, now), nil
 }
 
-// fillIn completes a request that a decision opened with what only the client
-// knows.
+// fillIn adds what only the client knows to a request that a decision opened.
 func fillIn(ctx context.Context, tx *database.Tx, r *Request, asked Request) error {
 	if r.Amount != nil || r.Status != Pending || r.scopeText != "" {
-		return nil // who said yes has seen it as it is
+		return nil // its approvers have seen it as it is
 	}
 	r.Amount, r.Domain, r.AskedFor = asked.Amount, asked.Domain, asked.AskedFor
 	if r.Email == "" {
@@ -190,8 +186,5 @@ func fillIn(ctx context.Context, tx *database.Tx, r *Request, asked Request) err
 		UPDATE approval_request
 		SET amount = $3, domain = $4, asked_for = $5, email = $6
 		WHERE org_id = $1 AND id = $2`, r.OrgID, r.ID, *r.Amount, r.Domain, r.AskedFor, r.Email)
-	if err != nil {
-		return fmt.Errorf("complete request %s: %w", r.ID, err)
-	}
-	return nil
+	return database.Wrap(err, "complete request %s", r.ID)
 }

@@ -11,13 +11,14 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
-func (w *world) ask(a approval.Asked) (approval.Request, bool) {
-	w.t.Helper()
-	r, opened, err := w.approvals.Ask(w.t.Context(), w.key, a)
+func (e *env) ask(a approval.Asked) (approval.Request, bool) {
+	e.T.Helper()
+	r, opened, err := e.approvals.Ask(e.T.Context(), e.key, a)
 	if err != nil {
-		w.t.Fatalf("ask: %v", err)
+		e.T.Fatalf("ask: %v", err)
 	}
 	return r, opened
 }
@@ -25,14 +26,14 @@ func (w *world) ask(a approval.Asked) (approval.Request, bool) {
 func amount(n float64) *float64 { return &n }
 
 // held opens a request as a decision does, for arguments.
-func (w *world) held(call approval.Call, arguments string, want approval.Requirement) (r *approval.Request) {
-	w.t.Helper()
-	call.OrgID, call.KeyID, call.OwnerID = w.org, w.key.KeyID, w.ada.UserID
-	call.Canonical = canonicalOf(w.t, arguments)
+func (e *env) held(call approval.Call, arguments string, want approval.Requirement) (r *approval.Request) {
+	e.T.Helper()
+	call.OrgID, call.KeyID, call.OwnerID = e.org, e.key.KeyID, e.ada.UserID
+	call.Canonical = canonicalOf(e.T, arguments)
 	call.Arguments = call.Canonical
-	call.Digest, _ = sources.Digest(w.t.Context(), w.org, call.Canonical)
-	w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-		r, err = w.approvals.Open(ctx, tx, call, want)
+	call.Digest, _ = sources.Digest(e.T.Context(), e.org, call.Canonical)
+	e.write(func(ctx context.Context, tx *database.Tx) (err error) {
+		r, err = e.approvals.Open(ctx, tx, call, want)
 		return err
 	})
 	return r
@@ -42,7 +43,7 @@ func (w *world) held(call approval.Call, arguments string, want approval.Require
 // request, and only a new one is admitted or not.
 func TestAskingAgain(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		admitted := 0
 		asked := approval.Asked{
 			Tool:      "pay",
@@ -53,7 +54,7 @@ func TestAskingAgain(t *testing.T) {
 			Reason:    "rent",
 			Admit:     func(context.Context) error { admitted++; return nil },
 		}
-		first, opened := w.ask(asked)
+		first, opened := e.ask(asked)
 		if !opened || admitted != 1 || first.Status != approval.Pending || first.Via != approval.ViaRequest ||
 			first.Email != "ada@example.org" ||
 			first.Server != "bank" || *first.Amount != 5 || first.AskedFor != "rent" ||
@@ -62,7 +63,7 @@ func TestAskingAgain(t *testing.T) {
 		}
 		asked.Arguments, asked.Domain, asked.Reason, asked.PlanID = []byte(`{"n":1.0, "to":"x"}`), "", "again", "p1"
 		for i := range 3 {
-			again, opened := w.ask(asked)
+			again, opened := e.ask(asked)
 			if opened || again.ID != first.ID || again.Repeats != i+1 || again.LastAskedAt == nil ||
 				again.AskedFor != "rent" {
 				t.Errorf("again: %t, %+v", opened, again)
@@ -77,15 +78,15 @@ func TestAskingAgain(t *testing.T) {
 		} {
 			other := asked
 			change(&other)
-			if r, opened := w.ask(other); !opened || r.ID == first.ID {
+			if r, opened := e.ask(other); !opened || r.ID == first.ID {
 				t.Errorf("another %s: the same request", name)
 			}
 		}
 		planned := asked
 		planned.Tool, planned.PlanID = "plan", "p1"
-		one, _ := w.ask(planned)
+		one, _ := e.ask(planned)
 		planned.PlanID = "p2"
-		if two, opened := w.ask(planned); !opened || two.ID == one.ID {
+		if two, opened := e.ask(planned); !opened || two.ID == one.ID {
 			t.Error("two plans have one request")
 		}
 		if admitted != 8 {
@@ -93,10 +94,10 @@ func TestAskingAgain(t *testing.T) {
 		}
 		refused := asked
 		refused.Tool, refused.Admit = "new", func(context.Context) error { return fault.New(fault.TooMany, "slowly") }
-		_, _, err := w.approvals.Ask(t.Context(), w.key, refused)
-		wantFault(t, "not admitted", err, fault.TooMany)
+		_, _, err := e.approvals.Ask(t.Context(), e.key, refused)
+		testenv.WantFault(t, "not admitted", err, fault.TooMany)
 		refused.Tool = "pay"
-		if r, opened := w.ask(refused); opened || r.ID != first.ID {
+		if r, opened := e.ask(refused); opened || r.ID != first.ID {
 			t.Error("a repeat is throttled")
 		}
 	})
@@ -106,11 +107,11 @@ func TestAskingAgain(t *testing.T) {
 // approvers, completes it, and gives its answer until it ends.
 func TestAskingForWhatIsHeld(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.person(principal.Approver)
+	each(t, func(t *testing.T, e *env) {
+		bob := e.person(principal.Approver)
 		question := hold
 		question.Kind = approval.Ask
-		held := w.held(approval.Call{Server: "bank", Tool: "pay"}, `{"n":1}`, question)
+		held := e.held(approval.Call{Server: "bank", Tool: "pay"}, `{"n":1}`, question)
 		asked := approval.Asked{
 			Tool:      "pay",
 			Domain:    "Bank of X",
@@ -118,26 +119,26 @@ func TestAskingForWhatIsHeld(t *testing.T) {
 			Email:     "u@example.org",
 			Reason:    "please",
 		}
-		got, opened := w.ask(asked)
+		got, opened := e.ask(asked)
 		if opened || got.ID != held.ID || got.Kind != approval.Ask || *got.Amount != 0 ||
 			got.Email != "u@example.org" || got.Domain != "Bank of X" || got.AskedFor != "please" {
 			t.Errorf("found %t: %+v", opened, got)
 		}
-		if stored, err := w.approvals.Get(t.Context(), w.key, held.ID); err != nil ||
+		if stored, err := e.approvals.Get(t.Context(), e.key, held.ID); err != nil ||
 			stored.Email != "u@example.org" || stored.Amount == nil {
 			t.Errorf("stored: %+v, %v", stored, err)
 		}
 
-		second := w.held(approval.Call{Server: "bank", Tool: "pay"}, `{"n":2}`, hold)
-		if _, err := w.approvals.Reject(t.Context(), bob, second.ID, "no"); err != nil {
+		second := e.held(approval.Call{Server: "bank", Tool: "pay"}, `{"n":2}`, hold)
+		if _, err := e.approvals.Reject(t.Context(), bob, second.ID, "no"); err != nil {
 			t.Fatal(err)
 		}
 		asked.Arguments = []byte(`{"n":2}`)
-		if got, opened := w.ask(asked); opened || got.Status != approval.Rejected || got.Note != "no" {
+		if got, opened := e.ask(asked); opened || got.Status != approval.Rejected || got.Note != "no" {
 			t.Errorf("rejected: %t, %+v", opened, got)
 		}
-		w.pass(approval.PendingLife)
-		if got, opened := w.ask(asked); !opened || got.ID == second.ID {
+		e.Pass(approval.PendingLife)
+		if got, opened := e.ask(asked); !opened || got.ID == second.ID {
 			t.Errorf("after its end: %t, %+v", opened, got)
 		}
 	})
@@ -147,36 +148,36 @@ func TestAskingForWhatIsHeld(t *testing.T) {
 // decision ever uses the yes.
 func TestAskingWithoutArguments(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.person(principal.Approver)
+	each(t, func(t *testing.T, e *env) {
+		bob := e.person(principal.Approver)
 		asked := approval.Asked{Tool: "pay", Domain: "bank", Amount: amount(5000), Email: "u@example.org"}
-		first, _ := w.ask(asked)
-		if again, opened := w.ask(asked); opened || again.ID != first.ID {
+		first, _ := e.ask(asked)
+		if again, opened := e.ask(asked); opened || again.ID != first.ID {
 			t.Error("the same question opened another request")
 		}
 		for _, other := range []approval.Asked{
 			{Tool: "pay", Domain: "bank", Amount: amount(5001), Email: "u@example.org"},
 			{Tool: "pay", Domain: "shop", Amount: amount(5000), Email: "u@example.org"},
 		} {
-			if r, opened := w.ask(other); !opened || r.ID == first.ID {
+			if r, opened := e.ask(other); !opened || r.ID == first.ID {
 				t.Errorf("another question found the same request: %+v", other)
 			}
 		}
-		_, err := w.approvals.Approve(t.Context(), bob, first.ID, approval.Approval{Arguments: []byte(`{"n":1}`)})
-		wantFault(t, "changed arguments where there are none", err, fault.Invalid)
-		if _, err := w.approvals.Approve(t.Context(), bob, first.ID, approval.Approval{}); err != nil {
+		_, err := e.approvals.Approve(t.Context(), bob, first.ID, approval.Approval{Arguments: []byte(`{"n":1}`)})
+		testenv.WantFault(t, "changed arguments where there are none", err, fault.Invalid)
+		if _, err := e.approvals.Approve(t.Context(), bob, first.ID, approval.Approval{}); err != nil {
 			t.Fatal(err)
 		}
-		empty, _ := sources.Digest(t.Context(), w.org, `{}`)
-		w.write(func(ctx context.Context, tx *database.Tx) error {
+		empty, _ := sources.Digest(t.Context(), e.org, `{}`)
+		e.write(func(ctx context.Context, tx *database.Tx) error {
 			call := approval.Call{
-				OrgID:  w.org,
-				KeyID:  w.key.KeyID,
+				OrgID:  e.org,
+				KeyID:  e.key.KeyID,
 				Server: "bank",
 				Tool:   "pay",
 				Digest: empty,
 			}
-			found, err := w.approvals.Find(ctx, tx, call, approval.Requirement{Kind: approval.Hold})
+			found, err := e.approvals.Find(ctx, tx, call, approval.Requirement{Kind: approval.Hold})
 			if err != nil || found != nil {
 				t.Errorf("a decision found %+v, %v", found, err)
 			}
@@ -187,7 +188,7 @@ func TestAskingWithoutArguments(t *testing.T) {
 
 func TestAskingBadly(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for name, a := range map[string]approval.Asked{
 			"no tool":         {},
 			"a long tool":     {Tool: strings.Repeat("t", 201)},
@@ -200,30 +201,30 @@ func TestAskingBadly(t *testing.T) {
 			"arguments twice": {Tool: "t", Arguments: []byte(`{"a":1,"a":2}`)},
 			"too much":        {Tool: "t", Arguments: []byte(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)},
 		} {
-			_, _, err := w.approvals.Ask(t.Context(), w.key, a)
-			wantFault(t, name, err, fault.Invalid)
+			_, _, err := e.approvals.Ask(t.Context(), e.key, a)
+			testenv.WantFault(t, name, err, fault.Invalid)
 		}
-		without := w.key
+		without := e.key
 		without.Scopes = []principal.Scope{principal.Enforce}
-		nowhere := w.key
+		nowhere := e.key
 		nowhere.OrgID = ""
 		for name, p := range map[string]principal.Principal{
-			"a person": w.ada, "another scope": without, "no organization": nowhere,
+			"a person": e.ada, "another scope": without, "no organization": nowhere,
 		} {
-			_, _, err := w.approvals.Ask(t.Context(), p, approval.Asked{Tool: "t"})
-			wantFault(t, name, err, fault.Forbidden)
+			_, _, err := e.approvals.Ask(t.Context(), p, approval.Asked{Tool: "t"})
+			testenv.WantFault(t, name, err, fault.Forbidden)
 		}
-		if r, _ := w.ask(approval.Asked{
+		if r, _ := e.ask(approval.Asked{
 			Tool:      "t",
 			Arguments: []byte(`{"password":"hunter2"}`),
 			Reason:    "token ak_live_0123456789abcdef0123456789abcdef",
 		}); strings.Contains(r.Arguments+r.AskedFor, "hunter2") {
 			t.Errorf("a secret is kept: %s", r.Arguments)
 		}
-		broken := approval.New(w.db, w.log, approval.Sources{
+		broken := approval.New(e.DB, e.Log, approval.Sources{
 			Digest: func(context.Context, string, string) ([]byte, error) { return nil, errors.New("away") },
 		})
-		if _, _, err := broken.Ask(t.Context(), w.key, approval.Asked{
+		if _, _, err := broken.Ask(t.Context(), e.key, approval.Asked{
 			Tool: "t", Arguments: []byte(`{"n":1}`),
 		}); err == nil {
 			t.Error("asked without a digest")
@@ -234,12 +235,12 @@ func TestAskingBadly(t *testing.T) {
 // TestFiveHundredQuestions of a looping client are one request.
 func TestFiveHundredQuestions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for range 500 {
-			w.ask(approval.Asked{Tool: "pay", Arguments: []byte(`{"n":1}`)})
+			e.ask(approval.Asked{Tool: "pay", Arguments: []byte(`{"n":1}`)})
 		}
 		var rows, repeats, events int
-		err := w.db.QueryRow(t.Context(),
+		err := e.DB.QueryRow(t.Context(),
 			`SELECT COUNT(*), MAX(repeats), (SELECT COUNT(*) FROM approval_event) FROM approval_request`).Scan(&rows,
 			&repeats, &events)
 		if err != nil || rows != 1 || repeats != 499 || events != 1 {

@@ -8,9 +8,8 @@ import (
 	"writ/internal/database"
 )
 
-// assess weighs a request that is about to be opened, within its transaction:
-// how the call looks beside what its key did before. What it reads is bounded,
-// because others wait for the same commit.
+// assess weighs the risk of a new request, within its transaction, by what its key did
+// before. What it reads is bounded, because others wait for the same commit.
 func assess(ctx context.Context, tx *database.Tx, r *Request) error {
 	past, err := risk.History(ctx, tx, risk.Caller{
 		OrgID:   r.OrgID,
@@ -21,7 +20,7 @@ func assess(ctx context.Context, tx *database.Tx, r *Request) error {
 		At:      tx.Now(),
 	})
 	if err != nil {
-		return fmt.Errorf("weigh a request for approval: %w", err)
+		return fmt.Errorf("assess a request for approval: %w", err)
 	}
 	facts := risk.Facts{
 		Server:    r.Server,
@@ -48,9 +47,9 @@ func assess(ctx context.Context, tx *database.Tx, r *Request) error {
 	return nil
 }
 
-// planOf is how the call stands to its plan. A call that a decision judged was
-// within the plan it names, else it had been denied, unless its step was added
-// later; what a client says by itself nobody has checked.
+// planOf is how the call relates to its plan. A call that a decision judged is within the
+// plan it names, else it had been denied, unless its step was added later. Nobody has
+// checked the plan that a client names when it asks itself.
 func planOf(r *Request) risk.Plan {
 	switch {
 	case r.Widens:
@@ -63,11 +62,10 @@ func planOf(r *Request) risk.Plan {
 	return risk.PlanUnchecked
 }
 
-// maxCounted is how many of an organization's latest requests are looked through.
+// maxCounted is how many of an organization's latest requests are counted.
 const maxCounted = 200
 
-// countRejected counts the requests of a key about a tool to which people said no
-// lately.
+// countRejected counts the recently rejected requests of a key for a tool.
 func countRejected(ctx context.Context, r database.Reader, of *Request) (n int, err error) {
 	since := database.Micros(of.CreatedAt.Add(-risk.RejectedWindow))
 	err = r.QueryRow(ctx, `
@@ -81,13 +79,10 @@ func countRejected(ctx context.Context, r database.Reader, of *Request) (n int, 
 		) latest
 		WHERE key_id = $4 AND server = $5 AND tool = $6`, of.OrgID, since, maxCounted, of.KeyID, of.Server,
 		of.Tool).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count what was rejected before: %w", err)
-	}
-	return n, nil
+	return n, database.Wrap(err, "count rejected requests")
 }
 
-// countOpened counts the requests that a key opened lately.
+// countOpened counts the requests that a key opened recently.
 func countOpened(ctx context.Context, r database.Reader, of *Request) (n int, err error) {
 	since := database.Micros(of.CreatedAt.Add(-risk.BurstWindow))
 	err = r.QueryRow(ctx, `
@@ -100,8 +95,5 @@ func countOpened(ctx context.Context, r database.Reader, of *Request) (n int, er
 			LIMIT $3
 		) latest
 		WHERE key_id = $4`, of.OrgID, since, maxCounted, of.KeyID).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count what was asked before: %w", err)
-	}
-	return n, nil
+	return n, database.Wrap(err, "count opened requests")
 }

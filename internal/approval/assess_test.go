@@ -13,11 +13,11 @@ import (
 )
 
 // openCall opens a request about a call with these arguments.
-func (w *world) openCall(call approval.Call) (r *approval.Request) {
-	w.t.Helper()
-	call.OrgID, call.KeyID, call.OwnerID, call.Digest = w.org, w.key.KeyID, w.ada.UserID, []byte(database.NewID())
-	w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-		r, err = w.approvals.Open(ctx, tx, call, hold)
+func (e *env) openCall(call approval.Call) (r *approval.Request) {
+	e.T.Helper()
+	call.OrgID, call.KeyID, call.OwnerID, call.Digest = e.org, e.key.KeyID, e.ada.UserID, []byte(database.NewID())
+	e.write(func(ctx context.Context, tx *database.Tx) (err error) {
+		r, err = e.approvals.Open(ctx, tx, call, hold)
 		return err
 	})
 	return r
@@ -34,8 +34,8 @@ func codesOf(r approval.Request) string {
 // TestRiskOfARequest: a request carries how it looked when it was opened, and why.
 func TestRiskOfARequest(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.person(principal.Approver)
+	each(t, func(t *testing.T, e *env) {
+		bob := e.person(principal.Approver)
 		call := approval.Call{
 			Server:    "bank",
 			Tool:      "pay",
@@ -43,8 +43,8 @@ func TestRiskOfARequest(t *testing.T) {
 			PlanID:    database.NewID(),
 			Step:      0,
 		}
-		opened := w.openCall(call)
-		got, err := w.approvals.Get(t.Context(), bob, opened.ID)
+		opened := e.openCall(call)
+		got, err := e.approvals.Get(t.Context(), bob, opened.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,22 +56,22 @@ func TestRiskOfARequest(t *testing.T) {
 		if diff := cmp.Diff(want, got.Risk); diff != "" {
 			t.Errorf("risk (-want +got):\n%s", diff)
 		}
-		if _, err := w.approvals.Reject(t.Context(), bob, opened.ID, ""); err != nil {
+		if _, err := e.approvals.Reject(t.Context(), bob, opened.ID, ""); err != nil {
 			t.Fatal(err)
 		}
-		again := w.openCall(call)
+		again := e.openCall(call)
 		if again.Risk.Level != "high" || again.Risk.Score != 75 ||
 			codesOf(*again) != "class_money amount_new first_tool rejected_before" {
 			t.Errorf("after a no: %+v", again.Risk)
 		}
-		unseen := w.openCall(approval.Call{Server: "fs", Tool: "read_file"})
+		unseen := e.openCall(approval.Call{Server: "fs", Tool: "read_file"})
 		if codesOf(*unseen) != "first_tool arguments_unseen no_plan" {
 			t.Errorf("arguments that are not shown: %+v", unseen.Risk)
 		}
 		for range 3 {
-			w.openCall(call)
+			e.openCall(call)
 		}
-		if burst := w.openCall(approval.Call{
+		if burst := e.openCall(approval.Call{
 			Server: "fs", Tool: "read_file", Arguments: `{}`,
 		}); !strings.Contains(codesOf(*burst), "burst") {
 			t.Errorf("the seventh request at once: %+v", burst.Risk)
@@ -82,22 +82,21 @@ func TestRiskOfARequest(t *testing.T) {
 // TestRiskKnowsOnlyItsOwn: what others were told, or asked, says nothing about a key.
 func TestRiskKnowsOnlyItsOwn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		now := w.db.Now()
-		elsewhere := database.NewID()
-		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Other', 1, 1)`, elsewhere)
+	each(t, func(t *testing.T, e *env) {
+		now := e.DB.Now()
+		elsewhere := e.Organization("Other")
 		for range 6 {
 			a := no(elsewhere, "eve", now, 0)
-			w.add(a) // of the same key id, in another organization
+			e.add(a) // of the same key id, in another organization
 		}
-		r := w.openCall(approval.Call{Server: "s", Tool: "t", Arguments: `{}`})
+		r := e.openCall(approval.Call{Server: "s", Tool: "t", Arguments: `{}`})
 		if codesOf(*r) != "class_unknown first_tool no_plan" {
 			t.Errorf("another organization's requests count: %+v", r.Risk)
 		}
 		for range 6 {
-			w.add(no(w.org, "eve", now, 0))
+			e.add(no(e.org, "eve", now, 0))
 		}
-		r = w.openCall(approval.Call{Server: "s", Tool: "t", Arguments: `{}`})
+		r = e.openCall(approval.Call{Server: "s", Tool: "t", Arguments: `{}`})
 		if !strings.Contains(codesOf(*r), "rejected_often burst") {
 			t.Errorf("its own do not: %+v", r.Risk)
 		}

@@ -2,15 +2,14 @@ package approval
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"sync"
 
 	"writ/internal/database"
 )
 
-// counts is how often each kind of event was committed by this process since it
-// began, for who watches the server: across all organizations, and so of none.
+// counts is how often this process committed each kind of event since it began, of all
+// organizations together, for metrics.
 type counts struct {
 	mu sync.Mutex
 	by map[EventKind]int64
@@ -32,14 +31,11 @@ func (s *Service) Counts() map[EventKind]int64 {
 	return maps.Clone(s.bell.counts.by)
 }
 
-// Waiting counts the requests that wait for an answer, of all organizations.
+// Waiting counts the pending requests of all organizations.
 func (s *Service) Waiting(ctx context.Context) (n int64, err error) {
 	err = s.db.QueryRow(ctx, `
 		SELECT COUNT(*)
 		FROM approval_request
 		WHERE status = 'pending' AND expires_at > $1`, database.Micros(s.db.Now())).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count the requests that wait: %w", err)
-	}
-	return n, nil
+	return n, database.Wrap(err, "count pending requests")
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"writ/internal/arguments"
+	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
 )
@@ -17,24 +18,24 @@ type edit struct {
 	digest []byte
 }
 
-// readEdit reads the arguments of a yes, before its transaction.
-func (s *Service) readEdit(ctx context.Context, p principal.Principal, yes Approval) (edit, error) {
-	if yes.Arguments == nil {
+// readEdit reads the arguments that an approver changed, before the transaction.
+func (s *Service) readEdit(ctx context.Context, p principal.Principal, given Approval) (edit, error) {
+	if given.Arguments == nil {
 		return edit{}, nil
 	}
-	if !yes.Scope.once() {
+	if !given.Scope.once() {
 		return edit{}, fault.Field("arguments", "can be changed only with the scope once")
 	}
 	if p.Kind != principal.User || p.OrgID == "" {
 		return edit{}, fault.New(fault.Forbidden, "only a person may answer a request for approval")
 	}
-	args, err := arguments.Read(yes.Arguments)
+	args, err := arguments.Read(given.Arguments)
 	if err != nil {
 		return edit{}, fault.Field("arguments", "%s", err)
 	}
 	if args.Incomplete {
 		return edit{}, fault.Field("arguments",
-			"hold what looks like a secret, or too much: the agent could not be told what to call")
+			"hold what looks like a secret, or are too long to send to the agent")
 	}
 	text := args.Canonical.Text()
 	digest, err := s.digest(ctx, p.OrgID, text)
@@ -49,11 +50,11 @@ func (s *Service) digest(ctx context.Context, orgID, text string) ([]byte, error
 	if err == nil && len(digest) == 0 {
 		err = errors.New("it is empty")
 	}
-	return digest, wrap("make a digest of arguments", err)
+	return digest, database.Wrap(err, "make a digest of arguments")
 }
 
-// agree takes over what a yes permits. A later yes must say what the first said:
-// else nobody could tell what several persons have permitted together.
+// agree takes over what an approver permits. Later approvers must permit the same as the
+// first: otherwise it would be unclear what they permit together.
 func (r *Request) agree(scope Scope, e edit) error {
 	if err := scope.check(r); err != nil {
 		return err
@@ -64,15 +65,15 @@ func (r *Request) agree(scope Scope, e edit) error {
 	if bytes.Equal(e.digest, r.Digest) {
 		e = edit{} // nothing was changed
 	}
-	said, err := scope.text()
+	text, err := scope.text()
 	if err != nil {
-		return fmt.Errorf("read what a yes permits: %w", err)
+		return fmt.Errorf("read what an approval permits: %w", err)
 	}
-	if r.scopeText != "" && (r.scopeText != said || !bytes.Equal(r.editedDigest, e.digest)) {
+	if r.scopeText != "" && (r.scopeText != text || !bytes.Equal(r.editedDigest, e.digest)) {
 		return fault.New(fault.Conflict,
-			"another approver said yes to something else (scope %s, changed arguments: %t): read the request, then say the same or reject",
+			"another approver permitted something else (scope %s, changed arguments: %t): read the request, then permit the same or reject",
 			r.Scope.Kind, len(r.editedDigest) > 0)
 	}
-	r.scopeText, r.Scope, r.Edited, r.editedDigest = said, scope.complete(), e.text, e.digest
+	r.scopeText, r.Scope, r.Edited, r.editedDigest = text, scope.complete(), e.text, e.digest
 	return nil
 }

@@ -7,19 +7,16 @@ import (
 	"writ/internal/database"
 )
 
-// RequestsAt are the requests that entries of the log tell of, for who copied
-// something of them and must forget it with the entries' payloads.
+// RequestsAt are the requests that entries of the log describe, for those who hold copies
+// that must be erased with the entries' payloads.
 func RequestsAt(ctx context.Context, r database.Reader, orgID string, positions []int64) (ids []string, err error) {
 	for _, position := range positions {
-		found, err := database.Collect(ctx, r, func(s database.Scanner) (id string, err error) {
-			err = s.Scan(&id)
-			return id, err
-		}, `
+		found, err := database.Collect(ctx, r, database.Column[string], `
 			SELECT id
 			FROM approval_request
 			WHERE org_id = $1 AND (opened_at_entry = $2 OR decided_at_entry = $2)`, orgID, position)
 		if err != nil {
-			return nil, fmt.Errorf("find the requests that entry %d tells of: %w", position, err)
+			return nil, fmt.Errorf("find the requests of entry %d: %w", position, err)
 		}
 		ids = append(ids, found...)
 	}

@@ -9,8 +9,8 @@ import (
 	"writ/internal/database"
 )
 
-// Opened notes which entry of the log tells of the call that a request was opened
-// for, within the transaction of both: what is erased there is erased here.
+// Opened notes the log entry that describes a request's call, within the transaction of
+// both: what is erased there is erased here.
 func Opened(ctx context.Context, tx *database.Tx, r *Request, entry *audit.Appended) error {
 	return noteEntry(ctx, tx, r, "opened_at_entry", entry)
 }
@@ -18,14 +18,13 @@ func Opened(ctx context.Context, tx *database.Tx, r *Request, entry *audit.Appen
 func noteEntry(ctx context.Context, tx *database.Tx, r *Request, column string, entry *audit.Appended) error {
 	_, err := tx.Exec(ctx, `UPDATE approval_request SET `+column+` = $3 WHERE org_id = $1 AND id = $2`, r.OrgID, r.ID,
 		entry.Index)
-	return wrap("note the entry of request "+r.ID, err)
+	return database.Wrap(err, "note the entry of request %s", r.ID)
 }
 
-// EraseArguments forgets what was asked for, and what the yes made of it, where
-// the payload of the entry that tells so is being erased. What was answered stays,
-// and so do the digests that answers are found by and the level of the risk; its
-// reasons tell amounts. A wider yes ends: without its
-// words nobody could tell what it permits.
+// EraseArguments erases what was asked for and what approvers changed, together with the
+// payloads of the entries that describe it. The answer stays, and so do the digests by
+// which answers are found and the level of the risk; its reasons hold amounts. A standing
+// approval ends: without its words nobody knows what it permits.
 func EraseArguments(ctx context.Context, tx *database.Tx, orgID string, positions []int64) error {
 	for _, position := range positions {
 		for _, statement := range [...]string{
@@ -41,7 +40,7 @@ func EraseArguments(ctx context.Context, tx *database.Tx, orgID string, position
 				args = append(args, database.Micros(tx.Now()))
 			}
 			if _, err := tx.Exec(ctx, statement, args...); err != nil {
-				return fmt.Errorf("erase what was approved at %d: %w", position, err)
+				return fmt.Errorf("erase the approval of entry %d: %w", position, err)
 			}
 		}
 	}

@@ -13,34 +13,34 @@ import (
 // TestAnErasedPatternIsGone everywhere, and the wider yes with it.
 func TestAnErasedPatternIsGone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.person(principal.Approver)
-		r := w.held(approval.Call{Server: "bank", Tool: "pay"}, `{"to":"landlord"}`, hold)
+	each(t, func(t *testing.T, e *env) {
+		bob := e.person(principal.Approver)
+		r := e.held(approval.Call{Server: "bank", Tool: "pay"}, `{"to":"landlord"}`, hold)
 		pattern, err := approval.ParsePattern([]byte(`{"to":{"equals":"landlord"}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.approve(bob, r.ID, approval.Approval{Scope: approval.Scope{Kind: approval.ByPattern, Pattern: pattern}})
+		e.approve(bob, r.ID, approval.Approval{Scope: approval.Scope{Kind: approval.ByPattern, Pattern: pattern}})
 		var entry int64
-		if err := w.db.QueryRow(t.Context(), `SELECT decided_at_entry FROM approval_request WHERE id = $1`,
+		if err := e.DB.QueryRow(t.Context(), `SELECT decided_at_entry FROM approval_request WHERE id = $1`,
 			r.ID).Scan(&entry); err != nil {
 			t.Fatal(err)
 		}
-		w.write(func(ctx context.Context, tx *database.Tx) error {
-			return approval.EraseArguments(ctx, tx, w.org, []int64{entry})
+		e.write(func(ctx context.Context, tx *database.Tx) error {
+			return approval.EraseArguments(ctx, tx, e.org, []int64{entry})
 		})
 		var scope, words, kept string
-		if err := w.db.QueryRow(t.Context(),
+		if err := e.DB.QueryRow(t.Context(),
 			`SELECT r.scope, a.words, a.pattern FROM temporary_allow a JOIN approval_request r ON r.id = a.request_id`).Scan(&scope, &words, &kept); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(scope+words+kept, "landlord") {
 			t.Errorf("still there: %s, %s, %s", scope, words, kept)
 		}
-		if allows, err := w.approvals.ListStanding(t.Context(), bob); err != nil || len(allows) != 0 {
+		if allows, err := e.approvals.ListStanding(t.Context(), bob); err != nil || len(allows) != 0 {
 			t.Errorf("still standing: %+v, %v", allows, err)
 		}
-		if got, err := w.approvals.Get(t.Context(), bob, r.ID); err != nil || got.Scope.Kind != approval.ByPattern {
+		if got, err := e.approvals.Get(t.Context(), bob, r.ID); err != nil || got.Scope.Kind != approval.ByPattern {
 			t.Errorf("the request: %+v, %v", got.Scope, err)
 		}
 	})
@@ -50,20 +50,20 @@ func TestAnErasedPatternIsGone(t *testing.T) {
 // of a risk.
 func TestErasedAmountsAreGone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		r, _ := w.ask(approval.Asked{Tool: "pay", Domain: "bank", Amount: amount(31337), Reason: "for 31337"})
+	each(t, func(t *testing.T, e *env) {
+		r, _ := e.ask(approval.Asked{Tool: "pay", Domain: "bank", Amount: amount(31337), Reason: "for 31337"})
 		if r.Risk.Level == "" || len(r.Risk.Reasons) == 0 {
 			t.Fatalf("no risk to erase: %+v", r.Risk)
 		}
 		var entry int64
-		if err := w.db.QueryRow(t.Context(), `SELECT opened_at_entry FROM approval_request WHERE id = $1`,
+		if err := e.DB.QueryRow(t.Context(), `SELECT opened_at_entry FROM approval_request WHERE id = $1`,
 			r.ID).Scan(&entry); err != nil {
 			t.Fatal(err)
 		}
-		w.write(func(ctx context.Context, tx *database.Tx) error {
-			return approval.EraseArguments(ctx, tx, w.org, []int64{entry})
+		e.write(func(ctx context.Context, tx *database.Tx) error {
+			return approval.EraseArguments(ctx, tx, e.org, []int64{entry})
 		})
-		got, err := w.approvals.Get(t.Context(), w.ada, r.ID)
+		got, err := e.approvals.Get(t.Context(), e.ada, r.ID)
 		if err != nil || got.Amount != nil || got.AskedFor != "" || len(got.Risk.Reasons) != 0 ||
 			got.Risk.Level != r.Risk.Level {
 			t.Errorf("still there: %v, %q, %+v, %v", got.Amount, got.AskedFor, got.Risk, err)

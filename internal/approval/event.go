@@ -6,28 +6,26 @@ import (
 	"sync"
 	"time"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 )
 
 // EventKind is what happened to a request.
 type EventKind string
 
-// The kinds. A question that is asked again is none of them.
+// The kinds. A repeated request is none of them.
 const (
 	EventOpened    EventKind = "opened"
-	EventVoted     EventKind = "voted" // a yes that is not enough yet
+	EventVoted     EventKind = "voted" // more approvers are needed
 	EventApproved  EventKind = "approved"
 	EventRejected  EventKind = "rejected"
 	EventCancelled EventKind = "cancelled"
 	EventExpired   EventKind = "expired"
-	EventUsed      EventKind = "used"    // what a yes gave let a call run
-	EventRevoked   EventKind = "revoked" // a wider yes was taken back
+	EventUsed      EventKind = "used"    // an approval let a call run
+	EventRevoked   EventKind = "revoked" // a standing approval was revoked
 )
 
-// Event is something that happened to a request. Numbers of an organization count
-// up without gaps, in the order of its log; they are written in the transaction of
-// what happened.
+// Event is something that happened to a request, written in its transaction. Numbers of
+// an organization count up without gaps, in the order of its log.
 type Event struct {
 	OrgID     string
 	Number    int64
@@ -40,8 +38,8 @@ type Event struct {
 // MaxEvents is how many events are read at a time.
 const MaxEvents = 500
 
-// Events are those of an organization after a number, oldest first. It asks
-// nobody's leave: it is for who follows the queue in the server's own name.
+// Events are those of an organization after a number, oldest first. It checks no right:
+// it is for the server itself.
 func (s *Service) Events(ctx context.Context, orgID string, after int64, limit int) ([]Event, error) {
 	events, err := database.Collect(ctx, s.db, scanEvent, `
 		SELECT org_id, number, request_id, kind, actor, at
@@ -49,10 +47,7 @@ func (s *Service) Events(ctx context.Context, orgID string, after int64, limit i
 		WHERE org_id = $1 AND number > $2
 		ORDER BY number
 		LIMIT $3`, orgID, after, min(max(limit, 1), MaxEvents))
-	if err != nil {
-		return nil, fmt.Errorf("read what happened to approvals of organization %s: %w", orgID, err)
-	}
-	return events, nil
+	return events, database.Wrap(err, "read what happened to approvals of organization %s", orgID)
 }
 
 // LastEvent is the number of an organization's latest event; zero: there is none.
@@ -62,10 +57,7 @@ func (s *Service) LastEvent(ctx context.Context, orgID string) (int64, error) {
 
 func lastEvent(ctx context.Context, r database.Reader, orgID string) (number int64, err error) {
 	err = r.QueryRow(ctx, `SELECT COALESCE(MAX(number), 0) FROM approval_event WHERE org_id = $1`, orgID).Scan(&number)
-	if err != nil {
-		return 0, fmt.Errorf("read the last event of organization %s: %w", orgID, err)
-	}
-	return number, nil
+	return number, database.Wrap(err, "read the last event of organization %s", orgID)
 }
 
 func scanEvent(s database.Scanner) (e Event, err error) {
@@ -75,14 +67,13 @@ func scanEvent(s database.Scanner) (e Event, err error) {
 	return e, err
 }
 
-// announce writes an event, and wakes who waits in this process once it is
-// committed. The log's lock makes its number the next.
+// announce writes an event, and wakes those who wait in this process once it is
+// committed. The log's lock makes its number the next one.
 func (s *Service) announce(
 	ctx context.Context, tx *database.Tx, orgID, requestID string, kind EventKind, actor string,
 ) error {
-	if !tx.HoldsLog(audit.LogOf(orgID)) {
-		return fmt.Errorf("announce that request %s was %s: the change does not declare the log of organization %s",
-			requestID, kind, orgID)
+	if err := requireLog(tx, "announce that request "+requestID+" was "+string(kind), orgID); err != nil {
+		return err
 	}
 	last, err := lastEvent(ctx, tx, orgID)
 	if err != nil {
@@ -101,7 +92,7 @@ func (s *Service) announce(
 	return nil
 }
 
-// bell wakes who waits for events of an organization, in this process.
+// bell wakes those who wait for events of an organization, in this process.
 type bell struct {
 	mu      sync.Mutex
 	waiting map[string]chan struct{}
@@ -133,6 +124,6 @@ func (b *bell) ring(orgID string) {
 }
 
 // Changed is closed when something happens to the organization's requests in this
-// process. Ask for it before reading, or what happens in between is missed. What
-// other processes do is seen only by looking from time to time.
+// process. Get it before reading, or you miss what happens in between. Poll for what
+// other processes do.
 func (s *Service) Changed(orgID string) <-chan struct{} { return s.bell.next(orgID) }

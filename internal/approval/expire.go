@@ -14,15 +14,14 @@ const (
 	expireOrgs  = 50 // organizations a round
 )
 
-// Expire marks the requests that nobody answered in time, a slice at a time, and
-// says so in the log. Time itself has ended them already: a yes comes too late
-// whether they are marked or not. Replicas may do it at once; each request is
-// marked by one.
+// Expire marks the requests that nobody answered in time, a slice at a time, and records
+// it. Nobody can approve an expired request, marked or not. Replicas may run it at the
+// same time; one of them marks each request.
 func (s *Service) Expire(ctx context.Context) error {
 	for {
 		orgs, err := s.overdue(ctx)
 		if err != nil {
-			return fmt.Errorf("find requests for approval that are over: %w", err)
+			return fmt.Errorf("find expired requests for approval: %w", err)
 		}
 		for _, orgID := range orgs {
 			if err := s.expireIn(ctx, orgID); err != nil {
@@ -47,9 +46,7 @@ func (s *Service) overdue(ctx context.Context) ([]string, error) {
 
 func (s *Service) expireIn(ctx context.Context, orgID string) error {
 	for more := true; more; {
-		err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(orgID)}, Do: func(
-			ctx context.Context, tx *database.Tx,
-		) error {
+		err := s.write(ctx, orgID, func(ctx context.Context, tx *database.Tx) error {
 			over, err := selectOverdue(ctx, tx, orgID, expireSlice)
 			if err != nil {
 				return err
@@ -61,7 +58,7 @@ func (s *Service) expireIn(ctx context.Context, orgID string) error {
 				}
 			}
 			return nil
-		}})
+		})
 		if err != nil {
 			return err
 		}
@@ -75,7 +72,7 @@ func (s *Service) expire(ctx context.Context, tx *database.Tx, r *Request) error
 		`UPDATE approval_request SET status = 'expired' WHERE org_id = $1 AND id = $2 AND status = 'pending'`, r.OrgID,
 		r.ID)
 	if err != nil || changed != 1 {
-		return wrap("expire request "+r.ID, err)
+		return database.Wrap(err, "expire request %s", r.ID)
 	}
 	if err := s.announce(ctx, tx, r.OrgID, r.ID, EventExpired, ""); err != nil {
 		return err

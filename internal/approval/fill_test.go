@@ -12,12 +12,12 @@ import (
 // with other words.
 func TestWhoSaidYesSawIt(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		two := hold
 		two.Approvers = &document.Approvers{Role: "approver", Count: 2}
-		r := w.held(approval.Call{Server: "bank", Tool: "pay"}, `{"n":1}`, two)
-		w.approve(w.person(principal.Approver), r.ID, approval.Approval{})
-		again, opened := w.ask(approval.Asked{
+		r := e.held(approval.Call{Server: "bank", Tool: "pay"}, `{"n":1}`, two)
+		e.approve(e.person(principal.Approver), r.ID, approval.Approval{})
+		again, opened := e.ask(approval.Asked{
 			Tool:      "pay",
 			Domain:    "bank",
 			Arguments: []byte(`{"n":1}`),

@@ -22,7 +22,7 @@ func (p Pattern) Matches(arguments string) bool {
 	return w.fits("", jsontext.Value(arguments)) && !slices.Contains(w.found, false)
 }
 
-// walk goes through arguments with a pattern.
+// walk compares arguments with a pattern.
 type walk struct {
 	pattern Pattern
 	found   []bool // by term
@@ -30,8 +30,8 @@ type walk struct {
 	misfit  string // path of the first argument that does not fit
 }
 
-// fits goes into the arguments: what a term names is checked by it, an object that
-// a path leads through is entered, everything else is more than was permitted.
+// fits checks an argument by the term that names it, and enters an object that a path
+// leads through. Everything else is more than was permitted.
 func (w *walk) fits(path string, value jsontext.Value) bool {
 	if i := slices.IndexFunc(w.pattern, func(t Term) bool { return path != "" && t.Path == path }); i >= 0 {
 		w.found[i] = true
@@ -45,7 +45,7 @@ func (w *walk) fits(path string, value jsontext.Value) bool {
 	if err := json.Unmarshal(value, &members); err != nil {
 		return w.stop(path)
 	}
-	for _, name := range slices.Sorted(maps.Keys(members)) { // so that the same one is named each time
+	for _, name := range slices.Sorted(maps.Keys(members)) { // the error names the same one each time
 		if strings.Contains(name, ".") || name == "" {
 			return w.stop(path) // its path would be that of another
 		}
@@ -65,26 +65,25 @@ func (w *walk) stop(path string) bool {
 	return false
 }
 
-// fitsRequest refuses a pattern that does not take the very call that waits: it
-// would be a yes after which that call waits on. Where what people may see of the
-// arguments lacks something, that counts as fitting.
+// fitsRequest refuses a pattern that does not take the pending call itself, which would
+// wait on after its approval. What is redacted in the arguments counts as fitting.
 func (p Pattern) fitsRequest(r *Request) error {
 	shown, err := canonical.Transform([]byte(r.Arguments))
 	if r.Arguments == "" || err != nil {
-		return nil // nobody can say
+		return nil // unknown
 	}
 	w := walk{pattern: p, found: make([]bool, len(p)), takes: func(t Term, value jsontext.Value) bool {
 		return strings.Contains(string(value), redaction.Mark) || t.takes(value)
 	}}
 	if !w.fits("", shown) {
 		if w.misfit == "" {
-			return fault.Field("scope.pattern", "does not take the arguments of the call that waits")
+			return fault.Field("scope.pattern", "does not take the arguments of the pending call")
 		}
 		return termFault(w.misfit,
-			"does not take this argument of the call that waits: every one must be named and fit")
+			"does not take this argument of the pending call: every argument must be named and fit")
 	}
 	if i := slices.Index(w.found, false); i >= 0 {
-		return termFault(p[i].Path, "is no argument of the call that waits")
+		return termFault(p[i].Path, "is no argument of the pending call")
 	}
 	return nil
 }

@@ -6,14 +6,15 @@ import (
 
 	"writ/internal/approval"
 	"writ/internal/fault"
+	"writ/internal/testenv"
 )
 
 // TestAPatternFitsItsOwnRequest: a yes after which the very call that was asked
 // about waits on is a mistake.
 func TestAPatternFitsItsOwnRequest(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.person("approver")
+	each(t, func(t *testing.T, e *env) {
+		bob := e.person("approver")
 		for _, c := range []struct {
 			name, arguments, pattern string
 			says                     string // of the refusal; empty: it is taken
@@ -46,17 +47,17 @@ func TestAPatternFitsItsOwnRequest(t *testing.T) {
 			},
 			{"nothing is known", "", `{"amount":{"max":10}}`, ""},
 		} {
-			r := w.openCall(approval.Call{Server: "bank", Tool: "pay", Arguments: c.arguments})
+			r := e.openCall(approval.Call{Server: "bank", Tool: "pay", Arguments: c.arguments})
 			scope := approval.Scope{Kind: approval.ByPattern, Pattern: pattern(t, c.pattern)}
 			_, previewed := r.Permits(scope)
-			_, err := w.approvals.Approve(t.Context(), bob, r.ID, approval.Approval{Scope: scope})
+			_, err := e.approvals.Approve(t.Context(), bob, r.ID, approval.Approval{Scope: scope})
 			if c.says == "" {
 				if err != nil || previewed != nil {
 					t.Errorf("%s: %v, %v", c.name, err, previewed)
 				}
 				continue
 			}
-			wantFault(t, c.name, err, fault.Invalid)
+			testenv.WantFault(t, c.name, err, fault.Invalid)
 			for _, refusal := range []error{err, previewed} {
 				if refusal == nil || !strings.Contains(refusal.Error(), c.says) {
 					t.Errorf("%s: %v, want %q", c.name, refusal, c.says)

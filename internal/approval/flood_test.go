@@ -9,34 +9,35 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // TestAnswersDisturbNoDecision: decisions look for answers themselves, so that none
 // is judged anew because somebody answers, or asks and cancels, all the time.
 func TestAnswersDisturbNoDecision(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.person(principal.Approver)
+	each(t, func(t *testing.T, e *env) {
+		bob := e.person(principal.Approver)
 		generation := func() int64 {
-			head, err := audit.ReadHead(t.Context(), w.db, audit.LogOf(w.org))
+			head, err := audit.ReadHead(t.Context(), e.DB, audit.LogOf(e.org))
 			if err != nil {
 				t.Fatal(err)
 			}
 			return head.Generation
 		}
 		before := generation()
-		w.approve(bob, w.open(hold).ID, approval.Approval{Scope: approval.Scope{Kind: approval.Minutes, Minutes: 5}})
-		if _, err := w.approvals.Reject(t.Context(), bob, w.open(hold).ID, ""); err != nil {
+		e.approve(bob, e.open(hold).ID, approval.Approval{Scope: approval.Scope{Kind: approval.Minutes, Minutes: 5}})
+		if _, err := e.approvals.Reject(t.Context(), bob, e.open(hold).ID, ""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.approvals.Cancel(t.Context(), w.key, w.open(hold).ID); err != nil {
+		if _, err := e.approvals.Cancel(t.Context(), e.key, e.open(hold).ID); err != nil {
 			t.Fatal(err)
 		}
-		allows, err := w.approvals.ListStanding(t.Context(), bob)
+		allows, err := e.approvals.ListStanding(t.Context(), bob)
 		if err != nil || len(allows) != 1 {
 			t.Fatalf("%d allows, %v", len(allows), err)
 		}
-		if _, err := w.approvals.Revoke(t.Context(), bob, allows[0].ID); err != nil {
+		if _, err := e.approvals.Revoke(t.Context(), bob, allows[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		if after := generation(); after != before {
@@ -48,31 +49,31 @@ func TestAnswersDisturbNoDecision(t *testing.T) {
 // TestAskingAndCancellingIsBounded as asking is.
 func TestAskingAndCancellingIsBounded(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		var err error
 		opened := 0
 		for ; err == nil && opened <= approval.MaxPending; opened++ {
 			var r *approval.Request
 			call := approval.Call{
-				OrgID:   w.org,
-				KeyID:   w.key.KeyID,
-				OwnerID: w.ada.UserID,
+				OrgID:   e.org,
+				KeyID:   e.key.KeyID,
+				OwnerID: e.ada.UserID,
 				Server:  "bank",
 				Tool:    "pay",
 				Digest:  []byte(database.NewID()),
 			}
-			err = w.db.Write(t.Context(), database.Change{Logs: []string{w.org}, Do: func(
+			err = e.DB.Write(t.Context(), database.Change{Logs: []string{e.org}, Do: func(
 				ctx context.Context, tx *database.Tx,
 			) (err error) {
-				r, err = w.approvals.Open(ctx, tx, call, hold)
+				r, err = e.approvals.Open(ctx, tx, call, hold)
 				return err
 			}})
 			if err == nil {
-				_, err = w.approvals.Cancel(t.Context(), w.key, r.ID)
+				_, err = e.approvals.Cancel(t.Context(), e.key, r.ID)
 			}
 		}
-		wantFault(t, "asked and cancelled without end", err, fault.TooMany)
-		w.pass(approval.PendingLife)
-		w.open(hold)
+		testenv.WantFault(t, "asked and cancelled without end", err, fault.TooMany)
+		e.Pass(approval.PendingLife)
+		e.open(hold)
 	})
 }

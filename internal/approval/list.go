@@ -14,7 +14,7 @@ import (
 	"writ/internal/principal"
 )
 
-// Filter says which requests are wanted. What is empty does not narrow.
+// Filter selects requests. What is empty does not restrict.
 type Filter struct {
 	Status    Status // Expired includes those whose time is over
 	Kind      Kind
@@ -25,7 +25,7 @@ type Filter struct {
 	KeyID     string
 	PlanID    string
 	SessionID string
-	Requester string    // e-mail of whom the call is for
+	Requester string    // e-mail of the person the call is for
 	From      time.Time // opened then or later
 	Until     time.Time // opened before
 
@@ -36,8 +36,8 @@ type Filter struct {
 // listName binds the cursors of the list.
 const listName = "approval-requests"
 
-// List is a page of requests, newest first: to who may answer them those of the
-// organization, to others those of their own keys.
+// List is a page of requests, newest first: all of the organization for those who may
+// answer them, else those of the caller's own keys.
 func (s *Service) List(ctx context.Context, p principal.Principal, f Filter) (page.Page[Request], error) {
 	if p.Kind != principal.User || p.OrgID == "" {
 		return page.Page[Request]{}, fault.New(fault.Forbidden, "only a person may list requests for approval")
@@ -78,7 +78,7 @@ func (s *Service) List(ctx context.Context, p principal.Principal, f Filter) (pa
 	}), nil
 }
 
-// texts are the members that must equal what is stored, by their columns.
+// texts are the members that must equal a column.
 func (f Filter) texts() [9][2]string {
 	return [...][2]string{
 		{"kind", string(f.Kind)}, {"risk_level", f.RiskLevel}, {"server", f.Server}, {"tool", f.Tool},
@@ -88,7 +88,7 @@ func (f Filter) texts() [9][2]string {
 	}
 }
 
-// check refuses what no stored name can be, and no database takes.
+// check refuses what no database takes.
 func (f Filter) check() error {
 	if f.Status != "" && !f.Status.Valid() {
 		return fault.Field("status", "must be pending, approved, rejected, cancelled or expired")

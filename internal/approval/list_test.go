@@ -11,15 +11,16 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // TestList: filters narrow, pages neither repeat nor hide, and nobody sees what
 // is not theirs.
 func TestList(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.person(principal.Approver)
-		start := w.db.Now()
+	each(t, func(t *testing.T, e *env) {
+		bob := e.person(principal.Approver)
+		start := e.DB.Now()
 		var ids []string
 		for i := range 6 {
 			call := approval.Call{
@@ -33,23 +34,23 @@ func TestList(t *testing.T) {
 			if i == 5 {
 				call.Email = "v@example.org"
 			}
-			ids = append(ids, w.held(call, fmt.Sprintf(`{"n":%d}`, i), hold).ID)
-			w.pass(time.Second)
+			ids = append(ids, e.held(call, fmt.Sprintf(`{"n":%d}`, i), hold).ID)
+			e.Pass(time.Second)
 		}
 		question := hold
 		question.Kind = approval.Ask
-		ids = append(ids, w.held(approval.Call{Server: "rm", Tool: "shell"}, `{}`, question).ID)
-		w.approve(bob, ids[0], approval.Approval{})
-		if _, err := w.approvals.Reject(t.Context(), bob, ids[1], ""); err != nil {
+		ids = append(ids, e.held(approval.Call{Server: "rm", Tool: "shell"}, `{}`, question).ID)
+		e.approve(bob, ids[0], approval.Approval{})
+		if _, err := e.approvals.Reject(t.Context(), bob, ids[1], ""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.approvals.Cancel(t.Context(), w.key, ids[2]); err != nil {
+		if _, err := e.approvals.Cancel(t.Context(), e.key, ids[2]); err != nil {
 			t.Fatal(err)
 		}
 		list := func(f approval.Filter) (found []int) {
 			t.Helper()
 			for {
-				p, err := w.approvals.List(t.Context(), bob, f)
+				p, err := e.approvals.List(t.Context(), bob, f)
 				if err != nil {
 					t.Fatalf("%+v: %v", f, err)
 				}
@@ -77,7 +78,7 @@ func TestList(t *testing.T) {
 			{"server", approval.Filter{Server: "rm"}, []int{6}},
 			{"agent", approval.Filter{AgentID: "a1"}, []int{4, 1}},
 			{"agent and tool", approval.Filter{AgentID: "a1", Tool: "t0"}, []int{4}},
-			{"key", approval.Filter{KeyID: w.key.KeyID, Kind: approval.Ask}, []int{6}},
+			{"key", approval.Filter{KeyID: e.key.KeyID, Kind: approval.Ask}, []int{6}},
 			{"another key", approval.Filter{KeyID: database.NewID()}, nil},
 			{"requester", approval.Filter{Requester: "V@example.org"}, []int{5}},
 			{
@@ -92,14 +93,14 @@ func TestList(t *testing.T) {
 				t.Errorf("%s: %v, want %v", c.name, got, c.want)
 			}
 		}
-		w.pass(approval.PendingLife)
+		e.Pass(approval.PendingLife)
 		if got := list(approval.Filter{Status: approval.Expired, Limit: 3}); !slices.Equal(got, []int{6, 5, 4, 3}) {
 			t.Errorf("after their time: %v", got)
 		}
 		if got := list(approval.Filter{Status: approval.Pending}); len(got) != 0 {
 			t.Errorf("after their time %v wait", got)
 		}
-		if p, err := w.approvals.List(t.Context(), bob, approval.Filter{Limit: 1}); err != nil ||
+		if p, err := e.approvals.List(t.Context(), bob, approval.Filter{Limit: 1}); err != nil ||
 			p.Items[0].Status != approval.Expired {
 			t.Errorf("after its time: %+v, %v", p.Items, err)
 		}
@@ -108,14 +109,14 @@ func TestList(t *testing.T) {
 
 func TestWhoMayList(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob, mel := w.person(principal.Approver), w.person(principal.Member)
+	each(t, func(t *testing.T, e *env) {
+		bob, mel := e.person(principal.Approver), e.person(principal.Member)
 		for range 3 {
-			w.open(hold)
+			e.open(hold)
 		}
 		elsewhere := bob
 		elsewhere.OrgID = database.NewID()
-		former := w.ada
+		former := e.ada
 		former.Role = principal.Viewer
 		for name, c := range map[string]struct {
 			p    principal.Principal
@@ -126,24 +127,24 @@ func TestWhoMayList(t *testing.T) {
 			"the owner of the key": {former, 3},
 			"elsewhere":            {elsewhere, 0},
 		} {
-			if p, err := w.approvals.List(t.Context(), c.p, approval.Filter{}); err != nil || len(p.Items) != c.want {
+			if p, err := e.approvals.List(t.Context(), c.p, approval.Filter{}); err != nil || len(p.Items) != c.want {
 				t.Errorf("%s: %d, %v", name, len(p.Items), err)
 			}
 		}
-		_, err := w.approvals.List(t.Context(), w.key, approval.Filter{})
-		wantFault(t, "a key", err, fault.Forbidden)
+		_, err := e.approvals.List(t.Context(), e.key, approval.Filter{})
+		testenv.WantFault(t, "a key", err, fault.Forbidden)
 		for _, f := range []approval.Filter{
 			{Limit: -1}, {Limit: 201}, {Cursor: "x"}, {Status: "open"}, {Tool: "t\x00"}, {AgentID: "\xff"},
 			{Requester: strings.Repeat("a", 201)},
 		} {
-			_, err := w.approvals.List(t.Context(), bob, f)
-			wantFault(t, fmt.Sprint(f), err, fault.Invalid)
+			_, err := e.approvals.List(t.Context(), bob, f)
+			testenv.WantFault(t, fmt.Sprint(f), err, fault.Invalid)
 		}
-		p, err := w.approvals.List(t.Context(), bob, approval.Filter{Limit: 1})
+		p, err := e.approvals.List(t.Context(), bob, approval.Filter{Limit: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.approvals.List(t.Context(), elsewhere, approval.Filter{Cursor: p.NextCursor})
-		wantFault(t, "a cursor of another organization", err, fault.Invalid)
+		_, err = e.approvals.List(t.Context(), elsewhere, approval.Filter{Cursor: p.NextCursor})
+		testenv.WantFault(t, "a cursor of another organization", err, fault.Invalid)
 	})
 }

@@ -6,19 +6,17 @@ import (
 	"fmt"
 	"time"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 )
 
-// Find is the request that answers for a call, within the transaction of its
-// decision, or nil where there is none.
+// Find is the request that applies to a call, within the transaction of its decision;
+// nil: there is none.
 func (s *Service) Find(ctx context.Context, tx *database.Tx, call Call, want Requirement) (*Request, error) {
 	if len(call.Digest) == 0 {
-		return nil, fmt.Errorf("look for an approval of %s.%s: the call has no digest", call.Server, call.Tool)
+		return nil, fmt.Errorf("find an approval of %s.%s: the call has no digest", call.Server, call.Tool)
 	}
-	if !tx.HoldsLog(audit.LogOf(call.OrgID)) {
-		return nil, fmt.Errorf("look for an approval: the change does not declare the log of organization %s",
-			call.OrgID)
+	if err := requireLog(tx, "find an approval", call.OrgID); err != nil {
+		return nil, err
 	}
 	requests, err := selectForCall(ctx, tx, call, want, oldest(tx.Now()))
 	if err != nil {
@@ -38,11 +36,11 @@ func (s *Service) Find(ctx context.Context, tx *database.Tx, call Call, want Req
 	return found, nil
 }
 
-// oldest is when a request may have been opened that still says something.
+// oldest is the earliest time at which a request that still applies was opened.
 func oldest(now time.Time) time.Time { return now.Add(-2 * MaxLife) }
 
-// mostTelling is what counts of several requests about one call: the last answer
-// that a person gave, else the latest question.
+// decisive is the request that counts of several about one call: the one that a person
+// answered last, else the latest.
 func decisive(requests []Request, now time.Time) (best *Request) {
 	for i := range requests {
 		r := &requests[i]
@@ -63,8 +61,8 @@ func (r *Request) outranks(other *Request) bool {
 	return r.DecidedAt.After(*other.DecidedAt)
 }
 
-// Open asks for a yes, within the transaction of the decision that wants it. The
-// caller has not found one; the log's lock keeps others from opening it twice.
+// Open opens a request, within the transaction of the decision that needs it. The caller
+// has found none; the log's lock keeps others from opening it twice.
 func (s *Service) Open(ctx context.Context, tx *database.Tx, call Call, want Requirement) (*Request, error) {
 	if len(call.Digest) == 0 {
 		return nil, fmt.Errorf("open a request for approval of %s.%s: the call has no digest", call.Server, call.Tool)
@@ -72,7 +70,7 @@ func (s *Service) Open(ctx context.Context, tx *database.Tx, call Call, want Req
 	return s.open(ctx, tx, Request{Call: call, Via: ViaDecision}, want)
 }
 
-// open stores a request that waits, and announces it.
+// open stores a pending request, and announces it.
 func (s *Service) open(ctx context.Context, tx *database.Tx, r Request, want Requirement) (*Request, error) {
 	if want.Kind != Hold && want.Kind != Ask {
 		return nil, fmt.Errorf("open a request for approval of the kind %q: there is no such kind", want.Kind)
@@ -86,7 +84,7 @@ func (s *Service) open(ctx context.Context, tx *database.Tx, r Request, want Req
 	if err != nil {
 		return nil, err
 	}
-	// An agent that asks and cancels floods its readers as well.
+	// An agent that asks and cancels floods its approvers as well.
 	cancelled, err := countCancelled(ctx, tx, r.OrgID, r.KeyID, now.Add(-settings.PendingLife))
 	if err != nil {
 		return nil, err
@@ -108,8 +106,7 @@ func (s *Service) open(ctx context.Context, tx *database.Tx, r Request, want Req
 	return &r, s.announce(ctx, tx, r.OrgID, r.ID, EventOpened, r.KeyID)
 }
 
-// Repeat counts that a request which waits was asked again, within the
-// transaction of the decision that found it.
+// Repeat counts that a call found its pending request again.
 func Repeat(ctx context.Context, tx *database.Tx, r *Request) error {
 	now := tx.Now()
 	r.Repeats, r.LastAskedAt = r.Repeats+1, &now
@@ -117,14 +114,14 @@ func Repeat(ctx context.Context, tx *database.Tx, r *Request) error {
 		UPDATE approval_request
 		SET repeats = repeats + 1, last_asked_at = $3
 		WHERE org_id = $1 AND id = $2`, r.OrgID, r.ID, database.Micros(now))
-	return wrap("count request "+r.ID, err)
+	return database.Wrap(err, "count request %s", r.ID)
 }
 
-// Consume uses the grant of a request for a decision, once. It reports whether
-// it could: a grant that is used or over, or of another call, lets nothing run.
+// Consume uses the grant of a request for a decision, once, and reports whether it
+// could: the grant may be used, expired, or for another call.
 func (s *Service) Consume(ctx context.Context, tx *database.Tx, r *Request, decisionID string) (bool, error) {
-	if !tx.HoldsLog(audit.LogOf(r.OrgID)) {
-		return false, fmt.Errorf("use an approval: the change does not declare the log of organization %s", r.OrgID)
+	if err := requireLog(tx, "use an approval", r.OrgID); err != nil {
+		return false, err
 	}
 	if !r.Granted(tx.Now()) {
 		return false, nil
@@ -143,21 +140,18 @@ func (s *Service) Consume(ctx context.Context, tx *database.Tx, r *Request, deci
 	return true, s.announce(ctx, tx, r.OrgID, r.ID, EventUsed, r.KeyID)
 }
 
-// VoidAll ends every grant, request and wider yes, after a restore: a backup must
-// not bring back what was used, rejected or taken back since.
+// VoidAll ends every grant, request and standing approval, after a restore: a backup
+// must not bring back what was used, rejected or revoked since. It counts the requests
+// that it ended.
 func VoidAll(ctx context.Context, tx *database.Tx) (ended int64, err error) {
-	now := database.Micros(tx.Now())
-	if _, err = tx.Exec(ctx, `UPDATE approval_grant SET expires_at = $1 WHERE used_at IS NULL AND expires_at > $1`,
-		now); err != nil {
-		return 0, fmt.Errorf("end all approvals: %w", err)
-	}
-	if _, err = tx.Exec(ctx, `UPDATE temporary_allow SET expires_at = $1 WHERE expires_at > $1`, now); err != nil {
-		return 0, fmt.Errorf("end all temporary allows: %w", err)
-	}
-	ended, err = tx.Exec(ctx,
-		`UPDATE approval_request SET status = 'expired', expires_at = $1 WHERE status IN ('pending', 'approved')`, now)
-	if err != nil {
-		return 0, fmt.Errorf("end all requests for approval: %w", err)
+	for _, statement := range [...]string{
+		`UPDATE approval_grant SET expires_at = $1 WHERE used_at IS NULL AND expires_at > $1`,
+		`UPDATE temporary_allow SET expires_at = $1 WHERE expires_at > $1`,
+		`UPDATE approval_request SET status = 'expired', expires_at = $1 WHERE status IN ('pending', 'approved')`,
+	} {
+		if ended, err = tx.Exec(ctx, statement, database.Micros(tx.Now())); err != nil {
+			return 0, fmt.Errorf("end all approvals: %w", err)
+		}
 	}
 	return ended, nil
 }

@@ -24,8 +24,8 @@ const (
 	maxPatternValue = 1000 // bytes of a value
 )
 
-// Pattern says which arguments a wider yes takes. It is strict: every argument
-// must be named by a term, and every term must find its argument.
+// Pattern says which arguments a standing approval takes. It is strict: a term must name
+// every argument, and every term must find its argument.
 type Pattern []Term
 
 // Term is what one argument must be. Exactly one of the checks is set, or Min and
@@ -36,8 +36,8 @@ type Term struct {
 	Path   string           `json:"path"`
 	Equals jsontext.Value   `json:"equals,omitzero"`
 	OneOf  []jsontext.Value `json:"oneOf,omitempty"`
-	// Prefix is what a text begins with. What follows must not climb out of it:
-	// it holds neither ".." nor a backslash nor an encoded dot or slash.
+	// Prefix is how a text begins. What follows must not climb out of it: it holds
+	// neither ".." nor a backslash nor an encoded dot or slash.
 	Prefix string         `json:"prefix,omitzero"`
 	Max    jsontext.Value `json:"max,omitzero"`
 	Min    jsontext.Value `json:"min,omitzero"`
@@ -85,7 +85,7 @@ func ParsePattern(raw []byte) (Pattern, error) {
 	return pattern, pattern.normalise()
 }
 
-// normalise brings values into their canonical form and checks the pattern.
+// normalise makes values canonical and checks the pattern.
 func (p Pattern) normalise() error {
 	for i := range p {
 		t := &p[i]
@@ -111,8 +111,7 @@ func pointers(values []jsontext.Value) []*jsontext.Value {
 	return all
 }
 
-// termFault names a term by its place rather than its path where that is long or
-// holds what a terminal would obey.
+// termFault names a term by its path, unless that is long or holds control characters.
 func termFault(path, format string, args ...any) error {
 	if len(path) > maxPath || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == utf8.RuneError }) {
 		path = "?"
@@ -120,7 +119,7 @@ func termFault(path, format string, args ...any) error {
 	return fault.Field("scope.pattern."+path, format, args...)
 }
 
-// check refuses what would not say anything, or too much.
+// check refuses a pattern that restricts nothing, or is too large.
 func (p Pattern) check() error {
 	if len(p) == 0 || len(p) > maxTerms {
 		return fault.Field("scope.pattern", "must name from 1 to %d arguments", maxTerms)
@@ -198,8 +197,8 @@ func (t Term) takes(value jsontext.Value) bool {
 	return false
 }
 
-// beginsWith is strict about what follows: a path or an address must not leave
-// again what it began with.
+// beginsWith is strict about what follows: a path or an address must not leave its
+// prefix again.
 func beginsWith(quoted jsontext.Value, prefix string) bool {
 	var text string
 	if json.Unmarshal(quoted, &text) != nil {
@@ -282,7 +281,7 @@ func (t Term) words() string {
 	return path + " is nothing"
 }
 
-// text is the pattern as it is stored; empty where there is none.
+// text is the pattern as stored; empty: none.
 func (p Pattern) text() (string, error) {
 	if len(p) == 0 {
 		return "", nil

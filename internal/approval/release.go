@@ -15,15 +15,14 @@ import (
 	"writ/internal/principal"
 )
 
-// Question asks whether a call was approved, by a client that tells nothing of
-// its arguments.
+// Question asks whether a call was approved, without its arguments.
 type Question struct {
 	Tool   string
 	Amount float64
 	Email  string
 }
 
-// Release is a grant that was given out on such a question.
+// Release is a grant that a question used up.
 type Release struct {
 	Request       Request
 	DecisionID    string
@@ -43,7 +42,7 @@ func (s *Service) FindReleasable(
 			principal.RequestDelegation)
 	}
 	if !names.Valid(q.Tool) || !names.Valid(q.Email) {
-		return nil, nil // nobody has asked for that
+		return nil, nil // no such request
 	}
 	email := strings.ToLower(strings.TrimSpace(q.Email))
 	server, tool := plan.ResolveName(q.Tool, "", "")
@@ -63,8 +62,7 @@ func (s *Service) FindReleasable(
 	return r, nil
 }
 
-// Release uses up the grant of a request for a decision that a client is told,
-// within the decision's transaction.
+// Release uses up the grant of a request for a decision, within its transaction.
 func (s *Service) Release(ctx context.Context, tx *database.Tx, r *Request, decisionID string) (*Release, error) {
 	if s.sources.Address == nil {
 		return nil, errors.New("release a grant: nothing here knows the approver")
@@ -90,17 +88,16 @@ func (s *Service) Release(ctx context.Context, tx *database.Tx, r *Request, deci
 	}, nil
 }
 
-// MarkExecuted notes that the client says the call ran. What was not used of its
-// grant is closed with it. Saying so again changes nothing.
+// MarkExecuted notes that the client reports the call as run, and closes an unused
+// grant. Reporting it again changes nothing.
 func (s *Service) MarkExecuted(ctx context.Context, p principal.Principal, id string) (Request, error) {
 	if !p.HasScope(principal.RequestDelegation) || p.OrgID == "" {
-		return Request{}, fault.New(fault.Forbidden, "this is told with an API key of the scope %s, in an organization",
+		return Request{}, fault.New(fault.Forbidden,
+			"an API key of an organization with the scope %s is needed to report this",
 			principal.RequestDelegation)
 	}
 	var r Request
-	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) (err error) {
+	err := s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
 		if r, err = selectRequest(ctx, tx, p.OrgID, id); err != nil {
 			return err
 		}
@@ -124,7 +121,7 @@ func (s *Service) MarkExecuted(ctx context.Context, p principal.Principal, id st
 			Payload:     recorded{Tool: r.Server + "." + r.Tool, Kind: r.Kind, Needed: r.Needed},
 		})
 		return err
-	}})
+	})
 	if err != nil {
 		return Request{}, err
 	}

@@ -10,8 +10,8 @@ import (
 	"writ/internal/principal"
 )
 
-// maySayYes refuses who may not approve, and reports whether who approves a hold
-// is who asks for it, for lack of anybody else or by leave of the organization.
+// mayApprove refuses whoever may not approve. It reports whether the approver of a hold
+// is also the requester, because nobody else could or the organization allows it.
 func (s *Service) mayApprove(
 	ctx context.Context, tx *database.Tx, p principal.Principal, r *Request,
 ) (self bool, err error) {
@@ -40,8 +40,8 @@ func (s *Service) mayApprove(
 	return true, s.nobodyElse(ctx, tx, p, r)
 }
 
-// isFor reports whether the call is made for this very person, as it says itself.
-// That a client says so can only take a right away.
+// isFor reports whether the call says that it is made for this person. A client can only
+// take a right away by saying so.
 func (s *Service) isFor(ctx context.Context, tx *database.Tx, p principal.Principal, r *Request) (bool, error) {
 	if r.UserID == "" && r.Email == "" {
 		return false, nil
@@ -54,20 +54,20 @@ func (s *Service) isFor(ctx context.Context, tx *database.Tx, p principal.Princi
 	}
 	address, err := s.sources.Address(ctx, tx, p.UserID)
 	if err != nil {
-		return false, fmt.Errorf("find whom a call is for: %w", err)
+		return false, fmt.Errorf("find the person a call is for: %w", err)
 	}
 	return address != "" && (strings.EqualFold(address, r.Email) || strings.EqualFold(address, r.UserID)), nil
 }
 
-// nobodyElse refuses one's own request while another could answer it. The owner
-// of the key does not count for somebody else: the owner may not answer either.
+// nobodyElse refuses one's own request while somebody else could answer it. The key's
+// owner does not count: they may not answer either.
 func (s *Service) nobodyElse(ctx context.Context, tx *database.Tx, p principal.Principal, r *Request) error {
 	if s.sources.Approvers == nil {
 		return errOwnRequest()
 	}
 	others, err := s.sources.Approvers(ctx, tx, r.OrgID, p.UserID, r.OwnerID)
 	if err != nil {
-		return fmt.Errorf("count who may approve: %w", err)
+		return fmt.Errorf("count the approvers: %w", err)
 	}
 	if others != 0 {
 		return errOwnRequest()
@@ -79,8 +79,7 @@ func errOwnRequest() error {
 	return fault.New(fault.Forbidden, "this is your own request: somebody else must approve")
 }
 
-// mayDecide admits who may approve and has the role that the rule wants, or a
-// higher one.
+// mayDecide admits approvers with the role that the rule requires, or a higher one.
 func mayDecide(p principal.Principal, r *Request) error {
 	if err := p.Require(principal.DecideApprovals); err != nil {
 		return err

@@ -11,8 +11,7 @@ import (
 	"writ/internal/database"
 )
 
-// columns are those scanRequest reads, of approval_request as r and
-// approval_grant as g.
+// columns are those that scanRequest reads.
 const columns = `
 	r.id, r.org_id, r.key_id, r.owner_id, r.kind, r.server, r.tool, r.digest, r.arguments,
 	r.user_id, r.email, r.agent_id, r.session_id, r.plan_id, r.step,
@@ -83,7 +82,7 @@ func insertRequest(ctx context.Context, tx *database.Tx, r *Request) error {
 		r.PolicyID, r.PolicyVersion, r.Rule, r.Reason, r.Message, r.Role, r.Needed,
 		string(r.Via), amount, r.Domain, r.AskedFor, string(r.Risk.Level), risk,
 		string(r.Status), database.Micros(r.CreatedAt), database.Micros(r.ExpiresAt), r.GrantLife().Microseconds())
-	return wrap("store request "+r.ID, err)
+	return database.Wrap(err, "store request %s", r.ID)
 }
 
 func riskText(r Risk) (string, error) {

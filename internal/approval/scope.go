@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,16 +12,16 @@ import (
 	"writ/internal/fault"
 )
 
-// Yes is what an approver says. The zero value permits the very call, once.
+// Approval is an approver's answer. The zero value permits the very call, once.
 type Approval struct {
 	Note  string
 	Scope Scope
-	// Arguments are the call's as the approver wants them: a JSON object, only with
-	// the scope once. Nil leaves them as they are.
+	// Arguments replace those of the call: a JSON object, only with the scope once. Nil
+	// leaves them as they are.
 	Arguments []byte
 }
 
-// ScopeKind is how far a yes reaches.
+// ScopeKind is how much an approval permits.
 type ScopeKind string
 
 // The kinds. The zero value is Once.
@@ -29,10 +30,10 @@ const (
 	Session   ScopeKind = "session" // this tool, in the session of the call
 	Minutes   ScopeKind = "minutes" // this tool, for some time
 	ByPattern ScopeKind = "pattern" // this tool, with arguments that fit
-	Plan      ScopeKind = "plan"    // whatever the plan of the call holds
+	Plan      ScopeKind = "plan"    // all calls of the call's plan
 )
 
-// Limits of a yes that is wider than once.
+// Limits of standing approvals.
 const (
 	MaxStandingMinutes = 8 * 60
 	MaxStandingUses    = 1000
@@ -41,8 +42,8 @@ const (
 	defaultStandingUses    = 100
 )
 
-// Scope is how far a yes reaches: what, how long and how often. With Once all the
-// rest is empty; else Minutes and Uses may be zero, for an hour and a hundred.
+// Scope is what an approval permits, for how long and how often. With Once the rest is
+// empty; else Minutes and Uses may be zero, which means an hour and a hundred.
 type Scope struct {
 	Kind    ScopeKind `json:"kind"`
 	Minutes int       `json:"minutes,omitzero"`
@@ -50,30 +51,16 @@ type Scope struct {
 	Pattern Pattern   `json:"pattern,omitempty"`
 }
 
-// once reports whether the yes is for the very call.
+// once reports whether only the very call may run.
 func (s Scope) once() bool { return s.Kind == "" || s.Kind == Once }
 
-// minutes is how long the yes holds.
-func (s Scope) minutes() int {
-	if s.Minutes == 0 {
-		return defaultStandingMinutes
-	}
-	return s.Minutes
-}
+func (s Scope) minutes() int { return cmp.Or(s.Minutes, defaultStandingMinutes) }
 
-// uses is how often the yes may be used.
-func (s Scope) uses() int {
-	if s.Uses == 0 {
-		return defaultStandingUses
-	}
-	return s.Uses
-}
+func (s Scope) uses() int { return cmp.Or(s.Uses, defaultStandingUses) }
 
-// life is how long the yes holds.
 func (s Scope) life() time.Duration { return time.Duration(s.minutes()) * time.Minute }
 
-// complete is the scope with what it leaves to us filled in, so that two that
-// mean the same are equal.
+// complete fills in the defaults, so that two scopes that mean the same are equal.
 func (s Scope) complete() Scope {
 	if s.once() {
 		return Scope{Kind: Once}
@@ -127,7 +114,7 @@ func (s Scope) checkKind(r *Request) error {
 	return nil
 }
 
-// Words say what a yes of this scope to the request permits. The same scope and
+// Words say what an approval of the request with this scope permits. The same scope and
 // request always give the same words.
 func (s Scope) Words(r Request) string {
 	tool := quotedName(r.Server + "." + r.Tool)
@@ -155,7 +142,7 @@ func (s Scope) Words(r Request) string {
 		what, r.callerWords(), times(s.uses()), lasting(s.life()))
 }
 
-// callerWords say who a wider yes is for.
+// callerWords say whose calls a standing approval permits.
 func (r *Request) callerWords() string {
 	words := "this API key"
 	if r.AgentID != "" {
@@ -169,8 +156,8 @@ func (r *Request) callerWords() string {
 	return words
 }
 
-// plainly is a name as it is, or in quotes where it could pass for more than a
-// name: agents choose them.
+// quotedName is a name, in quotes where it could pass for more than a name: agents
+// choose them.
 func quotedName(name string) string {
 	for _, c := range name {
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
@@ -188,7 +175,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// lasting is a duration as people say it.
+// lasting is a duration in words.
 func lasting(d time.Duration) string {
 	var parts []string
 	for _, unit := range [...]struct {
@@ -210,7 +197,7 @@ func lasting(d time.Duration) string {
 	return strings.Join(parts, " and ")
 }
 
-// text is the scope as it is stored.
+// text is the scope as stored.
 func (s Scope) text() (string, error) {
 	text, err := json.Marshal(s.complete(), json.Deterministic(true))
 	return string(text), err
@@ -222,4 +209,26 @@ func parseScope(text string) (s Scope, err error) {
 	}
 	err = json.Unmarshal([]byte(text), &s)
 	return s, err
+}
+
+// Scopes are those to offer to an approver. A pattern is not among them: only a person
+// can say which arguments may vary.
+func (r *Request) Scopes() []Scope {
+	scopes := []Scope{{Kind: Once}}
+	if r.SessionID != "" {
+		scopes = append(scopes, Scope{Kind: Session})
+	}
+	scopes = append(scopes, Scope{Kind: Minutes, Minutes: defaultStandingMinutes})
+	if r.PlanID != "" {
+		scopes = append(scopes, Scope{Kind: Plan})
+	}
+	return scopes
+}
+
+// Permits says what an approval with the scope would permit, or why it is refused.
+func (r *Request) Permits(s Scope) (string, error) {
+	if err := s.check(r); err != nil {
+		return "", err
+	}
+	return s.complete().Words(*r), nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"writ/internal/approval"
 	"writ/internal/fault"
+	"writ/internal/testenv"
 )
 
 // TestWords: an approver reads these before saying yes, so each promise of a
@@ -54,8 +55,8 @@ func TestWords(t *testing.T) {
 // TestScopesThatAreRefused: nothing is given, and the request waits on.
 func TestScopesThatAreRefused(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		r, bob := w.open(hold), w.person("approver") // names neither session nor plan
+	each(t, func(t *testing.T, e *env) {
+		r, bob := e.open(hold), e.person("approver") // names neither session nor plan
 		for name, yes := range map[string]approval.Approval{
 			"unknown":          {Scope: approval.Scope{Kind: "always"}},
 			"no session":       {Scope: approval.Scope{Kind: approval.Session}},
@@ -87,10 +88,10 @@ func TestScopesThatAreRefused(t *testing.T) {
 			"edited twice":       {Arguments: []byte(`{"a":1,"a":2}`)},
 			"edited to a secret": {Arguments: []byte(`{"password":"hunter2"}`)},
 		} {
-			_, err := w.approvals.Approve(t.Context(), bob, r.ID, yes)
-			wantFault(t, name, err, fault.Invalid)
+			_, err := e.approvals.Approve(t.Context(), bob, r.ID, yes)
+			testenv.WantFault(t, name, err, fault.Invalid)
 		}
-		got, err := w.approvals.Get(t.Context(), bob, r.ID)
+		got, err := e.approvals.Get(t.Context(), bob, r.ID)
 		if err != nil || got.Status != approval.Pending || len(got.Votes) != 0 || got.Scope.Kind != "" {
 			t.Errorf("after: %+v, %v", got, err)
 		}

@@ -12,17 +12,15 @@ import (
 	"writ/internal/principal"
 )
 
-// Sources are what approvals need of others. The app composes them. What is
-// missing permits nothing.
+// Sources are what approvals need of other areas. What is missing permits nothing.
 type Sources struct {
-	// Approvers counts the members of an organization who may approve, but for
-	// some.
+	// Approvers counts the members of an organization who may approve, except some.
 	Approvers func(ctx context.Context, r database.Reader, orgID string, except ...string) (int, error)
-	// Role is what a person is in an organization now; empty: no member.
+	// Role is a person's role in an organization now; empty: no member.
 	Role RoleOf
 	// Address is a person's e-mail address.
 	Address func(ctx context.Context, r database.Reader, userID string) (string, error)
-	// Digest is that of arguments in canonical JSON, under the organization's key.
+	// Digest hashes arguments in canonical JSON under the organization's key.
 	Digest func(ctx context.Context, orgID, canonical string) ([]byte, error)
 }
 
@@ -34,14 +32,14 @@ type Service struct {
 	bell    *bell
 }
 
-// New makes a service. Make one a process: who waits is woken by it.
+// New makes a service. A process needs exactly one: it wakes those who wait in it.
 func New(db *database.DB, log *audit.Log, sources Sources) *Service {
 	return &Service{db: db, log: log, sources: sources, bell: &bell{}}
 }
 
 // What the audit log says of a request.
 const (
-	voted     = "approval.voted" // a yes that is not enough yet
+	voted     = "approval.voted" // more approvers are needed
 	approved  = "approval.approved"
 	rejected  = "approval.rejected"
 	cancelled = "approval.cancelled"
@@ -59,26 +57,26 @@ type recorded struct {
 	Votes        int    `json:"votes,omitzero"`
 	Needed       int    `json:"needed"`
 	SelfApproved bool   `json:"selfApproved,omitzero"`
-	Permits      string `json:"permits,omitzero"` // a wider yes, in words
+	Permits      string `json:"permits,omitzero"` // a standing approval, in words
 	Allow        string `json:"temporaryAllow,omitzero"`
 	Edited       string `json:"editedArguments,omitzero"`
 }
 
-// Approve says yes. With the last yes that is needed the call may run once, or
-// what the scope says may run. Several who say yes must say the same.
-func (s *Service) Approve(ctx context.Context, p principal.Principal, id string, yes Approval) (Request, error) {
-	edit, err := s.readEdit(ctx, p, yes)
+// Approve adds a person's approval. With the last one that is needed the call may run
+// once, or what the scope says may run. Several approvers must permit the same.
+func (s *Service) Approve(ctx context.Context, p principal.Principal, id string, given Approval) (Request, error) {
+	edit, err := s.readEdit(ctx, p, given)
 	if err != nil {
 		return Request{}, err
 	}
-	return s.decide(ctx, p, id, yes.Note, func(
+	return s.decide(ctx, p, id, given.Note, func(
 		ctx context.Context, tx *database.Tx, r *Request,
 	) (string, recorded, error) {
 		self, err := s.mayApprove(ctx, tx, p, r)
 		if err != nil {
 			return "", recorded{}, err
 		}
-		if err := r.agree(yes.Scope, edit); err != nil {
+		if err := r.agree(given.Scope, edit); err != nil {
 			return "", recorded{}, err
 		}
 		if err := addVote(ctx, tx, r.ID, p.UserID); err != nil {
@@ -100,16 +98,16 @@ func (s *Service) Approve(ctx context.Context, p principal.Principal, id string,
 		if r.Scope.once() {
 			return approved, entry, insertGrant(ctx, tx, r)
 		}
-		allow := newStanding(r, p.UserID, tx.Now())
-		entry.Allow = allow.ID
-		return approved, entry, insertStanding(ctx, tx, &allow)
+		standing := newStanding(r, p.UserID, tx.Now())
+		entry.Allow = standing.ID
+		return approved, entry, insertStanding(ctx, tx, &standing)
 	})
 }
 
-// Reject says no: until the request expires, the call is denied with the note.
+// Reject has the call denied with the note until the request expires.
 func (s *Service) Reject(ctx context.Context, p principal.Principal, id, note string) (Request, error) {
 	return s.decide(ctx, p, id, note, func(_ context.Context, _ *database.Tx, r *Request) (string, recorded, error) {
-		if p.UserID != r.OwnerID { // one's own agent may always be stopped
+		if p.UserID != r.OwnerID { // everybody may stop their own agent
 			if err := mayDecide(p, r); err != nil {
 				return "", recorded{}, err
 			}
@@ -132,7 +130,7 @@ func (s *Service) Cancel(ctx context.Context, p principal.Principal, id string) 
 	})
 }
 
-// step changes a pending request and says what is recorded of it.
+// step changes a pending request and says what to record.
 type step func(ctx context.Context, tx *database.Tx, r *Request) (action string, entry recorded, err error)
 
 // decide is change for people: no key of any scope answers a request.
@@ -146,16 +144,14 @@ func (s *Service) decide(ctx context.Context, p principal.Principal, id, note st
 	return s.change(ctx, p, id, note, do)
 }
 
-// change runs a step on a request that still waits. The status is written by
-// compare-and-set, so that of two answers one wins.
+// change runs a step on a pending request. The status is written by compare-and-set, so
+// that of two answers one wins.
 func (s *Service) change(ctx context.Context, p principal.Principal, id, note string, do step) (Request, error) {
 	if p.OrgID == "" {
 		return Request{}, fault.New(fault.Forbidden, "requests for approval belong to an organization")
 	}
 	var after Request
-	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) error {
+	err := s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		r, err := selectRequest(ctx, tx, p.OrgID, id)
 		if err != nil {
 			return err
@@ -176,9 +172,8 @@ func (s *Service) change(ctx context.Context, p principal.Principal, id, note st
 		if err := s.announce(ctx, tx, p.OrgID, r.ID, eventOf[action], p.ActorID()); err != nil {
 			return err
 		}
-		// Decisions read answers in their own transactions and remember none: an entry
-		// that had all of them judged anew would let who answers, or an agent that asks
-		// and cancels, keep a whole organization from being answered.
+		// An observation: decisions read answers in their own transactions and cache none.
+		// Else an agent that asks and cancels would have all decisions judged again.
 		appended, err := s.log.Append(ctx, tx, audit.Entry{
 			Log:         audit.LogOf(p.OrgID),
 			Action:      action,
@@ -191,11 +186,26 @@ func (s *Service) change(ctx context.Context, p principal.Principal, id, note st
 			return err
 		}
 		return noteEntry(ctx, tx, &r, "decided_at_entry", appended)
-	}})
+	})
 	if err != nil {
 		return Request{}, err
 	}
 	return after, nil
+}
+
+// write runs a change of an organization's log.
+func (s *Service) write(
+	ctx context.Context, orgID string, do func(ctx context.Context, tx *database.Tx) error,
+) error {
+	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(orgID)}, Do: do})
+}
+
+// requireLog refuses a transaction that does not hold the organization's log.
+func requireLog(tx *database.Tx, doing, orgID string) error {
+	if !tx.HoldsLog(audit.LogOf(orgID)) {
+		return fmt.Errorf("%s: the change does not declare the log of organization %s", doing, orgID)
+	}
+	return nil
 }
 
 func decided(r Request) error {
@@ -205,8 +215,8 @@ func decided(r Request) error {
 	return fault.New(fault.Conflict, "the request was answered before: it is %s", r.Status)
 }
 
-// Get is a request of the caller's organization, with who said yes: to a key one
-// that it opened, to a person one of their own keys or any they may answer.
+// Get is a request with its votes: for a key one that it opened, for a person one of
+// their own keys or any that they may answer.
 func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Request, error) {
 	r, err := s.Read(ctx, p.OrgID, id)
 	if err != nil {
@@ -218,7 +228,7 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Re
 	return r, nil
 }
 
-// sees reports whether a request is the caller's to see.
+// sees reports whether the caller may see a request.
 func sees(p principal.Principal, r Request) bool {
 	switch {
 	case p.OrgID == "" || p.OrgID != r.OrgID:
@@ -231,8 +241,7 @@ func sees(p principal.Principal, r Request) bool {
 	return false
 }
 
-// Read is a request of an organization. It asks nobody's leave: it is for who
-// follows the queue in the server's own name.
+// Read is a request of an organization. It checks no right: it is for the server itself.
 func (s *Service) Read(ctx context.Context, orgID, id string) (Request, error) {
 	r, err := selectRequest(ctx, s.db, orgID, id)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 
 // Settings say how an organization answers requests.
 type Settings struct {
-	// SelfApproval lets who asks approve as well; what they approve so is marked. It
+	// SelfApproval lets requesters approve their own requests, which are then marked. It
 	// is off unless an organization turns it on: duties are separated.
 	SelfApproval bool
-	// PendingLife is how long a request waits, GrantLife how long a yes to one call
-	// lasts; whole seconds.
+	// PendingLife is how long a request waits, GrantLife how long a grant lasts; whole
+	// seconds.
 	PendingLife time.Duration
 	GrantLife   time.Duration
 }
@@ -45,14 +45,13 @@ func (s Settings) check() error {
 	return nil
 }
 
-// Settings are those of an organization. It asks nobody's leave: the edge has
-// found that the caller acts in it.
+// Settings are those of an organization. It checks no right: the edge has.
 func (s *Service) Settings(ctx context.Context, orgID string) (Settings, error) {
 	return readSettings(ctx, s.db, orgID)
 }
 
-// SetSettings changes those of the caller's organization, for requests that are
-// opened from now on; whether who asks may approve counts at once.
+// SetSettings changes those of the caller's organization, for requests that are opened
+// from now on. Self-approval changes at once.
 func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Settings) (Settings, error) {
 	if p.Kind != principal.User || p.OrgID == "" {
 		return Settings{}, fault.New(fault.Forbidden, "only a person may say how requests for approval are answered")
@@ -63,9 +62,7 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 	if err := to.check(); err != nil {
 		return Settings{}, err
 	}
-	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) error {
+	err := s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		if err := writeSettings(ctx, tx, p.OrgID, to); err != nil {
 			return err
 		}
@@ -78,7 +75,7 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 			},
 		})
 		return err
-	}})
+	})
 	if err != nil {
 		return Settings{}, err
 	}
@@ -111,18 +108,7 @@ func writeSettings(ctx context.Context, tx *database.Tx, orgID string, to Settin
 		ON CONFLICT (org_id) DO UPDATE
 		SET self_approval = excluded.self_approval, pending_seconds = excluded.pending_seconds,
 			grant_seconds = excluded.grant_seconds, updated_at = excluded.updated_at`,
-		orgID, bit(to.SelfApproval), int64(to.PendingLife/time.Second), int64(to.GrantLife/time.Second),
+		orgID, database.Bit(to.SelfApproval), int64(to.PendingLife/time.Second), int64(to.GrantLife/time.Second),
 		database.Micros(tx.Now()))
-	if err != nil {
-		return fmt.Errorf("store how organization %s answers requests: %w", orgID, err)
-	}
-	return nil
-}
-
-// bit is how a flag is stored.
-func bit(set bool) int64 {
-	if set {
-		return 1
-	}
-	return 0
+	return database.Wrap(err, "store how organization %s answers requests", orgID)
 }

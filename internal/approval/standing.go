@@ -12,16 +12,15 @@ import (
 	"writ/internal/principal"
 )
 
-// Allow is a yes that is wider than one call. It lifts holds and asks of who
-// asked, where all it states is met, until its end or its last use, or until a
-// person takes it back.
+// StandingApproval permits more than one call. It lifts holds and asks of its caller
+// that meet all it states, until its end or its last use, or until it is revoked.
 type StandingApproval struct {
 	ID        string
 	OrgID     string
-	RequestID string // that was answered so
+	RequestID string // the request it answered
 	OwnerID   string // of the key
 	Scope     ScopeKind
-	Words     string // what the approver was told that it permits
+	Words     string // what it permits, as the approver read it
 	GivenBy   string
 	Uses      int
 	Used      int
@@ -29,11 +28,11 @@ type StandingApproval struct {
 	ExpiresAt time.Time
 	RevokedAt *time.Time
 	RevokedBy string
-	// Lapsed: who said it may not say it now, so that it lifts nothing until they
-	// may again. Only Standing tells.
+	// Lapsed: too few of its approvers have the right to approve now, so it lifts
+	// nothing until they have it again. Only ListStanding sets it.
 	Lapsed bool
 
-	// Whom and what it is for. What is empty does not bind.
+	// The caller and the calls it is for. What is empty does not bind.
 	KeyID, AgentID, UserID, Email, SessionID, PlanID, Server, Tool string
 
 	pattern        Pattern
@@ -43,7 +42,7 @@ type StandingApproval struct {
 	needed         int
 }
 
-// newAllow is the wider yes to a request.
+// newStanding is the standing approval that a request's scope asks for.
 func newStanding(r *Request, by string, now time.Time) StandingApproval {
 	a := StandingApproval{
 		ID:        database.NewID(),
@@ -78,13 +77,13 @@ func newStanding(r *Request, by string, now time.Time) StandingApproval {
 	return a
 }
 
-// Live reports whether it still lifts anything.
+// Live reports whether it has neither ended nor been used up or revoked.
 func (a *StandingApproval) Live(now time.Time) bool {
 	return a.ID != "" && a.RevokedAt == nil && a.Used < a.Uses && now.Before(a.ExpiresAt)
 }
 
-// lifts reports whether it is a yes to this call, which these want approved. All
-// that it states the call must state, too.
+// lifts reports whether it permits a call that needs this approval. The call must
+// state all that it states.
 func (a *StandingApproval) lifts(c Call, w Requirement) bool {
 	if a.OrgID != c.OrgID || a.KeyID != c.KeyID || a.kind != w.Kind || a.role != w.role() || a.needed != w.needed() {
 		return false
@@ -106,7 +105,7 @@ func (a *StandingApproval) lifts(c Call, w Requirement) bool {
 	case ByPattern:
 		return a.Tool != "" && a.ofRule(w) && a.pattern.Matches(c.Canonical)
 	case Plan:
-		return a.PlanID != "" && !c.Widens // what is added to a plan is not what was agreed to
+		return a.PlanID != "" && !c.Widens // nobody agreed to a step that was added later
 	}
 	return false
 }
@@ -115,39 +114,34 @@ func (a *StandingApproval) ofRule(w Requirement) bool {
 	return a.policyID == w.PolicyID && a.rule == w.Rule
 }
 
-// allowsOfKey finds the wider yeses of a key, at a time, that lift something.
+// usableByKey finds the standing approvals of a key that can be used at a time.
 const usableByKey = `a.key_id = $1 AND a.expires_at > $2 AND a.org_id = $3 AND a.revoked_at IS NULL AND a.used < a.uses`
 
-// FindAllow is a wider yes that lifts the hold or ask of a call, within the
-// transaction of its decision, or nil where there is none.
+// FindStanding is a standing approval that lifts the hold or ask of a call, within the
+// transaction of its decision; nil: there is none.
 func (s *Service) FindStanding(
 	ctx context.Context, tx *database.Tx, call Call, want Requirement,
 ) (*StandingApproval, error) {
-	if !tx.HoldsLog(audit.LogOf(call.OrgID)) {
-		return nil, fmt.Errorf("look for a temporary allow: the change does not declare the log of organization %s",
-			call.OrgID)
+	if err := requireLog(tx, "find a standing approval", call.OrgID); err != nil {
+		return nil, err
 	}
-	allows, err := selectStanding(ctx, tx, usableByKey, call.KeyID, database.Micros(tx.Now()), call.OrgID)
+	found, err := selectStanding(ctx, tx, usableByKey, call.KeyID, database.Micros(tx.Now()), call.OrgID)
 	if err != nil {
 		return nil, err
 	}
-	for i := range allows {
-		a := &allows[i]
+	for i := range found {
+		a := &found[i]
 		if !a.Live(tx.Now()) || !a.lifts(call, want) {
 			continue
 		}
-		stands, err := a.isValid(ctx, tx, s.sources.Role)
-		if err != nil {
-			return nil, err
-		}
-		if stands {
-			return a, nil
+		if valid, err := a.isValid(ctx, tx, s.sources.Role); err != nil || valid {
+			return a, err
 		}
 	}
 	return nil, nil
 }
 
-// stands reports whether as many as were needed said yes to it and may still do so.
+// isValid reports whether enough of its approvers still have the right to approve.
 func (a *StandingApproval) isValid(ctx context.Context, r database.Reader, roles RoleOf) (bool, error) {
 	votes, err := validVotes(ctx, r, roles, &Request{
 		ID: a.RequestID, Call: Call{OrgID: a.OrgID}, Kind: a.kind, Role: a.role,
@@ -155,14 +149,13 @@ func (a *StandingApproval) isValid(ctx context.Context, r database.Reader, roles
 	return votes >= a.needed, err
 }
 
-// UseAllow counts one use for a call that runs, and reports whether it could. A
-// request for that very call that waits is answered by it.
+// UseStanding counts one use for a call that runs, and reports whether it could. It
+// answers a pending request for that very call.
 func (s *Service) UseStanding(
 	ctx context.Context, tx *database.Tx, a *StandingApproval, waiting *Request,
 ) (bool, error) {
-	if !tx.HoldsLog(audit.LogOf(a.OrgID)) {
-		return false, fmt.Errorf("use a temporary allow: the change does not declare the log of organization %s",
-			a.OrgID)
+	if err := requireLog(tx, "use a standing approval", a.OrgID); err != nil {
+		return false, err
 	}
 	changed, err := tx.Exec(ctx, `
 		UPDATE temporary_allow
@@ -170,7 +163,7 @@ func (s *Service) UseStanding(
 		WHERE org_id = $1 AND id = $2 AND used < uses AND revoked_at IS NULL AND expires_at > $3`,
 		a.OrgID, a.ID, database.Micros(tx.Now()))
 	if err != nil || changed != 1 {
-		return false, wrap("use temporary allow "+a.ID, err)
+		return false, database.Wrap(err, "use standing approval %s", a.ID)
 	}
 	if waiting != nil && waiting.Status == Pending {
 		if err := coverRequest(ctx, tx, waiting, a.ID); err != nil {
@@ -183,58 +176,48 @@ func (s *Service) UseStanding(
 	return true, s.announce(ctx, tx, a.OrgID, a.RequestID, EventUsed, a.KeyID)
 }
 
-// wrapped keeps a cause, and is nil where there is none.
-func wrap(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", doing, err)
-}
-
-// mostStanding is how many wider yeses of one key or organization are looked at.
+// maxStanding is how many standing approvals of a key or organization are read.
 const maxStanding = 500
 
-// Standing are the wider yeses that have not ended, newest first: to who may
-// approve those of the organization, to others those of their own keys. Those that
-// have lapsed are among them, for they can be taken back before they count again.
+// ListStanding lists the standing approvals that have not ended, newest first: all of
+// the organization for those who may approve, else those of the caller's own keys.
+// Lapsed ones are included, so that they can be revoked before they are valid again.
 func (s *Service) ListStanding(ctx context.Context, p principal.Principal) ([]StandingApproval, error) {
 	if p.Kind != principal.User || p.OrgID == "" {
-		return nil, fault.New(fault.Forbidden, "only a person may see what was permitted")
+		return nil, fault.New(fault.Forbidden, "only a person may see standing approvals")
 	}
 	now := s.db.Now()
 	where := `a.org_id = $1 AND a.expires_at > $2 AND a.created_at > $3 AND a.revoked_at IS NULL AND a.used < a.uses`
-	// an older one is over: the index need not be read on
+	// An older one has ended: this bounds how far the index is read.
 	args := []any{p.OrgID, database.Micros(now), database.Micros(now.Add(-MaxStandingMinutes * time.Minute))}
 	if !p.May(principal.DecideApprovals) {
 		where, args = where+` AND r.owner_id = $4`, append(args, p.UserID)
 	}
-	allows, err := selectStanding(ctx, s.db, where, args...)
+	list, err := selectStanding(ctx, s.db, where, args...)
 	if err != nil {
 		return nil, err
 	}
 	roles := s.sources.Role.cached()
-	for i := range allows {
-		stands, err := allows[i].isValid(ctx, s.db, roles)
+	for i := range list {
+		valid, err := list[i].isValid(ctx, s.db, roles)
 		if err != nil {
 			return nil, err
 		}
-		allows[i].Lapsed = !stands
+		list[i].Lapsed = !valid
 	}
-	return allows, nil
+	return list, nil
 }
 
-// Revoke takes a wider yes back. One that has ended stays as it is.
+// Revoke ends a standing approval. One that has ended already stays as it is.
 func (s *Service) Revoke(ctx context.Context, p principal.Principal, id string) (a StandingApproval, err error) {
-	missing := fault.New(fault.NotFound, "no such temporary allow")
+	missing := fault.New(fault.NotFound, "no such standing approval")
 	if p.Kind != principal.User || p.OrgID == "" {
-		return StandingApproval{}, fault.New(fault.Forbidden, "only a person may take back what was permitted")
+		return StandingApproval{}, fault.New(fault.Forbidden, "only a person may revoke a standing approval")
 	}
 	if !database.IsID(id) {
 		return StandingApproval{}, missing
 	}
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) error {
+	err = s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		found, err := selectStanding(ctx, tx, `a.org_id = $1 AND a.id = $2`, p.OrgID, id)
 		if err != nil {
 			return err
@@ -246,7 +229,7 @@ func (s *Service) Revoke(ctx context.Context, p principal.Principal, id string) 
 			return nil
 		}
 		return s.revoke(ctx, tx, p, &a)
-	}})
+	})
 	if err != nil {
 		return StandingApproval{}, err
 	}
@@ -261,7 +244,7 @@ func (s *Service) revoke(ctx context.Context, tx *database.Tx, p principal.Princ
 		SET revoked_at = $3, revoked_by = $4
 		WHERE org_id = $1 AND id = $2 AND revoked_at IS NULL`, a.OrgID, a.ID, database.Micros(now), p.UserID)
 	if err != nil {
-		return fmt.Errorf("take back temporary allow %s: %w", a.ID, err)
+		return fmt.Errorf("revoke standing approval %s: %w", a.ID, err)
 	}
 	if err := s.announce(ctx, tx, a.OrgID, a.RequestID, EventRevoked, p.UserID); err != nil {
 		return err
@@ -280,7 +263,7 @@ func (s *Service) revoke(ctx context.Context, tx *database.Tx, p principal.Princ
 func insertStanding(ctx context.Context, tx *database.Tx, a *StandingApproval) error {
 	pattern, err := a.pattern.text()
 	if err != nil {
-		return fmt.Errorf("store temporary allow %s: %w", a.ID, err)
+		return fmt.Errorf("store standing approval %s: %w", a.ID, err)
 	}
 	_, err = tx.Exec(ctx, `
 		INSERT INTO temporary_allow (
@@ -291,12 +274,12 @@ func insertStanding(ctx context.Context, tx *database.Tx, a *StandingApproval) e
 		a.Server, a.Tool, pattern,
 		string(a.kind), a.policyID, a.rule, a.role, a.needed, a.Words, a.GivenBy, a.Uses, database.Micros(a.CreatedAt),
 		database.Micros(a.ExpiresAt))
-	return wrap("store temporary allow "+a.ID, err)
+	return database.Wrap(err, "store standing approval %s", a.ID)
 }
 
-// selectAllows reads wider yeses, newest first.
+// selectStanding reads standing approvals, newest first.
 func selectStanding(ctx context.Context, r database.Reader, where string, args ...any) ([]StandingApproval, error) {
-	allows, err := database.Collect(ctx, r, scanStanding, `
+	found, err := database.Collect(ctx, r, scanStanding, `
 		SELECT
 			a.id, a.org_id, a.request_id, r.owner_id, a.scope, a.key_id, a.agent_id, a.user_id, a.email, a.session_id, a.plan_id, a.server, a.tool, a.pattern,
 			a.kind, a.policy_id, a.rule, a.role, a.needed, a.words, a.given_by, a.uses, a.used, a.created_at, a.expires_at, a.revoked_at, a.revoked_by
@@ -304,10 +287,7 @@ func selectStanding(ctx context.Context, r database.Reader, where string, args .
 		WHERE `+where+fmt.Sprintf(`
 		ORDER BY a.created_at DESC, a.id DESC
 		LIMIT %d`, maxStanding), args...)
-	if err != nil {
-		return nil, fmt.Errorf("read temporary allows: %w", err)
-	}
-	return allows, nil
+	return found, database.Wrap(err, "read standing approvals")
 }
 
 func scanStanding(s database.Scanner) (a StandingApproval, err error) {
@@ -325,5 +305,5 @@ func scanStanding(s database.Scanner) (a StandingApproval, err error) {
 	a.CreatedAt, a.ExpiresAt, a.RevokedAt = database.Time(created), database.Time(expires),
 		database.OptionalTime(revoked)
 	a.pattern, err = parsePatternText(pattern)
-	return a, wrap("pattern of temporary allow "+a.ID, err)
+	return a, database.Wrap(err, "pattern of standing approval %s", a.ID)
 }

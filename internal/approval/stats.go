@@ -11,21 +11,21 @@ import (
 	"writ/internal/principal"
 )
 
-// Limits of the period that figures are about.
+// Limits of the period of statistics.
 const (
 	MaxPeriod     = 92 * 24 * time.Hour
 	defaultPeriod = 30 * 24 * time.Hour
 )
 
-// quickYes is the time within which nobody has read what they approve.
+// quickApproval is too short a time to read what one approves.
 const quickApproval = 2 * time.Second
 
 // Period is a time that ends before Until. Where Until is zero it is now, where
 // From is zero it is thirty days before that.
 type Period struct{ From, Until time.Time }
 
-// Figures tell how an organization answers requests: whether people keep up, and
-// whether they still read. All are exact, over answers given in the period.
+// Stats say how an organization answers requests: whether people keep up, and whether
+// they still read. All are exact, over answers given in the period.
 type Stats struct {
 	Period
 	Opened    int // requests, in the period
@@ -34,18 +34,17 @@ type Stats struct {
 	Rejected  int
 	Cancelled int
 	Expired   int // nobody answered
-	Covered   int // answered by an earlier, wider yes
-	// MedianTime is the time from the request to its answer by people; nil where
-	// they answered none.
+	Covered   int // answered by a standing approval
+	// MedianTime is from the request to its answer by people; nil: they answered none.
 	MedianTime *time.Duration
-	// ShareApproved is of those that people answered; nil where they answered none.
+	// ShareApproved is of those that people answered; nil: they answered none.
 	ShareApproved  *float64
-	QuickApprovals int        // yeses within two seconds
-	Approvers      []Approver // who answered, by their ids
+	QuickApprovals int        // within two seconds
+	Approvers      []Approver // by their ids
 }
 
-// Approver is how one person answers. A person's yes counts whether or not
-// another had to follow.
+// Approver is how one person answers. Their approval counts even if more approvers were
+// needed.
 type Approver struct {
 	UserID         string
 	Approved       int
@@ -55,7 +54,7 @@ type Approver struct {
 	ShareApproved  float64
 }
 
-// Figures are those of the caller's organization, for who may answer its requests.
+// Stats are those of the caller's organization, for those who may answer its requests.
 func (s *Service) Stats(ctx context.Context, p principal.Principal, over Period) (Stats, error) {
 	if p.Kind != principal.User || p.OrgID == "" {
 		return Stats{}, fault.New(fault.Forbidden, "only a person may see how approvals are answered")
@@ -105,8 +104,8 @@ func (p Period) complete(now time.Time) (Period, error) {
 	return p, nil
 }
 
-// opened bounds when requests were opened that were answered in the period, which
-// is what an index finds: none waits longer than MaxLife.
+// opened bounds when the requests answered in the period were opened, for an index: none
+// waits longer than MaxLife.
 func (p Period) opened() (from, until int64) {
 	return database.Micros(p.From.Add(-MaxLife)), database.Micros(p.Until)
 }
@@ -132,10 +131,7 @@ func (f *Stats) readCounts(ctx context.Context, r database.Reader, orgID string,
 		SELECT COUNT(*)
 		FROM approval_request
 		WHERE org_id = $1 AND status = 'pending' AND expires_at > $2`, orgID, database.Micros(now)).Scan(&f.Waiting)
-	if err != nil {
-		return fmt.Errorf("count what waits in organization %s: %w", orgID, err)
-	}
-	return nil
+	return database.Wrap(err, "count pending requests of organization %s", orgID)
 }
 
 // readMedian takes the one or two in the middle of all times.
@@ -168,17 +164,19 @@ func middle(lower, upper int64) time.Duration {
 	return (time.Duration(lower) + time.Duration(upper)) * time.Microsecond / 2
 }
 
-// readApprovers counts by person: each yes, and each no.
+// readApprovers counts approvals and rejections by person.
 func readApprovers(ctx context.Context, r database.Reader, orgID string, over Period) ([]Approver, error) {
 	openedFrom, until := over.opened()
 	approvers, err := database.Collect(ctx, r, scanApprover, `
-		SELECT who, COUNT(*), COUNT(CASE WHEN yes = 1 THEN 1 END), COUNT(CASE WHEN yes = 1 AND took < $5 THEN 1 END),
+		SELECT approver, COUNT(*), COUNT(CASE WHEN approved = 1 THEN 1 END),
+			COUNT(CASE WHEN approved = 1 AND took < $5 THEN 1 END),
 			MIN(CASE WHEN place = (answers + 1) / 2 THEN took END), MAX(CASE WHEN place = (answers + 2) / 2 THEN took END)
 		FROM (
-			SELECT who, yes, took,
-				ROW_NUMBER() OVER (PARTITION BY who ORDER BY took) AS place, COUNT(*) OVER (PARTITION BY who) AS answers
+			SELECT approver, approved, took,
+				ROW_NUMBER() OVER (PARTITION BY approver ORDER BY took) AS place,
+				COUNT(*) OVER (PARTITION BY approver) AS answers
 			FROM (
-				SELECT v.user_id AS who, 1 AS yes, v.created_at - r.created_at AS took
+				SELECT v.user_id AS approver, 1 AS approved, v.created_at - r.created_at AS took
 				FROM approval_request r
 				JOIN approval_vote v ON v.request_id = r.id
 				WHERE r.org_id = $1 AND r.created_at >= $2 AND r.created_at < $3 AND v.created_at >= $4 AND v.created_at < $3
@@ -189,13 +187,10 @@ func readApprovers(ctx context.Context, r database.Reader, orgID string, over Pe
 					AND status = 'rejected' AND decided_by <> ''
 			) answered
 		) ranked
-		GROUP BY who
-		ORDER BY who`,
+		GROUP BY approver
+		ORDER BY approver`,
 		orgID, openedFrom, until, database.Micros(over.From), quickApproval.Microseconds())
-	if err != nil {
-		return nil, fmt.Errorf("count who answers for organization %s: %w", orgID, err)
-	}
-	return approvers, nil
+	return approvers, database.Wrap(err, "count the answers of organization %s by person", orgID)
 }
 
 func scanApprover(s database.Scanner) (a Approver, err error) {

@@ -13,6 +13,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // answer is a request of the past: who said yes or no, and when.
@@ -28,24 +29,24 @@ type answer struct {
 }
 
 // add stores a request as its answers left it.
-func (w *world) add(a answer) {
-	w.t.Helper()
+func (e *env) add(a answer) {
+	e.T.Helper()
 	id := database.NewID()
 	var decided *time.Time
 	if !a.decided.IsZero() {
 		decided = &a.decided
 	}
-	w.exec(`
+	e.Exec(`
 		INSERT INTO approval_request (
 			id, org_id, key_id, owner_id, kind, server, tool, digest, arguments, user_id, email, agent_id, session_id, plan_id,
 			policy_id, policy_version, rule, reason, message, role, needed, status, note, self_approved, created_at, expires_at,
 			decided_at, decided_by, covered_by
 		) VALUES ($1, $2, $3, $4, 'hold', 's', 't', $5, '', '', '', '', '', '', '', 0, '', '', '', '', 1, $6, '', 0, $7, $8, $9, $10, $11)`,
-		id, a.org, w.key.KeyID, w.ada.UserID, []byte(id), string(a.status), database.Micros(a.opened),
+		id, a.org, e.key.KeyID, e.ada.UserID, []byte(id), string(a.status), database.Micros(a.opened),
 		database.Micros(a.opened.Add(a.life)),
 		database.OptionalMicros(decided), a.decidedBy, a.coveredBy)
 	for user, at := range a.yeses {
-		w.exec(`INSERT INTO approval_vote (request_id, user_id, created_at) VALUES ($1, $2, $3)`, id, user,
+		e.Exec(`INSERT INTO approval_vote (request_id, user_id, created_at) VALUES ($1, $2, $3)`, id, user,
 			database.Micros(at))
 	}
 }
@@ -77,34 +78,33 @@ func pointer[T any](v T) *T { return &v }
 
 func TestFigures(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		elsewhere := database.NewID()
-		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Other', 1, 1)`, elsewhere)
-		from := w.db.Now().Add(-48 * time.Hour)
+	each(t, func(t *testing.T, e *env) {
+		elsewhere := e.Organization("Other")
+		from := e.DB.Now().Add(-48 * time.Hour)
 		over := approval.Period{From: from, Until: from.Add(24 * time.Hour)}
 		at := func(d time.Duration) time.Time { return from.Add(d) }
 		for _, a := range []answer{
-			yes(w.org, "ann", at(time.Hour), time.Second),   // quick
-			yes(w.org, "ann", at(time.Hour), 2*time.Second), // just not
-			yes(w.org, "ann", at(time.Hour), time.Minute),
-			no(w.org, "ann", at(time.Hour), time.Second), // a quick no is no quick yes
-			no(w.org, "bob", at(time.Hour), 10*time.Minute),
-			yes(w.org, "ann", at(-time.Minute), 2*time.Minute),               // opened before, answered within
-			yes(w.org, "ann", at(-time.Hour), 59*time.Minute+59*time.Second), // answered before
-			yes(w.org, "ann", at(24*time.Hour-time.Second), time.Second),     // answered after
+			yes(e.org, "ann", at(time.Hour), time.Second),   // quick
+			yes(e.org, "ann", at(time.Hour), 2*time.Second), // just not
+			yes(e.org, "ann", at(time.Hour), time.Minute),
+			no(e.org, "ann", at(time.Hour), time.Second), // a quick no is no quick yes
+			no(e.org, "bob", at(time.Hour), 10*time.Minute),
+			yes(e.org, "ann", at(-time.Minute), 2*time.Minute),               // opened before, answered within
+			yes(e.org, "ann", at(-time.Hour), 59*time.Minute+59*time.Second), // answered before
+			yes(e.org, "ann", at(24*time.Hour-time.Second), time.Second),     // answered after
 			yes(elsewhere, "ann", at(time.Hour), time.Second),
-			{org: w.org, opened: at(time.Hour), life: time.Minute, status: approval.Expired},
+			{org: e.org, opened: at(time.Hour), life: time.Minute, status: approval.Expired},
 			// nobody noticed yet
-			{org: w.org, opened: at(2 * time.Hour), life: time.Minute, status: approval.Pending},
+			{org: e.org, opened: at(2 * time.Hour), life: time.Minute, status: approval.Pending},
 			{
-				org:     w.org,
+				org:     e.org,
 				opened:  at(time.Hour),
 				life:    time.Hour,
 				status:  approval.Cancelled,
 				decided: at(2 * time.Hour),
 			},
 			{
-				org:       w.org,
+				org:       e.org,
 				opened:    at(time.Hour),
 				life:      time.Hour,
 				status:    approval.Approved,
@@ -113,16 +113,16 @@ func TestFigures(t *testing.T) {
 			},
 			// Two must say yes: one did.
 			{
-				org:    w.org,
+				org:    e.org,
 				opened: at(23 * time.Hour),
 				life:   72 * time.Hour,
 				status: approval.Pending,
 				yeses:  map[string]time.Time{"bob": at(23*time.Hour + time.Second)},
 			},
 		} {
-			w.add(a)
+			e.add(a)
 		}
-		got, err := w.approvals.Stats(t.Context(), w.ada, over)
+		got, err := e.approvals.Stats(t.Context(), e.ada, over)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,26 +165,26 @@ func TestFigures(t *testing.T) {
 
 func TestFiguresOfNothing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		got, err := w.approvals.Stats(t.Context(), w.ada, approval.Period{})
+	each(t, func(t *testing.T, e *env) {
+		got, err := e.approvals.Stats(t.Context(), e.ada, approval.Period{})
 		if err != nil || got.MedianTime != nil || got.ShareApproved != nil || len(got.Approvers) != 0 ||
 			got.Until.Sub(got.From) != 30*24*time.Hour {
 			t.Errorf("figures of nothing: %+v, %v", got, err)
 		}
-		now := w.db.Now()
+		now := e.DB.Now()
 		for name, over := range map[string]approval.Period{
 			"backwards": {From: now, Until: now.Add(-time.Hour)}, "empty": {From: now, Until: now},
 			"too long": {From: now.Add(-approval.MaxPeriod - time.Second), Until: now},
 		} {
-			_, err := w.approvals.Stats(t.Context(), w.ada, over)
-			wantFault(t, name, err, fault.Invalid)
+			_, err := e.approvals.Stats(t.Context(), e.ada, over)
+			testenv.WantFault(t, name, err, fault.Invalid)
 		}
 		for name, by := range map[string]principal.Principal{
-			"a key": w.key, "a member": w.person(principal.Member), "a viewer": w.person(principal.Viewer),
+			"a key": e.key, "a member": e.person(principal.Member), "a viewer": e.person(principal.Viewer),
 			"nobody": {},
 		} {
-			_, err := w.approvals.Stats(t.Context(), by, approval.Period{})
-			wantFault(t, name, err, fault.Forbidden)
+			_, err := e.approvals.Stats(t.Context(), by, approval.Period{})
+			testenv.WantFault(t, name, err, fault.Forbidden)
 		}
 	})
 }
@@ -193,9 +193,9 @@ func TestFiguresOfNothing(t *testing.T) {
 // answers at random.
 func TestFiguresAreExact(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		random := rand.New(rand.NewPCG(6, 6))
-		from := w.db.Now().Add(-72 * time.Hour)
+		from := e.DB.Now().Add(-72 * time.Hour)
 		over := approval.Period{From: from, Until: from.Add(36 * time.Hour)}
 		var all []answer
 		for range 150 {
@@ -204,14 +204,14 @@ func TestFiguresAreExact(t *testing.T) {
 			opened := from.Add(later - 2*time.Hour).Truncate(time.Microsecond)
 			took := (time.Duration(random.Int64N(int64(4*time.Second))) +
 				time.Duration(random.IntN(2))*time.Minute).Truncate(time.Microsecond)
-			a := yes(w.org, who, opened, took)
+			a := yes(e.org, who, opened, took)
 			if random.IntN(3) == 0 {
-				a = no(w.org, who, opened, took)
+				a = no(e.org, who, opened, took)
 			}
 			all = append(all, a)
-			w.add(a)
+			e.add(a)
 		}
-		got, err := w.approvals.Stats(t.Context(), w.ada, over)
+		got, err := e.approvals.Stats(t.Context(), e.ada, over)
 		if err != nil {
 			t.Fatal(err)
 		}

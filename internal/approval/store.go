@@ -16,16 +16,15 @@ import (
 	"writ/internal/principal"
 )
 
-// newest is how many requests about one call are looked at. There are several
-// only where calls differ in what a yes is bound to.
+// maxFound is how many requests of one call are read. There are several only where calls
+// differ in what an approval is bound to.
 const maxFound = 20
 
-// selectForCall reads the latest requests about a call that wait or were approved:
-// those that were opened for it, and those whose yes changed another call into it.
-// A yes is narrow. It serves what was asked: the same rule and the same approvers,
-// and where the request names an agent or a user, the call must name them too. Plan
-// and e-mail tell calls apart where both sides state them, and so does the rule: a
-// client that asks by itself knows none.
+// selectForCall reads the latest pending or approved requests for a call: those that
+// were opened for it, and those in which an approver changed another call into it. The
+// rule and its approvers must be the same, and a request that names an agent or a user
+// is only for calls that name them too. Plan, e-mail and rule must be equal where both
+// sides state them; a client that asks by itself knows no rule.
 func selectForCall(
 	ctx context.Context, r database.Reader, c Call, w Requirement, since time.Time,
 ) (all []Request, err error) {
@@ -45,17 +44,17 @@ func selectForCall(
 			c.PlanID, c.Email,
 			c.AgentID, c.UserID, w.PolicyID, w.Rule, maxFound)
 		if err != nil {
-			return nil, fmt.Errorf("look for an approval: %w", err)
+			return nil, fmt.Errorf("find an approval: %w", err)
 		}
 		all = append(all, requests...)
 	}
 	return all, nil
 }
 
-// selectRejected reads the noes to a call that still hold. A no is wide: it is about
-// what the call would do, whichever plan, agent, session or rule it comes with, and
-// however tool and server are spelled. Another person's call it is not about, where
-// both are named. It is found by its status, of which there are few: people say it.
+// selectRejected reads the rejections of a call that still apply. A rejection is wide: it
+// covers what the call would do, whichever plan, agent, session or rule comes with it,
+// and however tool and server are spelled, but no call for another person. It is found
+// by its status: only people reject, so there are few.
 func selectRejected(ctx context.Context, r database.Reader, c Call, now time.Time) ([]Request, error) {
 	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
 		WHERE r.org_id = $1 AND r.status = 'rejected' AND r.created_at > $2 AND r.expires_at > $3
@@ -65,22 +64,19 @@ func selectRejected(ctx context.Context, r database.Reader, c Call, now time.Tim
 		ORDER BY r.decided_at DESC, r.id DESC
 		LIMIT $8`,
 		c.OrgID, database.Micros(oldest(now)), database.Micros(now), c.KeyID, c.Digest, c.Email, c.UserID, maxRejected)
-	if err != nil {
-		return nil, fmt.Errorf("look for a no: %w", err)
-	}
-	return slices.DeleteFunc(requests, func(r Request) bool { return !c.sameTool(r.Call) }), nil
+	requests = slices.DeleteFunc(requests, func(r Request) bool { return !c.sameTool(r.Call) })
+	return requests, database.Wrap(err, "find a rejection")
 }
 
-// mostRejected is how many noes to the same arguments are looked at, of whatever
-// tools.
+// maxRejected is how many rejections of the same arguments are read, of all tools.
 const maxRejected = 200
 
-// isOf reports whether two calls are of one tool, however they spell it.
+// sameTool reports whether two calls are of one tool, however they spell it.
 func (c Call) sameTool(other Call) bool {
 	return strings.EqualFold(c.Server, other.Server) && strings.EqualFold(c.bareTool(), other.bareTool())
 }
 
-// bareTool is the tool without its server in front, as some harnesses write it.
+// bareTool is the tool without the server that some harnesses write before it.
 func (c Call) bareTool() string {
 	if server, tool, ok := plan.OwnName(c.Tool); ok && strings.EqualFold(server, c.Server) {
 		return tool
@@ -88,9 +84,9 @@ func (c Call) bareTool() string {
 	return c.Tool
 }
 
-// selectAsked reads the latest requests about what a client asks by itself,
-// whatever they want of approvers. Without arguments, amount and domain tell
-// questions apart. A no is found whichever plan is named, and first.
+// selectAsked reads the latest requests for what a client asks itself, whichever approvers
+// they require. Without arguments, amount and domain tell them apart. A rejection is
+// found whichever plan is named, and first.
 func selectAsked(ctx context.Context, r database.Reader, asked Request, now time.Time) ([]Request, error) {
 	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
 		WHERE r.key_id = $1 AND r.tool = $2 AND r.digest = $3 AND r.created_at > $4 AND r.org_id = $5
@@ -101,15 +97,12 @@ func selectAsked(ctx context.Context, r database.Reader, asked Request, now time
 		ORDER BY CASE r.status WHEN 'rejected' THEN 0 ELSE 1 END, r.created_at DESC, r.id DESC
 		LIMIT $11`,
 		asked.KeyID, asked.Tool, asked.Digest, database.Micros(oldest(now)), asked.OrgID, asked.PlanID, asked.Email,
-		bit(len(asked.Digest) > 0), *asked.Amount, asked.Domain, maxFound, database.Micros(now))
-	if err != nil {
-		return nil, fmt.Errorf("look for a request: %w", err)
-	}
-	return requests, nil
+		database.Bit(len(asked.Digest) > 0), *asked.Amount, asked.Domain, maxFound, database.Micros(now))
+	return requests, database.Wrap(err, "find a request")
 }
 
-// selectAlive reads requests of a key about a tool that wait or can be used, for
-// one person where that is stated. Two are enough to know that there are several.
+// selectOpen reads requests of a key for a tool that are pending or can be used, for one
+// person where that is stated. Two are enough to know that there are several.
 func selectOpen(
 	ctx context.Context, r database.Reader, p principal.Principal, tool, email string, now time.Time,
 ) ([]Request, error) {
@@ -118,10 +111,7 @@ func selectOpen(
 			AND (r.status = 'pending' AND r.expires_at > $4 OR r.status = 'approved' AND g.used_at IS NULL AND g.expires_at > $4)
 			AND (r.email = $5 OR r.email = '' OR $5 = '')
 		LIMIT 2`, p.KeyID, tool, p.OrgID, database.Micros(now), email, database.Micros(oldest(now)))
-	if err != nil {
-		return nil, fmt.Errorf("look for what was approved: %w", err)
-	}
-	return requests, nil
+	return requests, database.Wrap(err, "find what was approved")
 }
 
 func selectRequest(ctx context.Context, r database.Reader, orgID, id string) (Request, error) {
@@ -133,7 +123,7 @@ func selectRequest(ctx context.Context, r database.Reader, orgID, id string) (Re
 	if errors.Is(err, sql.ErrNoRows) {
 		return Request{}, noSuchRequest()
 	}
-	return request, wrap("read request "+id, err)
+	return request, database.Wrap(err, "read request %s", id)
 }
 
 func selectOverdue(ctx context.Context, tx *database.Tx, orgID string, most int) ([]Request, error) {
@@ -143,7 +133,7 @@ func selectOverdue(ctx context.Context, tx *database.Tx, orgID string, most int)
 		LIMIT $3`, orgID, database.Micros(tx.Now()), most)
 }
 
-// selectVotes reads who said yes, in their order.
+// selectVotes reads the votes in their order.
 func selectVotes(ctx context.Context, r database.Reader, requestID string) ([]Vote, error) {
 	votes, err := database.Collect(ctx, r, func(s database.Scanner) (v Vote, err error) {
 		var at int64
@@ -160,20 +150,20 @@ func countPending(ctx context.Context, r database.Reader, keyID string, now time
 		SELECT COUNT(*)
 		FROM approval_request
 		WHERE key_id = $1 AND status = 'pending' AND expires_at > $2`, keyID, database.Micros(now)).Scan(&n)
-	return n, wrap("count the requests that wait", err)
+	return n, database.Wrap(err, "count pending requests")
 }
 
-// countCancelled counts the requests of a key that were taken back and opened since.
+// countCancelled counts the cancelled requests of a key that were opened since.
 func countCancelled(ctx context.Context, r database.Reader, orgID, keyID string, since time.Time) (n int, err error) {
 	err = r.QueryRow(ctx, `
 		SELECT COUNT(*)
 		FROM approval_request
 		WHERE org_id = $1 AND status = 'cancelled' AND created_at > $2 AND key_id = $3`, orgID, database.Micros(since),
 		keyID).Scan(&n)
-	return n, wrap("count the requests that were taken back", err)
+	return n, database.Wrap(err, "count cancelled requests")
 }
 
-// updateStatus writes what was decided about a request that waits.
+// updateStatus writes the answer to a pending request.
 func updateStatus(ctx context.Context, tx *database.Tx, p principal.Principal, r *Request) error {
 	if r.Status != Pending {
 		now := tx.Now()
@@ -184,7 +174,8 @@ func updateStatus(ctx context.Context, tx *database.Tx, p principal.Principal, r
 		SET status = $3, note = $4, self_approved = $5, decided_at = $6, decided_by = $7, decided_role = $8,
 			scope = $9, edited = $10, edited_digest = $11
 		WHERE org_id = $1 AND id = $2 AND status = 'pending'`,
-		r.OrgID, r.ID, string(r.Status), r.Note, bit(r.SelfApproved), database.OptionalMicros(r.DecidedAt), r.DecidedBy,
+		r.OrgID, r.ID, string(r.Status), r.Note, database.Bit(r.SelfApproved), database.OptionalMicros(r.DecidedAt),
+		r.DecidedBy,
 		r.DecidedRole,
 		r.scopeText, r.Edited, r.editedDigest)
 	if err != nil {
@@ -196,16 +187,16 @@ func updateStatus(ctx context.Context, tx *database.Tx, p principal.Principal, r
 	return nil
 }
 
-// coverRequest answers a request that waits by a wider yes.
-func coverRequest(ctx context.Context, tx *database.Tx, r *Request, allowID string) error {
+// coverRequest answers a pending request by a standing approval.
+func coverRequest(ctx context.Context, tx *database.Tx, r *Request, standingID string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE approval_request
 		SET status = 'approved', decided_at = $3, covered_by = $4
-		WHERE org_id = $1 AND id = $2 AND status = 'pending'`, r.OrgID, r.ID, database.Micros(tx.Now()), allowID)
-	return wrap("answer request "+r.ID, err)
+		WHERE org_id = $1 AND id = $2 AND status = 'pending'`, r.OrgID, r.ID, database.Micros(tx.Now()), standingID)
+	return database.Wrap(err, "answer request %s", r.ID)
 }
 
-// updateExecuted notes that the client says the call ran, and closes the grant.
+// updateExecuted notes that the client reports the call as run, and closes the grant.
 func updateExecuted(ctx context.Context, tx *database.Tx, r *Request) error {
 	now := tx.Now()
 	r.ExecutedAt = &now
@@ -224,10 +215,10 @@ func updateExecuted(ctx context.Context, tx *database.Tx, r *Request) error {
 		UPDATE approval_grant
 		SET used_at = $3
 		WHERE org_id = $1 AND id = $2 AND used_at IS NULL`, r.OrgID, r.grant.id, database.Micros(now))
-	return wrap("close the grant of request "+r.ID, err)
+	return database.Wrap(err, "close the grant of request %s", r.ID)
 }
 
-// addVote writes down a person's yes, which counts once.
+// addVote stores a person's vote, which counts once.
 func addVote(ctx context.Context, tx *database.Tx, requestID, userID string) error {
 	added, err := tx.Exec(ctx, `
 		INSERT INTO approval_vote (request_id, user_id, created_at)
@@ -237,7 +228,7 @@ func addVote(ctx context.Context, tx *database.Tx, requestID, userID string) err
 		return fmt.Errorf("approve request %s: %w", requestID, err)
 	}
 	if added == 0 {
-		return fault.New(fault.Conflict, "you have approved this already: somebody else must, too")
+		return fault.New(fault.Conflict, "you have approved this already: somebody else must approve it too")
 	}
 	return nil
 }
@@ -248,5 +239,5 @@ func insertGrant(ctx context.Context, tx *database.Tx, r *Request) error {
 		INSERT INTO approval_grant (id, request_id, org_id, created_at, expires_at, decision_id)
 		VALUES ($1, $2, $3, $4, $5, '')`,
 		r.grant.id, r.ID, r.OrgID, database.Micros(tx.Now()), database.Micros(r.grant.expiresAt))
-	return wrap("grant request "+r.ID, err)
+	return database.Wrap(err, "grant request %s", r.ID)
 }

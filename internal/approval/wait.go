@@ -11,16 +11,16 @@ import (
 // MaxWait is how long Wait waits at most.
 const MaxWait = 25 * time.Second
 
-// lookInterval is how soon what another process did is seen.
+// pollInterval is how often other processes' changes are read.
 const pollInterval = time.Second
 
-// Wait is Get that waits for an answer, for so long at most. A request that still
-// waits then is given as it is.
+// Wait is Get that waits for an answer. A request that is still pending at the end is
+// given as it is.
 func (s *Service) Wait(ctx context.Context, p principal.Principal, id string, upTo time.Duration) (Request, error) {
 	enough := time.NewTimer(min(max(upTo, 0), MaxWait))
 	defer enough.Stop()
-	look := time.NewTicker(pollInterval)
-	defer look.Stop()
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
 	for {
 		changed := s.Changed(p.OrgID)
 		r, err := s.Get(ctx, p, id)
@@ -29,7 +29,7 @@ func (s *Service) Wait(ctx context.Context, p principal.Principal, id string, up
 		}
 		select {
 		case <-changed:
-		case <-look.C:
+		case <-poll.C:
 		case <-enough.C:
 			return r, nil
 		case <-ctx.Done():

@@ -1,6 +1,5 @@
-// Package arguments reads the arguments of a call once, for everybody who needs them:
-// conditions see decoded values, plans compare canonical texts, and people see what is
-// left after redaction.
+// Package arguments reads the arguments of a call once, in three forms: decoded values for
+// conditions, canonical text for plans, and redacted text for people.
 package arguments
 
 import (
@@ -13,21 +12,18 @@ import (
 	"writ/internal/toolcall"
 )
 
-// maxShown is how many bytes of redacted arguments are kept. Beyond it a record has
-// their digest alone.
+// maxShown is how many bytes of redacted arguments are stored. A longer text is stored as its digest only.
 const maxShown = 64 << 10
 
-// Arguments are those of a call.
+// Arguments are the arguments of a call.
 type Arguments struct {
-	Decoded   map[string]any
-	Canonical plan.Arguments
-	// Shown is what people may see, in canonical JSON; nil: too long to be kept.
-	// Incomplete: it lacks something.
-	Shown      []byte
-	Incomplete bool
+	Decoded    map[string]any
+	Canonical  plan.Arguments
+	Shown      []byte // what people may see, as canonical JSON; nil: too long to be stored
+	Incomplete bool   // Shown lacks something
 }
 
-// Read reads arguments. No text, and null, are no arguments. Errors hold no values.
+// Read reads arguments. An empty text and null are no arguments. Errors reveal no values.
 func Read(raw []byte) (a Arguments, err error) {
 	raw = bytes.TrimSpace(raw)
 	if a.Decoded, err = toolcall.Decode(raw); err != nil {
@@ -39,7 +35,7 @@ func Read(raw []byte) (a Arguments, err error) {
 	text := []byte(a.Canonical.Text())
 	shown, err := redaction.JSON(text)
 	if err == nil && !bytes.Equal(shown, text) {
-		shown, err = canonical.Transform(shown) // of another spelling at least
+		shown, err = canonical.Transform(shown) // redaction may spell values differently
 	}
 	switch {
 	case err != nil:

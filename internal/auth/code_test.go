@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"writ/internal/auth"
 	"writ/internal/fault"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // TestCodeLimits counts what is sent: five codes and five links an hour, each
@@ -34,10 +34,10 @@ func TestCodeLimits(t *testing.T) {
 		links := func() error { return e.service.ForgotPassword(t.Context(), email) }
 		ask("codes", codes, 5)
 		ask("links after codes", links, 5)
-		e.pass(time.Hour - time.Microsecond)
+		e.Pass(time.Hour - time.Microsecond)
 		ask("codes within the hour", codes, 0)
 		ask("links within the hour", links, 0)
-		e.pass(time.Microsecond)
+		e.Pass(time.Microsecond)
 		ask("codes after an hour", codes, 5)
 		ask("links after an hour", links, 5)
 		e.account("bob@example.org", false)
@@ -58,7 +58,7 @@ func TestCodeLimitAtOnce(t *testing.T) {
 				func() error { return e.service.ResendOTP(t.Context(), email) },
 				func() error { return other.ResendOTP(t.Context(), email) })
 		}
-		for _, err := range atOnce(asks...) {
+		for _, err := range testenv.AtOnce(asks...) {
 			if err != nil {
 				t.Errorf("ask: %v", err)
 			}
@@ -66,7 +66,7 @@ func TestCodeLimitAtOnce(t *testing.T) {
 		if got := len(e.post.to(email)); got != 5 {
 			t.Errorf("%d mails, want 5", got)
 		}
-		if live := e.count(`SELECT count(*) FROM mail_code WHERE used_at IS NULL`); live != 1 {
+		if live := e.Number(`SELECT count(*) FROM mail_code WHERE used_at IS NULL`); live != 1 {
 			t.Errorf("%d codes are good, want only the last", live)
 		}
 	})
@@ -90,13 +90,13 @@ func TestGuessesAtOnce(t *testing.T) {
 				func() error { return e.service.VerifyOTP(t.Context(), email, wrong, secret.NewText(password)) },
 				func() error { return other.VerifyOTP(t.Context(), email, wrong, secret.NewText(password)) })
 		}
-		for _, err := range atOnce(guesses...) {
-			wantKind(t, "a guess", err, fault.Invalid)
+		for _, err := range testenv.AtOnce(guesses...) {
+			testenv.WantFault(t, "a guess", err, fault.Invalid)
 		}
-		if n := e.count(`SELECT attempts FROM mail_code`); n != 5 {
+		if n := e.Number(`SELECT attempts FROM mail_code`); n != 5 {
 			t.Errorf("%d guesses counted, want the 5 that end a code", n)
 		}
-		wantKind(t, "the right code", other.VerifyOTP(t.Context(), email, right, secret.NewText(password)),
+		testenv.WantFault(t, "the right code", other.VerifyOTP(t.Context(), email, right, secret.NewText(password)),
 			fault.Invalid)
 	})
 }
@@ -109,7 +109,7 @@ func TestCodeAtOnce(t *testing.T) {
 		e.account(email, false)
 		code := e.code(email)
 		_, other := e.replica()
-		errs := atOnce(
+		errs := testenv.AtOnce(
 			func() error { return e.service.VerifyOTP(t.Context(), email, code, secret.NewText(password)) },
 			func() error { return other.VerifyOTP(t.Context(), email, code, secret.NewText(password)) },
 		)
@@ -132,12 +132,12 @@ func TestSecretsAreStoredAsHashes(t *testing.T) {
 			"refresh token": tokens.Refresh.Reveal(), "access token": tokens.Access.Reveal(),
 		}
 		// A hash of six digits alone would be in every table of hashes.
-		if n := e.count(`SELECT count(*) FROM mail_code WHERE hash = $1`, secret.Hash(secrets["code"])); n != 0 {
+		if n := e.Number(`SELECT count(*) FROM mail_code WHERE hash = $1`, secret.Hash(secrets["code"])); n != 0 {
 			t.Error("the hash of the code is not bound to its account")
 		}
 		for table, rows := range e.rows() {
 			for name, text := range secrets {
-				if strings.Contains(strings.Join(rows, "\n"), fmt.Sprintf("%q", text)) {
+				if strings.Contains(strings.Join(rows, ""), "="+text+"\n") {
 					t.Errorf("%s holds the %s itself", table, name)
 				}
 			}
@@ -159,7 +159,8 @@ func TestChangedPasswordEndsResetLinks(t *testing.T) {
 			secret.NewText("another horse battery")); err != nil {
 			t.Fatal(err)
 		}
-		wantKind(t, "the old link", e.service.ResetPassword(ctx, link, secret.NewText("a third horse battery")),
+		testenv.WantFault(t, "the old link",
+			e.service.ResetPassword(ctx, link, secret.NewText("a third horse battery")),
 			fault.Invalid)
 	})
 }
@@ -177,11 +178,12 @@ func TestAStrangersRegistrationIsNotActivated(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := e.service.Register(ctx, auth.NewUser{Email: victim, Password: secret.NewText(theirs)})
-		wantKind(t, "the owner signs up", err, fault.Conflict)
-		wantKind(t, "the owner verifies", e.service.VerifyOTP(ctx, victim, e.code(victim), secret.NewText(theirs)),
+		testenv.WantFault(t, "the owner signs up", err, fault.Conflict)
+		testenv.WantFault(t, "the owner verifies",
+			e.service.VerifyOTP(ctx, victim, e.code(victim), secret.NewText(theirs)),
 			fault.Invalid)
 		_, _, err = e.service.Login(ctx, victim, secret.NewText(strangers), auth.Device{})
-		wantKind(t, "the stranger signs in", err, fault.Unauthenticated)
+		testenv.WantFault(t, "the stranger signs in", err, fault.Unauthenticated)
 		if err := e.service.ForgotPassword(ctx, victim); err != nil {
 			t.Fatal(err)
 		}

@@ -17,16 +17,16 @@ type terminal struct {
 }
 
 func (e *env) terminal(n auth.NewDevice) *terminal {
-	e.t.Helper()
-	codes, err := e.service.StartDevice(e.t.Context(), n)
+	e.T.Helper()
+	codes, err := e.service.StartDevice(e.T.Context(), n)
 	if err != nil {
-		e.t.Fatalf("begin the sign-in of a terminal: %v", err)
+		e.T.Fatalf("begin the sign-in of a terminal: %v", err)
 	}
 	return &terminal{env: e, codes: codes, keys: new(int)}
 }
 
 func (t *terminal) pollAt(service *auth.Service, session bool) (auth.DeviceAnswer, error) {
-	return service.PollDevice(t.t.Context(), auth.DeviceQuestion{Code: t.codes.Device, WantsSession: session}, t.issue)
+	return service.PollDevice(t.T.Context(), auth.DeviceQuestion{Code: t.codes.Device, WantsSession: session}, t.issue)
 }
 
 func (t *terminal) issue(context.Context, *database.Tx, auth.DeviceLogin) error {
@@ -36,26 +36,25 @@ func (t *terminal) issue(context.Context, *database.Tx, auth.DeviceLogin) error 
 
 // want asks once and checks what the terminal is told.
 func (t *terminal) want(what string, state auth.DeviceState) auth.DeviceAnswer {
-	t.t.Helper()
+	t.T.Helper()
 	answer, err := t.pollAt(t.service, true)
 	if err != nil || answer.State != state {
-		t.t.Errorf("%s: %q, %v, want %q", what, answer.State, err, state)
+		t.T.Errorf("%s: %q, %v, want %q", what, answer.State, err, state)
 	}
 	return answer
 }
 
 // organizationOf makes an organization, and its person as a caller there.
 func (e *env) organizationOf(email string) principal.Principal {
-	e.t.Helper()
+	e.T.Helper()
 	caller := e.caller(e.login(email))
-	caller.OrgID, caller.Role = database.NewID(), principal.Owner
-	e.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'o', 1, 1)`, caller.OrgID)
+	caller.OrgID, caller.Role = e.Organization("o"), principal.Owner
 	return caller
 }
 
 func (e *env) approve(p principal.Principal, t *terminal, session bool) {
-	e.t.Helper()
-	if err := e.service.ApproveDevice(e.t.Context(), p, t.codes.User, session); err != nil {
-		e.t.Fatalf("let a terminal in: %v", err)
+	e.T.Helper()
+	if err := e.service.ApproveDevice(e.T.Context(), p, t.codes.User, session); err != nil {
+		e.T.Fatalf("let a terminal in: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // TestDeviceLife walks a sign-in from the first question to the second use.
@@ -27,9 +28,9 @@ func TestDeviceLife(t *testing.T) {
 
 		program.want("the first question", auth.DevicePending)
 		program.want("at once again", auth.DeviceTooSoon)
-		e.pass(3900 * time.Millisecond)
+		e.Pass(3900 * time.Millisecond)
 		program.want("still too soon", auth.DeviceTooSoon)
-		e.pass(100 * time.Millisecond)
+		e.Pass(100 * time.Millisecond)
 		program.want("at the interval, less a second", auth.DevicePending)
 
 		seen, err := e.service.FindDevice(t.Context(),
@@ -40,7 +41,7 @@ func TestDeviceLife(t *testing.T) {
 		}
 		e.approve(ada, program, true)
 		program.want("too soon, whatever the answer", auth.DeviceTooSoon)
-		e.pass(auth.DeviceInterval)
+		e.Pass(auth.DeviceInterval)
 		answer := program.want("after the yes", auth.DeviceGranted)
 		if answer.User.ID != user.ID || answer.User.Email != user.Email || answer.OrgID != ada.OrgID {
 			t.Errorf("granted %+v", answer)
@@ -48,12 +49,13 @@ func TestDeviceLife(t *testing.T) {
 		if caller := e.caller(answer.Tokens); caller.UserID != user.ID || caller.LimitedTo != "" {
 			t.Errorf("the session is of %+v", caller)
 		}
-		e.pass(auth.DeviceInterval)
+		e.Pass(auth.DeviceInterval)
 		program.want("a second time", auth.DeviceUnknown)
 		if *program.keys != 1 {
 			t.Errorf("%d keys were issued, want one", *program.keys)
 		}
-		wantKind(t, "a code that was used", e.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
+		testenv.WantFault(t, "a code that was used",
+			e.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
 			fault.Invalid)
 		if got, want := e.actions()[len(e.actions())-2:],
 			[]string{"device.approved", "session.created"}; !slices.Equal(got, want) {
@@ -75,13 +77,13 @@ func TestDeviceSessionNeedsAll(t *testing.T) {
 		} {
 			program := e.terminal(auth.NewDevice{WantsSession: c.said})
 			e.approve(ada, program, c.allowed)
-			sessions := e.count(`SELECT count(*) FROM user_session`)
+			sessions := e.Number(`SELECT count(*) FROM user_session`)
 			answer, err := program.pollAt(e.service, c.asked)
 			if err != nil || answer.State != auth.DeviceGranted || answer.Tokens.Access.IsSet() ||
 				answer.Tokens.Refresh.IsSet() {
 				t.Errorf("%+v: %+v, %v; want a key alone", c, answer, err)
 			}
-			if n := e.count(`SELECT count(*) FROM user_session`); n != sessions {
+			if n := e.Number(`SELECT count(*) FROM user_session`); n != sessions {
 				t.Errorf("%+v: %d new sessions", c, n-sessions)
 			}
 		}
@@ -98,7 +100,7 @@ func TestDeviceDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 		program.want("after a no", auth.DeviceDenied)
-		wantKind(t, "a yes after a no", e.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
+		testenv.WantFault(t, "a yes after a no", e.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
 			fault.Invalid)
 		program.want("after a yes that came too late", auth.DeviceDenied)
 		if *program.keys != 0 {
@@ -116,15 +118,15 @@ func TestDeviceExpires(t *testing.T) {
 		ada := e.organizationOf("ada@example.org")
 		waiting, approved := e.terminal(auth.NewDevice{WantsSession: true}), e.terminal(auth.NewDevice{})
 		e.approve(ada, approved, true)
-		e.pass(auth.DeviceLife - time.Microsecond)
+		e.Pass(auth.DeviceLife - time.Microsecond)
 		waiting.want("just before", auth.DevicePending)
-		e.pass(time.Microsecond)
+		e.Pass(time.Microsecond)
 		waiting.want("nobody answered in time", auth.DeviceExpired)
 		approved.want("nobody came in time", auth.DeviceExpired)
-		wantKind(t, "a yes too late", e.service.ApproveDevice(t.Context(), ada, waiting.codes.User, true),
+		testenv.WantFault(t, "a yes too late", e.service.ApproveDevice(t.Context(), ada, waiting.codes.User, true),
 			fault.Invalid)
 		_, err := e.service.FindDevice(t.Context(), waiting.codes.User)
-		wantKind(t, "a look too late", err, fault.Invalid)
+		testenv.WantFault(t, "a look too late", err, fault.Invalid)
 	})
 }
 
@@ -146,9 +148,9 @@ func TestDeviceGuesses(t *testing.T) {
 				continue
 			}
 			_, err := e.service.FindDevice(t.Context(), guess)
-			wantKind(t, "look for "+guess[:min(20, len(guess))], err, fault.Invalid)
-			wantKind(t, "approve", e.service.ApproveDevice(t.Context(), ada, guess, true), fault.Invalid)
-			wantKind(t, "deny", e.service.DenyDevice(t.Context(), ada, guess), fault.Invalid)
+			testenv.WantFault(t, "look for "+guess[:min(20, len(guess))], err, fault.Invalid)
+			testenv.WantFault(t, "approve", e.service.ApproveDevice(t.Context(), ada, guess, true), fault.Invalid)
+			testenv.WantFault(t, "deny", e.service.DenyDevice(t.Context(), ada, guess), fault.Invalid)
 			answers = append(answers, err.Error())
 		}
 		if len(slices.Compact(slices.Clone(answers))) != 1 {
@@ -165,7 +167,7 @@ func TestDeviceGuesses(t *testing.T) {
 		key := principal.Principal{
 			Kind: principal.Key, UserID: ada.UserID, OrgID: ada.OrgID, Scopes: []principal.Scope{principal.CLI},
 		}
-		wantKind(t, "a key approves", e.service.ApproveDevice(t.Context(), key, program.codes.User, true),
+		testenv.WantFault(t, "a key approves", e.service.ApproveDevice(t.Context(), key, program.codes.User, true),
 			fault.Forbidden)
 	})
 }
@@ -180,7 +182,7 @@ func TestDeviceAtOnce(t *testing.T) {
 		for range 8 {
 			program := e.terminal(auth.NewDevice{WantsSession: true})
 			e.approve(ada, program, true)
-			sessions := e.count(`SELECT count(*) FROM user_session`)
+			sessions := e.Number(`SELECT count(*) FROM user_session`)
 			var answers [2]auth.DeviceAnswer
 			ask := func(i int, service *auth.Service) func() error {
 				question := auth.DeviceQuestion{Code: program.codes.Device, WantsSession: true}
@@ -193,7 +195,7 @@ func TestDeviceAtOnce(t *testing.T) {
 					return err
 				}
 			}
-			if err := errors.Join(atOnce(ask(0, e.service), ask(1, other))...); err != nil {
+			if err := errors.Join(testenv.AtOnce(ask(0, e.service), ask(1, other))...); err != nil {
 				t.Fatal(err)
 			}
 			states := []auth.DeviceState{answers[0].State, answers[1].State}
@@ -201,7 +203,7 @@ func TestDeviceAtOnce(t *testing.T) {
 			if !slices.Equal(states, []auth.DeviceState{auth.DeviceUnknown, auth.DeviceGranted}) {
 				t.Errorf("answers %q, want one yes", states)
 			}
-			if n := e.count(`SELECT count(*) FROM user_session`); n != sessions+1 {
+			if n := e.Number(`SELECT count(*) FROM user_session`); n != sessions+1 {
 				t.Errorf("%d new sessions, want one", n-sessions)
 			}
 		}
@@ -240,18 +242,18 @@ func TestDevicesAreSwept(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		e.pass(auth.DeviceLife + 24*time.Hour)
+		e.Pass(auth.DeviceLife + 24*time.Hour)
 		sweep()
 		program.want("a day after its end", auth.DeviceExpired)
-		e.pass(time.Microsecond)
+		e.Pass(time.Microsecond)
 		sweep()
 		program.want("later", auth.DeviceUnknown)
-		if n := e.count(`SELECT count(*) FROM device_login`); n != 0 {
+		if n := e.Number(`SELECT count(*) FROM device_login`); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}
 
 		restored := e.terminal(auth.NewDevice{WantsSession: true})
-		err := e.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		err := e.DB.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 			_, err := auth.EndSessions(ctx, tx)
 			return err
 		}})

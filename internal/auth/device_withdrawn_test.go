@@ -8,6 +8,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // TestDeviceKeepsALimit: what a session may that is good for one organization
@@ -50,14 +51,14 @@ func TestEndedLimitTakesAYesBack(t *testing.T) {
 		e.approve(free, mine, true)
 		e.approve(limited, theirs, true)
 		e.approve(limited, later, true)
-		e.exec(`INSERT INTO sign_in_code (hash, user_id, org_id, expires_at) VALUES ($1, $3, $4, 1), ($2, $3, '', 1)`,
+		e.Exec(`INSERT INTO sign_in_code (hash, user_id, org_id, expires_at) VALUES ($1, $3, $4, 1), ($2, $3, '', 1)`,
 			[]byte{1}, []byte{2}, free.UserID, free.OrgID)
-		end := func(orgID, userID string, codes int) {
+		end := func(orgID, userID string, codes int64) {
 			t.Helper()
-			err := e.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			err := e.DB.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 				return auth.EndLimited(ctx, tx, orgID, userID)
 			}})
-			if n := e.count(`SELECT count(*) FROM sign_in_code`); err != nil || n != codes {
+			if n := e.Number(`SELECT count(*) FROM sign_in_code`); err != nil || n != codes {
 				t.Errorf("%d codes are left, want %d: %v", n, codes, err)
 			}
 		}
@@ -105,9 +106,10 @@ func TestEndedSessionsAnswerNobody(t *testing.T) {
 		if err := e.service.ResetPassword(t.Context(), e.link(user.Email), secret.NewText(next)); err != nil {
 			t.Fatal(err)
 		}
-		wantKind(t, "a yes", e.service.ApproveDevice(t.Context(), thief, program.codes.User, true),
+		testenv.WantFault(t, "a yes", e.service.ApproveDevice(t.Context(), thief, program.codes.User, true),
 			fault.Unauthenticated)
-		wantKind(t, "a no", e.service.DenyDevice(t.Context(), thief, program.codes.User), fault.Unauthenticated)
+		testenv.WantFault(t, "a no", e.service.DenyDevice(t.Context(), thief, program.codes.User),
+			fault.Unauthenticated)
 		program.want("after both", auth.DevicePending)
 	})
 }

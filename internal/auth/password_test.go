@@ -12,6 +12,7 @@ import (
 	"writ/internal/auth"
 	"writ/internal/fault"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 func TestHashAndMatch(t *testing.T) {
@@ -75,7 +76,7 @@ func TestFullQueue(t *testing.T) {
 	_, hashing := p.Hash(t.Context(), password)
 	_, matching := p.Matches(t.Context(), password, "")
 	for name, err := range map[string]error{"hash": hashing, "match": matching} {
-		wantKind(t, name, err, fault.Unavailable)
+		testenv.WantFault(t, name, err, fault.Unavailable)
 		if f, ok := errors.AsType[*fault.Error](err); ok && f.RetryAfter != 2*time.Second {
 			t.Errorf("%s: try again after %v, want 2s", name, f.RetryAfter)
 		}
@@ -93,7 +94,7 @@ func TestCallerGivesUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := p.Hash(ctx, password)
-	wantKind(t, "a caller who has gone", err, fault.Unavailable)
+	testenv.WantFault(t, "a caller who has gone", err, fault.Unavailable)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want the cause kept for the log", err)
 	}
@@ -118,7 +119,7 @@ func TestEverySignInHashes(t *testing.T) {
 		defer free()
 		for _, email := range []string{"verified@example.org", "pending@example.org", "unknown@example.org"} {
 			_, _, err := e.service.Login(t.Context(), email, secret.NewText("any"), auth.Device{})
-			wantKind(t, email, err, fault.Unavailable)
+			testenv.WantFault(t, email, err, fault.Unavailable)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"writ/internal/auth"
 	"writ/internal/fault"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // recorded is a change that must leave an entry in the log.
@@ -25,7 +26,7 @@ const next = "another horse battery"
 var recordedChanges = []recorded{
 	{name: "register", action: "user.registered", prepare: func(e *env) func() error {
 		return func() error {
-			_, err := e.service.Register(e.t.Context(), auth.NewUser{
+			_, err := e.service.Register(e.T.Context(), auth.NewUser{
 				Email: "new@example.org", Password: secret.NewText(password),
 			})
 			return err
@@ -35,13 +36,13 @@ var recordedChanges = []recorded{
 		e.account("ada@example.org", false)
 		code := e.code("ada@example.org")
 		return func() error {
-			return e.service.VerifyOTP(e.t.Context(), "ada@example.org", code, secret.NewText(password))
+			return e.service.VerifyOTP(e.T.Context(), "ada@example.org", code, secret.NewText(password))
 		}
 	}},
 	{name: "sign in", action: "session.created", prepare: func(e *env) func() error {
 		e.account("ada@example.org", true)
 		return func() error {
-			_, _, err := e.service.Login(e.t.Context(), "ada@example.org", secret.NewText(password), auth.Device{})
+			_, _, err := e.service.Login(e.T.Context(), "ada@example.org", secret.NewText(password), auth.Device{})
 			return err
 		}
 	}},
@@ -50,45 +51,45 @@ var recordedChanges = []recorded{
 			e.account("ada@example.org", true)
 			tokens := e.login("ada@example.org")
 			refresh := func() error {
-				_, err := e.service.Refresh(e.t.Context(), tokens.Refresh)
+				_, err := e.service.Refresh(e.T.Context(), tokens.Refresh)
 				return err
 			}
 			if err := refresh(); err != nil {
-				e.t.Fatal(err)
+				e.T.Fatal(err)
 			}
 			return refresh
 		}},
 	{name: "end a session", action: "session.revoked", prepare: func(e *env) func() error {
 		e.account("ada@example.org", true)
 		caller := e.caller(e.login("ada@example.org"))
-		return func() error { return e.service.RevokeSession(e.t.Context(), caller, caller.SessionID) }
+		return func() error { return e.service.RevokeSession(e.T.Context(), caller, caller.SessionID) }
 	}},
 	{name: "change a password", action: "password.changed", prepare: func(e *env) func() error {
 		e.account("ada@example.org", true)
 		e.login("ada@example.org") // which the change ends
 		caller := e.caller(e.login("ada@example.org"))
 		return func() error {
-			return e.service.ChangePassword(e.t.Context(), caller, secret.NewText(password), secret.NewText(next))
+			return e.service.ChangePassword(e.T.Context(), caller, secret.NewText(password), secret.NewText(next))
 		}
 	}},
 	{name: "ask for a link", action: "password.reset_requested", prepare: func(e *env) func() error {
 		e.account("ada@example.org", true)
-		return func() error { return e.service.ForgotPassword(e.t.Context(), "ada@example.org") }
+		return func() error { return e.service.ForgotPassword(e.T.Context(), "ada@example.org") }
 	}},
 	{name: "reset a password", action: "password.reset", prepare: func(e *env) func() error {
 		e.account("ada@example.org", false)
 		token := e.link("ada@example.org")
-		return func() error { return e.service.ResetPassword(e.t.Context(), token, secret.NewText(next)) }
+		return func() error { return e.service.ResetPassword(e.T.Context(), token, secret.NewText(next)) }
 	}},
 	{name: "let a terminal in", action: "device.approved", prepare: func(e *env) func() error {
 		e.account("ada@example.org", true)
 		ada, program := e.organizationOf("ada@example.org"), e.terminal(auth.NewDevice{WantsSession: true})
-		return func() error { return e.service.ApproveDevice(e.t.Context(), ada, program.codes.User, true) }
+		return func() error { return e.service.ApproveDevice(e.T.Context(), ada, program.codes.User, true) }
 	}},
 	{name: "turn a terminal away", action: "device.denied", prepare: func(e *env) func() error {
 		e.account("ada@example.org", true)
 		ada, program := e.organizationOf("ada@example.org"), e.terminal(auth.NewDevice{WantsSession: true})
-		return func() error { return e.service.DenyDevice(e.t.Context(), ada, program.codes.User) }
+		return func() error { return e.service.DenyDevice(e.T.Context(), ada, program.codes.User) }
 	}},
 	{name: "sign in from a terminal", action: "session.created", prepare: func(e *env) func() error {
 		e.account("ada@example.org", true)
@@ -111,11 +112,11 @@ func TestUnrecordedDoesNotHappen(t *testing.T) {
 			each(t, func(t *testing.T, e *env) {
 				do := change.prepare(e)
 				before, log, mails := e.rows(), e.actions(), len(e.post.sent)
-				e.exec(`ALTER TABLE audit_entry RENAME TO audit_entry_away`)
+				e.Exec(`ALTER TABLE audit_entry RENAME TO audit_entry_away`)
 				if err := do(); err == nil || change.answer != "" && fault.Is(err, change.answer) {
 					t.Errorf("without a log: %v, want a failure", err)
 				}
-				e.exec(`ALTER TABLE audit_entry_away RENAME TO audit_entry`)
+				e.Exec(`ALTER TABLE audit_entry_away RENAME TO audit_entry`)
 				if diff := cmp.Diff(before, e.rows()); diff != "" {
 					t.Errorf("something changed that is not recorded:\n%s", diff)
 				}
@@ -146,16 +147,18 @@ func TestRefusalsAreNotRecorded(t *testing.T) {
 		caller := e.caller(e.login("ada@example.org"))
 		log := e.actions()
 		_, _, err := e.service.Login(ctx, "ada@example.org", secret.NewText("wrong"), auth.Device{})
-		wantKind(t, "a wrong password", err, fault.Unauthenticated)
+		testenv.WantFault(t, "a wrong password", err, fault.Unauthenticated)
 		_, err = e.service.Refresh(ctx, secret.NewText("rt_wrong"))
-		wantKind(t, "a wrong refresh token", err, fault.Unauthenticated)
-		wantKind(t, "a wrong code", e.service.VerifyOTP(ctx, "ada@example.org", "000000", secret.NewText(password)),
+		testenv.WantFault(t, "a wrong refresh token", err, fault.Unauthenticated)
+		testenv.WantFault(t, "a wrong code",
+			e.service.VerifyOTP(ctx, "ada@example.org", "000000", secret.NewText(password)),
 			fault.Invalid)
-		wantKind(t, "a wrong link", e.service.ResetPassword(ctx, secret.NewText("rst_wrong"), secret.NewText(next)),
+		testenv.WantFault(t, "a wrong link",
+			e.service.ResetPassword(ctx, secret.NewText("rst_wrong"), secret.NewText(next)),
 			fault.Invalid)
-		wantKind(t, "a wrong current password",
+		testenv.WantFault(t, "a wrong current password",
 			e.service.ChangePassword(ctx, caller, secret.NewText("wrong"), secret.NewText(next)), fault.Invalid)
-		wantKind(t, "no such session", e.service.RevokeSession(ctx, caller, caller.UserID), fault.NotFound)
+		testenv.WantFault(t, "no such session", e.service.RevokeSession(ctx, caller, caller.UserID), fault.NotFound)
 		if err := e.service.ForgotPassword(ctx, "unknown@example.org"); err != nil {
 			t.Errorf("a link for nobody: %v", err)
 		}

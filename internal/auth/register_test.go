@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/database"
 	"writ/internal/fault"
@@ -16,6 +15,7 @@ import (
 	"writ/internal/mail"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 func TestAddUserTwice(t *testing.T) {
@@ -24,7 +24,7 @@ func TestAddUserTwice(t *testing.T) {
 		first := e.account("ada@example.org", true)
 		before, log := e.rows(), e.actions()
 		_, err := e.add("ada@example.org", false)
-		wantKind(t, "the same address", err, fault.Conflict)
+		testenv.WantFault(t, "the same address", err, fault.Conflict)
 		if diff := cmp.Diff(before, e.rows()); diff != "" {
 			t.Errorf("something was stored:\n%s", diff)
 		}
@@ -42,8 +42,8 @@ func TestAddUserAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		other := *e
-		other.db, other.service = e.replica()
-		errs := atOnce(
+		other.DB, other.service = e.replica()
+		errs := testenv.AtOnce(
 			func() error { _, err := e.add("ada@example.org", true); return err },
 			func() error { _, err := other.add("ada@example.org", true); return err },
 		)
@@ -52,7 +52,7 @@ func TestAddUserAtOnce(t *testing.T) {
 		}
 		for _, err := range errs {
 			if err != nil {
-				wantKind(t, "the second", err, fault.Conflict)
+				testenv.WantFault(t, "the second", err, fault.Conflict)
 			}
 		}
 		if log := e.actions(); !slices.Equal(log, []string{"signing_key.created", "user.registered"}) {
@@ -64,10 +64,10 @@ func TestAddUserAtOnce(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		if empty, err := e.service.Empty(t.Context(), e.db); err != nil || !empty {
+		if empty, err := e.service.Empty(t.Context(), e.DB); err != nil || !empty {
 			t.Errorf("a new database: %t, %v; want empty", empty, err)
 		}
-		err := e.db.Write(t.Context(), database.Change{Logs: []string{"system"}, Do: func(
+		err := e.DB.Write(t.Context(), database.Change{Logs: []string{"system"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
 			user := auth.User{ID: database.NewID(), Email: "ada@example.org"}
@@ -82,7 +82,7 @@ func TestEmpty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if empty, err := e.service.Empty(t.Context(), e.db); err != nil || empty {
+		if empty, err := e.service.Empty(t.Context(), e.DB); err != nil || empty {
 			t.Errorf("with an account: %t, %v; want not empty", empty, err)
 		}
 	})
@@ -96,9 +96,9 @@ func TestFindID(t *testing.T) {
 			t.Errorf("found %q, %v; want %s", id, err, user.ID)
 		}
 		_, err := e.service.FindID(t.Context(), "bob@example.org")
-		wantKind(t, "an unknown address", err, fault.NotFound)
+		testenv.WantFault(t, "an unknown address", err, fault.NotFound)
 		_, err = e.service.FindID(t.Context(), "bob")
-		wantKind(t, "no address", err, fault.Invalid)
+		testenv.WantFault(t, "no address", err, fault.Invalid)
 	})
 }
 
@@ -117,7 +117,7 @@ func TestPrepareStoresNothing(t *testing.T) {
 		if matches, err := auth.NewPasswords().Matches(t.Context(), password, hash); err != nil || !matches {
 			t.Errorf("the hash is not the password's: %t, %v", matches, err)
 		}
-		if n := e.count(`SELECT count(*) FROM user_account`); n != 0 {
+		if n := e.Number(`SELECT count(*) FROM user_account`); n != 0 {
 			t.Errorf("%d accounts, want none", n)
 		}
 	})
@@ -166,13 +166,13 @@ func TestNoMail(t *testing.T) {
 		ctx := t.Context()
 		e.account("ada@example.org", false)
 		before := e.rows()
-		mute := auth.New(e.db, audit.Unsigned(e.db), keyring.New(e.db, audit.Unsigned(e.db), nil), mail.None{},
+		mute := auth.New(e.DB, e.Log, keyring.New(e.DB, e.Log, nil), mail.None{},
 			"https://writ.example.org")
 		for _, email := range []string{"ada@example.org", "unknown@example.org"} {
 			_, register := mute.Register(ctx, auth.NewUser{Email: email, Password: secret.NewText(password)})
-			wantKind(t, "register "+email, register, fault.Unavailable)
-			wantKind(t, "resend to "+email, mute.ResendOTP(ctx, email), fault.Unavailable)
-			wantKind(t, "forgot "+email, mute.ForgotPassword(ctx, email), fault.Unavailable)
+			testenv.WantFault(t, "register "+email, register, fault.Unavailable)
+			testenv.WantFault(t, "resend to "+email, mute.ResendOTP(ctx, email), fault.Unavailable)
+			testenv.WantFault(t, "forgot "+email, mute.ForgotPassword(ctx, email), fault.Unavailable)
 		}
 		if diff := cmp.Diff(before, e.rows()); diff != "" {
 			t.Errorf("something was stored:\n%s", diff)

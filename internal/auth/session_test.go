@@ -11,6 +11,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // TestPasswordChangedDuringSignIn has the password replaced after it was checked
@@ -28,8 +29,8 @@ func TestPasswordChangedDuringSignIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = e.service.Begin(t.Context(), user.ID, checked, auth.Device{})
-		wantKind(t, "begin", err, fault.Unauthenticated)
-		if n := e.count(`SELECT count(*) FROM user_session`); n != 0 {
+		testenv.WantFault(t, "begin", err, fault.Unauthenticated)
+		if n := e.Number(`SELECT count(*) FROM user_session`); n != 0 {
 			t.Errorf("%d sessions, want none", n)
 		}
 	})
@@ -53,7 +54,7 @@ func TestRefreshAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			var answers [2]auth.Tokens
-			errs := atOnce(
+			errs := testenv.AtOnce(
 				func() (err error) { answers[0], err = e.service.Refresh(ctx, before.Refresh); return err },
 				func() (err error) { answers[1], err = other.Refresh(ctx, before.Refresh); return err },
 			)
@@ -62,9 +63,9 @@ func TestRefreshAtOnce(t *testing.T) {
 			}
 			for _, tokens := range []auth.Tokens{before, answers[0], answers[1]} {
 				_, err := other.Authenticate(ctx, tokens.Access.Reveal())
-				wantKind(t, "an access token", err, fault.Unauthenticated)
+				testenv.WantFault(t, "an access token", err, fault.Unauthenticated)
 				_, err = e.service.Refresh(ctx, tokens.Refresh)
-				wantKind(t, "a refresh token", err, fault.Unauthenticated)
+				testenv.WantFault(t, "a refresh token", err, fault.Unauthenticated)
 			}
 		}
 	})
@@ -88,7 +89,7 @@ func TestRevokedEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = other.Authenticate(t.Context(), tokens.Access.Reveal())
-		wantKind(t, "after it was revoked elsewhere", err, fault.Unauthenticated)
+		testenv.WantFault(t, "after it was revoked elsewhere", err, fault.Unauthenticated)
 	})
 }
 
@@ -100,7 +101,7 @@ func TestChangePasswordAtOnce(t *testing.T) {
 		caller := e.caller(e.login("ada@example.org"))
 		_, other := e.replica()
 		wanted := []string{"the first new one", "the second new one"}
-		errs := atOnce(
+		errs := testenv.AtOnce(
 			func() error {
 				return e.service.ChangePassword(t.Context(), caller, secret.NewText(password),
 					secret.NewText(wanted[0]))
@@ -128,18 +129,18 @@ func TestChangePasswordAtOnce(t *testing.T) {
 // sessionRow stores a session with a refresh token, as it would be after a
 // sign-in long ago. Instants are relative to now; zero means not revoked.
 func (e *env) sessionRow(userID string, expires, revoked time.Duration) string {
-	e.t.Helper()
+	e.T.Helper()
 	id := database.NewID()
-	now := e.db.Now()
+	now := e.DB.Now()
 	var revokedAt *time.Time
 	if revoked != 0 {
 		at := now.Add(revoked)
 		revokedAt = &at
 	}
-	e.exec(`INSERT INTO user_session (id, user_id, address, user_agent, created_at, last_used_at, expires_at, revoked_at)
+	e.Exec(`INSERT INTO user_session (id, user_id, address, user_agent, created_at, last_used_at, expires_at, revoked_at)
 		VALUES ($1, $2, '', '', 1, 1, $3, $4)`, id, userID, database.Micros(now.Add(expires)),
 		database.OptionalMicros(revokedAt))
-	e.exec(`INSERT INTO refresh_token (hash, session_id, created_at) VALUES ($1, $2, 1)`, secret.Hash(id), id)
+	e.Exec(`INSERT INTO refresh_token (hash, session_id, created_at) VALUES ($1, $2, 1)`, secret.Hash(id), id)
 	return id
 }
 
@@ -163,7 +164,7 @@ func TestSweep(t *testing.T) {
 		if err := e.service.Sweep(t.Context()); err != nil {
 			t.Fatalf("sweep: %v", err)
 		}
-		ids, err := database.Collect(t.Context(), e.db, func(s database.Scanner) (id string, err error) {
+		ids, err := database.Collect(t.Context(), e.DB, func(s database.Scanner) (id string, err error) {
 			err = s.Scan(&id)
 			return id, err
 		}, `SELECT id FROM user_session ORDER BY id`)
@@ -171,13 +172,13 @@ func TestSweep(t *testing.T) {
 		if err != nil || !slices.Equal(ids, kept) {
 			t.Errorf("left %v, %v; want %v", ids, err, kept)
 		}
-		if n := e.count(`SELECT count(*) FROM refresh_token`); n != len(kept) {
+		if n := e.Number(`SELECT count(*) FROM refresh_token`); n != int64(len(kept)) {
 			t.Errorf("%d refresh tokens are left, want those of the %d sessions", n, len(kept))
 		}
-		if n := e.count(`SELECT count(*) FROM mail_code`); n != 1 {
+		if n := e.Number(`SELECT count(*) FROM mail_code`); n != 1 {
 			t.Errorf("%d codes are left, want the younger one", n)
 		}
-		if n := e.count(`SELECT count(*) FROM user_account`); n != 1 {
+		if n := e.Number(`SELECT count(*) FROM user_account`); n != 1 {
 			t.Errorf("%d accounts are left, want 1", n)
 		}
 		if n := len(e.actions()); n != entries {
@@ -188,9 +189,9 @@ func TestSweep(t *testing.T) {
 
 // codeRow stores a code as it would be long after it was mailed.
 func (e *env) codeRow(userID string, expires time.Duration) {
-	e.t.Helper()
-	e.exec(`INSERT INTO mail_code (id, user_id, purpose, hash, attempts, created_at, expires_at) VALUES ($1, $2, 'verify', $3, 0, 1, $4)`,
-		database.NewID(), userID, []byte{1}, database.Micros(e.db.Now().Add(expires)))
+	e.T.Helper()
+	e.Exec(`INSERT INTO mail_code (id, user_id, purpose, hash, attempts, created_at, expires_at) VALUES ($1, $2, 'verify', $3, 0, 1, $4)`,
+		database.NewID(), userID, []byte{1}, database.Micros(e.DB.Now().Add(expires)))
 }
 
 // TestSweepManySlices has more to remove than fits in one slice, of each kind
@@ -204,7 +205,7 @@ func TestSweepManySlices(t *testing.T) {
 			`INSERT INTO user_session (id, user_id, address, user_agent, created_at, last_used_at, expires_at) VALUES ($1, $2, '', '', 1, 1, 1)`,
 			`INSERT INTO mail_code (id, user_id, purpose, hash, attempts, created_at, expires_at) VALUES ($1, $2, 'reset', '', 0, 1, 1)`,
 		} {
-			err := e.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			err := e.DB.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 				for range 450 {
 					if _, err := tx.Exec(ctx, insert, database.NewID(), user.ID); err != nil {
 						return err
@@ -218,12 +219,12 @@ func TestSweepManySlices(t *testing.T) {
 			if err := e.service.Sweep(t.Context()); err != nil {
 				t.Fatalf("sweep: %v", err)
 			}
-			sessions, codes := e.count(`SELECT count(*) FROM user_session`), e.count(`SELECT count(*) FROM mail_code`)
+			sessions, codes := e.Number(`SELECT count(*) FROM user_session`), e.Number(`SELECT count(*) FROM mail_code`)
 			if sessions != 1 || codes != 0 {
 				t.Errorf("%d sessions and %d codes are left, want 1 and 0", sessions, codes)
 			}
 		}
-		if n := e.count(`SELECT count(*) FROM user_session WHERE id = $1`, live); n != 1 {
+		if n := e.Number(`SELECT count(*) FROM user_session WHERE id = $1`, live); n != 1 {
 			t.Error("the live session is gone")
 		}
 	})
@@ -235,9 +236,9 @@ func TestGoneAccount(t *testing.T) {
 		user := e.account("ada@example.org", true)
 		tokens := e.login(user.Email)
 		caller := e.caller(tokens)
-		e.exec(`DELETE FROM user_account WHERE id = $1`, user.ID)
+		e.Exec(`DELETE FROM user_account WHERE id = $1`, user.ID)
 		_, err := e.service.Authenticate(t.Context(), tokens.Access.Reveal())
-		wantKind(t, "the token of an account that is gone", err, fault.Unauthenticated)
+		testenv.WantFault(t, "the token of an account that is gone", err, fault.Unauthenticated)
 		if user, err := e.service.Get(t.Context(), caller); err == nil {
 			t.Errorf("read %+v, want an error", user)
 		}

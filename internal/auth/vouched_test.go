@@ -10,24 +10,25 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // vouched begins a session that is good for one organization alone.
 func (e *env) vouched(userID, orgID string) auth.Tokens {
-	e.t.Helper()
+	e.T.Helper()
 	var opened auth.Opened
-	err := e.db.Write(e.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+	err := e.DB.Write(e.T.Context(), database.Change{Logs: []string{audit.System}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
 		opened, err = e.service.StartSession(ctx, tx, userID, orgID, auth.Device{Address: "192.0.2.7"})
 		return err
 	}})
 	if err != nil {
-		e.t.Fatalf("begin a session: %v", err)
+		e.T.Fatalf("begin a session: %v", err)
 	}
-	tokens, err := e.service.Issue(e.t.Context(), opened)
+	tokens, err := e.service.Issue(e.T.Context(), opened)
 	if err != nil {
-		e.t.Fatalf("issue its tokens: %v", err)
+		e.T.Fatalf("issue its tokens: %v", err)
 	}
 	return tokens
 }
@@ -51,9 +52,9 @@ func TestLimitIsKept(t *testing.T) {
 		if p := e.caller(e.login(user.Email)); p.LimitedTo != "" {
 			t.Errorf("with a password: %+v", p)
 		}
-		e.exec(`UPDATE user_session SET org_id = '' WHERE org_id = $1`, org)
+		e.Exec(`UPDATE user_session SET org_id = '' WHERE org_id = $1`, org)
 		_, err = e.service.Authenticate(t.Context(), next.Access.Reveal())
-		wantKind(t, "a token that says more than its session", err, fault.Unauthenticated)
+		testenv.WantFault(t, "a token that says more than its session", err, fault.Unauthenticated)
 	})
 }
 
@@ -69,12 +70,12 @@ func TestLimitedSessionsSeeTheirLike(t *testing.T) {
 			t.Errorf("it lists %+v, %v", list, err)
 		}
 		for _, id := range []string{own.SessionID, other.SessionID} {
-			wantKind(t, "to end another", e.service.RevokeSession(t.Context(), limited, id), fault.NotFound)
+			testenv.WantFault(t, "to end another", e.service.RevokeSession(t.Context(), limited, id), fault.NotFound)
 		}
 		if list, err := e.service.Sessions(t.Context(), own); err != nil || len(list) != 3 {
 			t.Errorf("their own lists %d, %v; want all", len(list), err)
 		}
-		err = e.db.Write(t.Context(), database.Change{
+		err = e.DB.Write(t.Context(), database.Change{
 			Do: func(ctx context.Context, tx *database.Tx) error { return auth.EndLimited(ctx, tx, org, "") },
 		})
 		if err != nil {
@@ -92,7 +93,7 @@ func TestVouchedAccountsHaveNoPassword(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		user := auth.User{Email: " Ada@Example.org", Name: strings.Repeat("ä", 150)}
-		err := e.db.Write(t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+		err := e.DB.Write(t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
 			return e.service.AddVouched(ctx, tx, &user)
@@ -106,15 +107,15 @@ func TestVouchedAccountsHaveNoPassword(t *testing.T) {
 		}
 		for _, guess := range []string{"", "password"} {
 			_, _, err := e.service.Login(t.Context(), user.Email, secret.NewText(guess), auth.Device{})
-			wantKind(t, "to sign in with a password", err, fault.Unauthenticated)
+			testenv.WantFault(t, "to sign in with a password", err, fault.Unauthenticated)
 		}
-		e.exec(`INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at)
+		e.Exec(`INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at)
 			VALUES ('a', 'org', 'i', 's', $1, '', 0, 1), ('b', 'org', 'i', 't', $1, '', 1, 1), ('c', '', 'i', 's', $1, '', 0, 1), ('d', '', 'i', 't', $1, '', 1, 1)`, user.ID)
 		if err := e.service.ResetPassword(t.Context(), e.link(user.Email), secret.NewText(next)); err != nil {
 			t.Fatal(err)
 		}
-		if e.count(`SELECT count(*) FROM external_identity WHERE id = 'c'`) != 1 ||
-			e.count(`SELECT count(*) FROM external_identity`) != 1 {
+		if e.Number(`SELECT count(*) FROM external_identity WHERE id = 'c'`) != 1 ||
+			e.Number(`SELECT count(*) FROM external_identity`) != 1 {
 			t.Error("a reset leaves Google's identity that made the account, and none that anybody linked")
 		}
 	})

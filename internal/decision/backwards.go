@@ -9,18 +9,18 @@ import (
 	"writ/internal/database"
 )
 
-// backwardSlice is how many decisions are read at once on the way back.
+// backwardSlice is how many decisions Backwards reads at once.
 const backwardSlice = 250
 
-// Backwards gives the decisions of an organization since an instant to a function,
-// newest first, until it has had enough; of an agent alone, where one is named. No
+// Backwards passes the decisions of an organization since an instant to take, newest
+// first, until take returns false; with an agentID only those of the agent. No
 // transaction is open between slices.
 func Backwards(
 	ctx context.Context, r database.Reader, orgID, agentID string, since time.Time, take func(Record) (more bool),
 ) error {
-	var place audit.Position
+	var before audit.Position
 	for {
-		entries, err := audit.DecisionsBefore(ctx, r, audit.LogOf(orgID), agentID, since, place, backwardSlice)
+		entries, err := audit.DecisionsBefore(ctx, r, audit.LogOf(orgID), agentID, since, before, backwardSlice)
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func Backwards(
 			if !take(record) {
 				return nil
 			}
-			place = entries[i].Before()
+			before = entries[i].Before()
 		}
 		if len(entries) < backwardSlice {
 			return nil

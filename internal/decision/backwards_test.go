@@ -12,30 +12,30 @@ import (
 // those of a time, and no more than are wanted.
 func TestBackwards(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		const many = 600
 		some := make([]decision.Record, many)
 		for i := range some {
-			some[i] = w.whole()
+			some[i] = e.whole()
 			some[i].AgentID, some[i].Tool = fmt.Sprint("agent", i%2), fmt.Sprint("tool", i)
 		}
-		if err := w.decide(some...); err != nil {
+		if err := e.decide(some...); err != nil {
 			t.Fatal(err)
 		}
-		past := w.db.Now().Add(-time.Hour)
+		past := e.DB.Now().Add(-time.Hour)
 		for name, c := range map[string]struct {
 			org, agent        string
 			since             time.Time
 			want, first, step int
 		}{
-			"all":                  {w.acme, "", past, many, many - 1, 1},
-			"of an agent":          {w.acme, "agent0", past, many / 2, many - 2, 2},
-			"of nobody":            {w.acme, "agent2", past, 0, 0, 0},
-			"of later":             {w.acme, "", w.db.Now().Add(time.Hour), 0, 0, 0},
+			"all":                  {e.acme, "", past, many, many - 1, 1},
+			"of an agent":          {e.acme, "agent0", past, many / 2, many - 2, 2},
+			"of nobody":            {e.acme, "agent2", past, 0, 0, 0},
+			"of later":             {e.acme, "", e.DB.Now().Add(time.Hour), 0, 0, 0},
 			"another organization": {"other", "", past, 0, 0, 0},
 		} {
 			seen := 0
-			err := decision.Backwards(t.Context(), w.db, c.org, c.agent, c.since, func(r decision.Record) bool {
+			err := decision.Backwards(t.Context(), e.DB, c.org, c.agent, c.since, func(r decision.Record) bool {
 				if want := fmt.Sprint("tool", c.first-seen*c.step); r.Tool != want {
 					t.Errorf("%s: %d is %s, want %s", name, seen, r.Tool, want)
 				}
@@ -47,7 +47,7 @@ func TestBackwards(t *testing.T) {
 			}
 		}
 		seen := 0
-		err := decision.Backwards(t.Context(), w.db, w.acme, "", past, func(decision.Record) bool {
+		err := decision.Backwards(t.Context(), e.DB, e.acme, "", past, func(decision.Record) bool {
 			seen++
 			return seen < 7
 		})

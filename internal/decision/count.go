@@ -10,24 +10,21 @@ import (
 	"writ/internal/verdict"
 )
 
-// maxCounted bounds how many calls of a session are counted: more are as many.
+// maxCounted is how many calls of a session are counted at most.
 const maxCounted = 100_000
 
-// AllowedIn is how many calls of a session were allowed.
+// AllowedIn counts the allowed calls of a session.
 func AllowedIn(ctx context.Context, r database.Reader, orgID, sessionID string) (calls int64, err error) {
 	calls, err = audit.CountAllowed(ctx, r, audit.LogOf(orgID), sessionID, maxCounted)
-	if err != nil {
-		return 0, fmt.Errorf("count the calls of a session: %w", err)
-	}
-	return calls, nil
+	return calls, database.Wrap(err, "count the calls of a session")
 }
 
-// MaxTallies bounds how many lines the tally of a plan has.
+// MaxTallies is how many tallies a plan has at most.
 const MaxTallies = 2_000
 
-// Tally counts the decisions of one plan that are alike.
+// Tally counts the decisions of a plan with the same step, tool and verdict.
 type Tally struct {
-	Step    string // of the plan; empty: none, the call left the plan
+	Step    string // of the plan; empty: the call was not in it
 	Server  string
 	Tool    string
 	Verdict verdict.Verdict
@@ -36,7 +33,7 @@ type Tally struct {
 	Last    time.Time
 }
 
-// TallyOf counts what was decided under a plan, by step, tool and verdict.
+// TallyOf counts the decisions of a plan.
 func TallyOf(ctx context.Context, r database.Reader, orgID, planID string) ([]Tally, error) {
 	counted, err := audit.TallyOf(ctx, r, audit.LogOf(orgID), planID, MaxTallies)
 	if err != nil {

@@ -1,17 +1,16 @@
-// Package decision is what is kept of a decision about a tool call.
+// Package decision stores decisions about tool calls.
 //
-// A decision is stored once, as an entry of its organization's audit log: no
-// second table repeats it, so that nothing can disagree and every decision costs
-// one row. The entry has two parts.
+// A decision is stored once, as an entry of its organization's audit log. No second
+// table repeats it, so that nothing can disagree and every decision costs one row.
+// The entry has two parts.
 //
-//   - What stays for good, in the record that the log proves: who called what
-//     under which plan, the answer, and the policy, version and rule that gave it.
-//   - What can be erased, in the payload: arguments, reasons, people.
+//   - The record, which the log proves and nobody can erase: the caller, the call, its
+//     plan, the verdict, and the policy, version and rule that gave it.
+//   - The payload, which can be erased: arguments, reasons, people.
 //
-// Append writes one within the transaction that makes it so. Read follows them in
-// the order of the log, for projection, reconciliation and replay; of those whose
-// payload was erased it tells what is left. Recent has those of this process that
-// were recorded just now, for who would else read them at once.
+// Append writes a decision in its transaction. Read reads them in the order of the
+// log, for projection, reconciliation and replay. Recent caches the latest decisions of
+// this process for projection, which would otherwise read them back at once.
 package decision
 
 import (
@@ -28,19 +27,18 @@ import (
 	"writ/internal/verdict"
 )
 
-// Action is what the audit log calls a decision.
+// Action is the audit action of a decision.
 const Action = "call.decided"
 
-// subjectType is what its entry is about.
 const subjectType = "decision"
 
-// Record is a decision. Empty text is what is not known.
+// Record is a decision. Empty text is unknown.
 type Record struct {
 	ID    string
 	OrgID string
-	KeyID string    // that asked; Append takes it from the caller
-	Index int64     // its entry in the organization's log; set by Read
-	At    time.Time // likewise
+	KeyID string    // the key that called; Append takes it from the principal
+	Index int64     // of its entry in the organization's log; set by Read
+	At    time.Time // set by Read
 
 	AgentID   string
 	SessionID string
@@ -49,16 +47,15 @@ type Record struct {
 	Server    string
 	Tool      string
 
-	// Ruling has no policy name, reason and message once these are erased.
+	// Ruling has no policy name, reason and message if these were erased.
 	verdict.Ruling
 
-	// Erased: the details are gone.
-	Erased bool
+	Erased bool // Details are empty
 	Details
 }
 
-// Details are what can be erased, beside words of the ruling. A nil Arguments was not
-// kept; Incomplete says that they lack something that was judged.
+// Details are what can be erased, beside texts of the ruling. Nil Arguments were not
+// stored; if Incomplete, they lack something that was judged.
 type Details struct {
 	StandingID  string         `json:"allow,omitzero"`     // the standing approval that let the call run
 	ApprovalID  string         `json:"approval,omitzero"`  // the request that a hold or ask waits for, or that let the call run
@@ -70,10 +67,10 @@ type Details struct {
 	Failed      []Failure      `json:"failed,omitempty"`
 	Incomplete  bool           `json:"incomplete,omitzero"`
 	Labels      []string       `json:"labels,omitempty"`
-	// PlacedOn is the server the call was on, where its own name claimed another, a
-	// rule about that one decided, and so Server is that one; mostly empty.
+	// PlacedOn is the server the call was on, if its name claimed another server and a
+	// rule about that one decided. Server is then the claimed one.
 	PlacedOn string         `json:"placedOn,omitzero"`
-	Paths    jsontext.Value `json:"resolvedPaths,omitzero"` // what paths in the arguments really are, redacted
+	Paths    jsontext.Value `json:"resolvedPaths,omitzero"` // the resolved paths of the arguments, redacted
 	Shadows  []Shadow       `json:"shadows,omitempty"`      // most decisions have none
 	Source   string         `json:"source,omitzero"`
 	UserID   string         `json:"user,omitzero"`
@@ -87,23 +84,22 @@ type Failure struct {
 	Rule   string `json:"rule"`
 }
 
-// Shadow is what the active policies would have said with another version of one
-// of them in place. It decided nothing.
+// Shadow is what the active policies would have decided with another version of one
+// of them. It decided nothing.
 type Shadow struct {
-	Active    string `json:"active"`             // what the policies said without it
+	Active    string `json:"active"`             // the verdict without it
 	DecidedBy string `json:"decidedBy,omitzero"` // the policy that would have decided
 	Failed    int    `json:"failed,omitzero"`    // conditions that could not be evaluated
 	Policy    string `json:"policy"`             // whose version it is
-	Problem   string `json:"problem,omitzero"`   // why it was not judged by
+	Problem   string `json:"problem,omitzero"`   // why it was not evaluated
 	Rule      string `json:"rule,omitzero"`      // that would have decided
-	// Uncounted: a limit mattered that nobody counts for it, and was taken as not
-	// spent.
+	// Uncounted: a limit of the shadow mattered. It has no counter and counted as unused.
 	Uncounted bool   `json:"uncounted,omitzero"`
 	Verdict   string `json:"verdict,omitzero"` // empty where there is a problem
 	Version   int    `json:"version"`
 }
 
-// Append records a decision within the transaction that makes it so.
+// Append records a decision within its transaction.
 func Append(
 	ctx context.Context, tx *database.Tx, log *audit.Log, by principal.Principal, r *Record,
 ) (*audit.Appended, error) {
@@ -144,7 +140,7 @@ func Append(
 }
 
 // Read reads up to limit decisions of an organization in the order of its log,
-// from an index on.
+// starting at an index.
 func Read(ctx context.Context, r database.Reader, orgID string, from int64, limit int) ([]Record, error) {
 	entries, err := audit.ReadDecisions(ctx, r, audit.LogOf(orgID), from, limit)
 	if err != nil {

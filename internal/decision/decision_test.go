@@ -1,9 +1,7 @@
 package decision_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/ed25519"
 	"fmt"
 	"testing"
 	"time"
@@ -13,16 +11,15 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/decision"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
-// world is a database with the log of an organization that has an auditor.
-type world struct {
-	t    *testing.T
-	db   *database.DB
+// env is the log of an organization that has an auditor.
+type env struct {
+	*testenv.Env
 	log  *audit.Service
 	acme string
 
@@ -31,38 +28,24 @@ type world struct {
 
 var key = principal.Principal{Kind: principal.Key, KeyID: "key"}
 
-func each(t *testing.T, body func(t *testing.T, w *world)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) { body(t, newWorld(t, db, database.NewID())) })
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) { body(t, newEnv(base, database.NewID())) })
 }
 
-// newWorld is one process on the database.
-func newWorld(t *testing.T, db *database.DB, acme string) *world {
-	t.Helper()
+// newEnv is one process on the database.
+func newEnv(base *testenv.Env, acme string) *env {
 	recent := decision.NewRecent()
-	signing := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
-	log, err := audit.Open(t.Context(), db, func(context.Context, *audit.Log) (ed25519.PrivateKey, error) {
-		return signing, nil
-	}, recent)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &world{
-		t:      t,
-		db:     db,
-		log:    audit.New(log, nil),
-		acme:   acme,
-		recent: recent,
-	}
+	return &env{Env: base, log: audit.New(base.SignedLog(recent), nil), acme: acme, recent: recent}
 }
 
 // decide appends decisions in one change.
-func (w *world) decide(records ...decision.Record) error {
-	return w.db.Write(w.t.Context(), database.Change{Lane: database.Urgent, Logs: []string{records[0].OrgID}, Do: func(
+func (e *env) decide(records ...decision.Record) error {
+	return e.DB.Write(e.T.Context(), database.Change{Lane: database.Urgent, Logs: []string{records[0].OrgID}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
 		for i := range records {
-			if _, err := decision.Append(ctx, tx, w.log.Log, key, &records[i]); err != nil {
+			if _, err := decision.Append(ctx, tx, e.log.Log, key, &records[i]); err != nil {
 				return err
 			}
 		}
@@ -70,11 +53,11 @@ func (w *world) decide(records ...decision.Record) error {
 	}})
 }
 
-func (w *world) read(orgID string, from int64) []decision.Record {
-	w.t.Helper()
-	records, err := decision.Read(w.t.Context(), w.db, orgID, from, 100)
+func (e *env) read(orgID string, from int64) []decision.Record {
+	e.T.Helper()
+	records, err := decision.Read(e.T.Context(), e.DB, orgID, from, 100)
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return records
 }
@@ -83,10 +66,10 @@ func (w *world) read(orgID string, from int64) []decision.Record {
 var unset = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(decision.Record{}, "At")}
 
 // whole is a decision with everything.
-func (w *world) whole() decision.Record {
+func (e *env) whole() decision.Record {
 	return decision.Record{
 		ID:        database.NewID(),
-		OrgID:     w.acme,
+		OrgID:     e.acme,
 		KeyID:     "key",
 		AgentID:   "a",
 		SessionID: "s",
@@ -135,12 +118,12 @@ func (w *world) whole() decision.Record {
 
 func TestDecisionsAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		whole, plain := w.whole(), w.whole()
+	each(t, func(t *testing.T, e *env) {
+		whole, plain := e.whole(), e.whole()
 		plain.Failed, plain.Labels, plain.Paths, plain.Shadows = nil, nil, nil, nil
 		least := decision.Record{
 			ID:      database.NewID(),
-			OrgID:   w.acme,
+			OrgID:   e.acme,
 			Ruling:  verdict.Ruling{PolicyID: "writ:default", Reason: "no active policy"},
 			Details: decision.Details{},
 		}
@@ -151,7 +134,7 @@ func TestDecisionsAreReadAsTheyWereWritten(t *testing.T) {
 			Details: decision.Details{},
 		}
 		for _, some := range [][]decision.Record{{whole, plain}, {least}, {elsewhere}} {
-			if err := w.decide(some...); err != nil {
+			if err := e.decide(some...); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -159,10 +142,10 @@ func TestDecisionsAreReadAsTheyWereWritten(t *testing.T) {
 		for i := range want {
 			want[i].Index, want[i].KeyID = int64(i), "key"
 		}
-		if diff := cmp.Diff(want, w.read(w.acme, 0), unset...); diff != "" {
+		if diff := cmp.Diff(want, e.read(e.acme, 0), unset...); diff != "" {
 			t.Errorf("read (-want +got):\n%s", diff)
 		}
-		if later := w.read(w.acme, 2); len(later) != 1 || later[0].ID != least.ID ||
+		if later := e.read(e.acme, 2); len(later) != 1 || later[0].ID != least.ID ||
 			later[0].Verdict != verdict.Deny || later[0].At.IsZero() {
 			t.Errorf("from the third on: %+v", later)
 		}
@@ -171,21 +154,21 @@ func TestDecisionsAreReadAsTheyWereWritten(t *testing.T) {
 
 func TestDecisionsThatSayNothing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for name, spoil := range map[string]func(d *decision.Record){
 			"no id":             func(d *decision.Record) { d.ID = "" },
 			"no policy":         func(d *decision.Record) { d.PolicyID = "" },
 			"no reason":         func(d *decision.Record) { d.Reason = "" },
 			"text that is none": func(d *decision.Record) { d.Reason = "\xff" },
 		} {
-			d := w.whole()
+			d := e.whole()
 			d.Failed, d.Labels, d.Paths, d.Shadows = nil, nil, nil, nil
 			spoil(&d)
-			if err := w.decide(d); err == nil {
+			if err := e.decide(d); err == nil {
 				t.Errorf("%s: recorded", name)
 			}
 		}
-		if got := w.read(w.acme, 0); len(got) != 0 {
+		if got := e.read(e.acme, 0); len(got) != 0 {
 			t.Errorf("recorded %+v", got)
 		}
 	})
@@ -194,19 +177,19 @@ func TestDecisionsThatSayNothing(t *testing.T) {
 // TestWhatErasingLeaves: the details go, and what the log proves stays.
 func TestWhatErasingLeaves(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		first, second := w.whole(), w.whole()
-		if err := w.decide(first, second); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		first, second := e.whole(), e.whole()
+		if err := e.decide(first, second); err != nil {
 			t.Fatal(err)
 		}
-		owner := principal.Principal{Kind: principal.User, UserID: "owner", OrgID: w.acme, Role: principal.Owner}
-		if err := w.log.ErasePayload(t.Context(), owner, w.acme, 0, "asked for"); err != nil {
+		owner := principal.Principal{Kind: principal.User, UserID: "owner", OrgID: e.acme, Role: principal.Owner}
+		if err := e.log.ErasePayload(t.Context(), owner, e.acme, 0, "asked for"); err != nil {
 			t.Fatal(err)
 		}
 		want := first
 		want.Details, want.Erased = decision.Details{}, true
 		want.PolicyName, want.Reason, want.Message = "", "", ""
-		got := w.read(w.acme, 0)
+		got := e.read(e.acme, 0)
 		if len(got) != 2 || got[1].Erased || got[1].Reason != second.Reason {
 			t.Fatalf("read %+v", got)
 		}
@@ -218,9 +201,9 @@ func TestWhatErasingLeaves(t *testing.T) {
 
 func TestCountsAndTallies(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for i := range 12 {
-			d := w.whole()
+			d := e.whole()
 			d.Verdict, d.Step, d.Tool = verdict.Verdict(i%4), fmt.Sprint(i%2), fmt.Sprint("tool", i%2)
 			switch {
 			case i >= 8:
@@ -228,16 +211,16 @@ func TestCountsAndTallies(t *testing.T) {
 			case i == 7:
 				d.SessionID, d.PlanID, d.Step = "", "", ""
 			}
-			if err := w.decide(d); err != nil {
+			if err := e.decide(d); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for session, want := range map[string]int64{"s": 1, "other": 1, "none": 0} {
-			if n, err := decision.AllowedIn(t.Context(), w.db, w.acme, session); err != nil || n != want {
+			if n, err := decision.AllowedIn(t.Context(), e.DB, e.acme, session); err != nil || n != want {
 				t.Errorf("session %s: %d, %v; want %d", session, n, err, want)
 			}
 		}
-		tallies, err := decision.TallyOf(t.Context(), w.db, w.acme, "p")
+		tallies, err := decision.TallyOf(t.Context(), e.DB, e.acme, "p")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +234,7 @@ func TestCountsAndTallies(t *testing.T) {
 		if diff := cmp.Diff(want, counted); diff != "" {
 			t.Errorf("tallies (-want +got):\n%s", diff)
 		}
-		if none, err := decision.TallyOf(t.Context(), w.db, database.NewID(), "p"); err != nil || len(none) != 0 {
+		if none, err := decision.TallyOf(t.Context(), e.DB, database.NewID(), "p"); err != nil || len(none) != 0 {
 			t.Errorf("of another organization: %v, %v", none, err)
 		}
 	})

@@ -26,29 +26,29 @@ func manyDecisions(engine database.Engine) int {
 // without the database, and changes bytes of it.
 func TestEvidenceOfManyDecisions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		many := manyDecisions(w.db.Engine())
+	each(t, func(t *testing.T, e *env) {
+		many := manyDecisions(e.DB.Engine())
 		for at := 0; at < many; at += 500 {
 			some := make([]decision.Record, 500)
 			for i := range some {
-				some[i] = w.whole()
+				some[i] = e.whole()
 				some[i].Failed, some[i].Labels, some[i].Paths, some[i].Shadows = nil, nil, nil, nil
 				some[i].AgentID, some[i].PlanID, some[i].Verdict = fmt.Sprint("agent", i%7), fmt.Sprint("plan", i%100),
 					verdict.Verdict(i%4)
 			}
-			if err := w.decide(some...); err != nil {
+			if err := e.decide(some...); err != nil {
 				t.Fatal(err)
 			}
 		}
 		var export bytes.Buffer
-		if err := w.log.Export(t.Context(), &export, w.acme, audit.ExportOptions{}); err != nil {
+		if err := e.log.Export(t.Context(), &export, e.acme, audit.ExportOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		keys, err := ledger.ParseKeys(w.log.PublicKey())
+		keys, err := ledger.ParseKeys(e.log.PublicKey())
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen, err := w.log.Checkpoint(t.Context(), w.acme)
+		seen, err := e.log.Checkpoint(t.Context(), e.acme)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,36 +10,33 @@ import (
 	"writ/internal/principal"
 )
 
-// mostRecent is how many decisions are kept for who follows the log. Who is
-// further behind reads the log.
+// mostRecent is how many decisions are cached. A reader that is further behind reads
+// the log.
 const mostRecent = 8192
 
-// Recent are the decisions that this process recorded last and that nobody has
-// taken yet, with what telemetry shows of them: no arguments, paths, labels, failures,
-// messages and addresses. Whoever follows the log takes them from here, where reading
-// them again would cost as much as storing them did. It promises nothing: what is not
-// here, the log tells.
+// Recent caches the decisions that this process recorded last, as telemetry shows them:
+// without arguments, paths, labels, failures, messages and addresses. Reading them from
+// the log would cost as much as storing them did. What is not cached is in the log.
 type Recent struct {
 	mu   sync.Mutex
 	runs map[string]run // by log
 	kept int            // decisions in all of them
 }
 
-// run are the decisions among the entries of a log that this process appended one
-// behind the other.
+// run is the decisions among consecutive entries of a log, all appended by this process.
 type run struct {
 	epoch    int64
 	from, to int64 // the entries
 	records  []Record
 }
 
-// NewRecent makes an empty one, to be the follower of the audit log.
+// NewRecent makes an empty cache, to be the follower of the audit log.
 func NewRecent() *Recent { return &Recent{runs: map[string]run{}} }
 
-// Take gives the decisions of a log, whose head the caller has read, from an index
-// on, as far as it is known here that there are no others between them, and forgets
-// those before it. None says nothing: the log may have some. So it does where others
-// appended since, for that may have erased what is remembered here.
+// Take returns cached decisions of a log, whose head the caller has read, starting at
+// an index and without gaps, and drops those before it. If it returns none, the log may
+// still have some. It returns none after another process appended to the log, which
+// may have erased a payload.
 func (r *Recent) Take(head audit.Head, from int64, limit int) []Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,8 +56,8 @@ func (r *Recent) Take(head audit.Head, from int64, limit int) []Record {
 	return kept.records[:count:count]
 }
 
-// letGo is what is left of records without the first ones, which nothing holds on
-// to for long: they tell of people.
+// letGo drops the first records. It copies the rest once most were dropped, because
+// they name people and must not stay in memory.
 func letGo(records []Record, passed int) []Record {
 	switch left := records[passed:]; {
 	case len(left) == 0:
@@ -72,8 +69,8 @@ func letGo(records []Record, passed int) []Record {
 	}
 }
 
-// Committed adds the decisions among new entries of a log. A gap before them means
-// that others append too, and that what is before it is better read.
+// Committed adds the decisions among new entries of a log. After a gap, which another
+// process left, it starts anew.
 func (r *Recent) Committed(log string, epoch, from, to int64, notes []any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +90,7 @@ func (r *Recent) Committed(log string, epoch, from, to int64, notes []any) {
 	r.bound()
 }
 
-// Erased forgets a log: what is left of its decisions is read.
+// Erased drops the decisions of a log, because a payload of it was erased.
 func (r *Recent) Erased(log string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,14 +98,14 @@ func (r *Recent) Erased(log string) {
 	delete(r.runs, log)
 }
 
-// bound forgets everything where nobody takes it, or not fast enough.
+// bound drops everything if it is not taken fast enough.
 func (r *Recent) bound() {
 	if r.kept > mostRecent || len(r.runs) > mostRecent {
 		r.runs, r.kept = map[string]run{}, 0
 	}
 }
 
-// shown is a decision as Recent keeps it. Its index is not known yet.
+// shown is a decision as Recent caches it. Its index is not known yet.
 func shown(tx *database.Tx, by principal.Principal, d *Record) *Record {
 	kept := *d
 	kept.KeyID, kept.At = by.ActorID(), database.Time(database.Micros(tx.Now()))

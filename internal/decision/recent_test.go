@@ -10,7 +10,6 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/decision"
 	"writ/internal/verdict"
 )
@@ -22,43 +21,43 @@ var lean = []cmp.Option{
 }
 
 // least is a decision with hardly anything.
-func (w *world) least() decision.Record {
+func (e *env) least() decision.Record {
 	return decision.Record{
 		ID:      database.NewID(),
-		OrgID:   w.acme,
+		OrgID:   e.acme,
 		Ruling:  verdict.Ruling{PolicyID: "writ:default", Reason: "no active policy"},
 		Details: decision.Details{},
 	}
 }
 
 // head is that of the organization's log.
-func (w *world) head() audit.Head {
-	w.t.Helper()
-	head, err := audit.ReadHead(w.t.Context(), w.db, w.acme)
+func (e *env) head() audit.Head {
+	e.T.Helper()
+	head, err := audit.ReadHead(e.T.Context(), e.DB, e.acme)
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return head
 }
 
-func (w *world) mustDecide(records ...decision.Record) {
-	w.t.Helper()
-	if err := w.decide(records...); err != nil {
-		w.t.Fatal(err)
+func (e *env) mustDecide(records ...decision.Record) {
+	e.T.Helper()
+	if err := e.decide(records...); err != nil {
+		e.T.Fatal(err)
 	}
 }
 
 func TestRecentDecisionsAreThoseOfTheLog(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		recent := w.recent
-		w.mustDecide(w.whole(), w.least())
-		w.mustDecide(w.whole())
-		elsewhere := w.least()
+	each(t, func(t *testing.T, e *env) {
+		recent := e.recent
+		e.mustDecide(e.whole(), e.least())
+		e.mustDecide(e.whole())
+		elsewhere := e.least()
 		elsewhere.OrgID = database.NewID()
-		w.mustDecide(elsewhere)
-		got := recent.Take(w.head(), 0, 100)
-		if diff := cmp.Diff(w.read(w.acme, 0), got, lean...); diff != "" || len(got) != 3 {
+		e.mustDecide(elsewhere)
+		got := recent.Take(e.head(), 0, 100)
+		if diff := cmp.Diff(e.read(e.acme, 0), got, lean...); diff != "" || len(got) != 3 {
 			t.Errorf("recent (-log +got):\n%s", diff)
 		}
 		for _, d := range got {
@@ -67,33 +66,33 @@ func TestRecentDecisionsAreThoseOfTheLog(t *testing.T) {
 				t.Errorf("decision %d holds more than is shown: %+v", d.Index, d)
 			}
 		}
-		if some := recent.Take(w.head(), 1, 1); len(some) != 1 || some[0].Index != 1 {
+		if some := recent.Take(e.head(), 1, 1); len(some) != 1 || some[0].Index != 1 {
 			t.Errorf("one from the second on: %+v", some)
 		}
-		if before := recent.Take(w.head(), 0, 100); len(before) > 0 {
+		if before := recent.Take(e.head(), 0, 100); len(before) > 0 {
 			t.Errorf("from before what is kept: %+v", before)
 		}
-		if none := recent.Take(w.head(), 3, 100); len(none) > 0 {
+		if none := recent.Take(e.head(), 3, 100); len(none) > 0 {
 			t.Errorf("from behind the last: %+v", none)
 		}
-		w.mustDecide(w.least())
-		if next := recent.Take(w.head(), 3, 100); len(next) != 1 || next[0].Index != 3 {
+		e.mustDecide(e.least())
+		if next := recent.Take(e.head(), 3, 100); len(next) != 1 || next[0].Index != 3 {
 			t.Errorf("what came since: %+v", next)
 		}
 	})
 }
 
 // appendOther adds an entry that is no decision.
-func (w *world) appendOther() {
-	w.t.Helper()
-	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
+func (e *env) appendOther() {
+	e.T.Helper()
+	err := e.DB.Write(e.T.Context(), database.Change{Logs: []string{e.acme}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
-		_, err := w.log.Append(ctx, tx, audit.Entry{Log: w.acme, Action: "key.created", Actor: key})
+		_, err := e.log.Append(ctx, tx, audit.Entry{Log: e.acme, Action: "key.created", Actor: key})
 		return err
 	}})
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 }
 
@@ -101,15 +100,15 @@ func (w *world) appendOther() {
 // them do. Who takes them gets each decision once.
 func TestRecentDecisionsAreAmongOtherEntries(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		recent := w.recent
-		w.appendOther()
-		w.mustDecide(w.least())
-		w.appendOther()
-		w.mustDecide(w.least(), w.least())
+	each(t, func(t *testing.T, e *env) {
+		recent := e.recent
+		e.appendOther()
+		e.mustDecide(e.least())
+		e.appendOther()
+		e.mustDecide(e.least(), e.least())
 		var places []int64
 		for next := int64(0); ; {
-			got := recent.Take(w.head(), next, 2)
+			got := recent.Take(e.head(), next, 2)
 			if len(got) == 0 {
 				break
 			}
@@ -128,9 +127,8 @@ func TestRecentDecisionsAreAmongOtherEntries(t *testing.T) {
 // would pass over it.
 func TestRecentDecisionsHaveNoGap(t *testing.T) {
 	t.Parallel()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		here := newWorld(t, dbtest.Open(t, o), database.NewID())
-		elsewhere := newWorld(t, dbtest.Open(t, o), here.acme)
+	each(t, func(t *testing.T, here *env) {
+		elsewhere := newEnv(here.Replica(), here.acme)
 		recent := here.recent
 		here.mustDecide(here.least())
 		elsewhere.mustDecide(elsewhere.least())
@@ -152,19 +150,19 @@ var errUndone = errors.New("undone")
 
 func TestRecentDecisionsWereCommitted(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		recent := w.recent
-		undone := w.least()
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
+	each(t, func(t *testing.T, e *env) {
+		recent := e.recent
+		undone := e.least()
+		err := e.DB.Write(t.Context(), database.Change{Logs: []string{e.acme}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			_, err := decision.Append(ctx, tx, w.log.Log, key, &undone)
+			_, err := decision.Append(ctx, tx, e.log.Log, key, &undone)
 			return errors.Join(err, errUndone)
 		}})
 		if !errors.Is(err, errUndone) {
 			t.Fatalf("err = %v", err)
 		}
-		if got := recent.Take(w.head(), 0, 100); len(got) > 0 {
+		if got := recent.Take(e.head(), 0, 100); len(got) > 0 {
 			t.Errorf("undone, and kept: %+v", got)
 		}
 	})
@@ -173,15 +171,15 @@ func TestRecentDecisionsWereCommitted(t *testing.T) {
 // One commit may hold decisions of several logs.
 func TestRecentDecisionsOfOneCommitAreOfAllItsLogs(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		elsewhere := w.least()
+	each(t, func(t *testing.T, e *env) {
+		elsewhere := e.least()
 		elsewhere.OrgID = database.NewID()
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme, elsewhere.OrgID}, Do: func(
+		err := e.DB.Write(t.Context(), database.Change{Logs: []string{e.acme, elsewhere.OrgID}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			first, last := w.least(), w.least()
+			first, last := e.least(), e.least()
 			for _, d := range []*decision.Record{&first, &elsewhere, &last} {
-				if _, err := decision.Append(ctx, tx, w.log.Log, key, d); err != nil {
+				if _, err := decision.Append(ctx, tx, e.log.Log, key, d); err != nil {
 					return err
 				}
 			}
@@ -191,7 +189,7 @@ func TestRecentDecisionsOfOneCommitAreOfAllItsLogs(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := audit.Head{Log: elsewhere.OrgID, Size: 1}
-		if here, there := w.recent.Take(w.head(), 0, 100), w.recent.Take(other, 0, 100); len(here) != 2 ||
+		if here, there := e.recent.Take(e.head(), 0, 100), e.recent.Take(other, 0, 100); len(here) != 2 ||
 			len(there) != 1 {
 			t.Errorf("%d and %d decisions, want 2 and 1", len(here), len(there))
 		}

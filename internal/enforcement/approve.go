@@ -13,16 +13,16 @@ import (
 	"writ/internal/verdict"
 )
 
-// seekApproval looks for an answer to the hold or ask, and asks where there is
-// none. An answer to the very call counts before a wider yes.
-func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o *outcome) error {
-	asked, want := c.asked(o), requirementOf(o)
+// findApproval finds the answer to a hold or ask, or opens a request for one. An answer to exactly this call counts
+// before a standing approval.
+func (s *Service) findApproval(ctx context.Context, tx *database.Tx, c *call, o *outcome) error {
+	asked, want := c.approvalCall(o), requirementOf(o)
 	request, err := s.approvals.Find(ctx, tx, asked, want)
 	if err != nil {
 		return err
 	}
 	o.approval = request
-	if request != nil && o.answered(request, tx) {
+	if request != nil && o.applyAnswer(request, tx) {
 		return nil
 	}
 	if o.standing, err = s.approvals.FindStanding(ctx, tx, asked, want); err != nil || o.standing != nil {
@@ -41,15 +41,14 @@ func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o 
 	return err
 }
 
-// answered takes over what a person said about the very call, and reports whether
-// anything was said.
-func (o *outcome) answered(request *approval.Request, tx *database.Tx) bool {
+// applyAnswer applies a person's answer to exactly this call, and reports whether there is one.
+func (o *outcome) applyAnswer(request *approval.Request, tx *database.Tx) bool {
 	switch {
 	case request.Granted(tx.Now()):
 		o.used = true
 	case request.Changed(tx.Now()):
 		o.Decision = refuse(policy.ByApproval, "changed",
-			"approved with changes: the agent is told what to call")
+			"approved with changes: the answer to the agent says what to call")
 		o.agentMessage = "approved with changes: call again with " + request.Edited
 		if request.Edited == "" {
 			o.agentMessage = "approved with changes, and these were erased: ask again"
@@ -66,25 +65,25 @@ func (o *outcome) answered(request *approval.Request, tx *database.Tx) bool {
 	return true
 }
 
-// consume uses up what lets the call run. It was found in this transaction, under
-// the log's lock: that it is gone means that something is wrong.
+// consume uses up the approval that lets the call run. It was found in this transaction under the log's lock, so it is
+// an error if it is gone.
 func (s *Service) consume(ctx context.Context, tx *database.Tx, c *call, o *outcome) error {
 	if o.standing != nil {
 		used, err := s.approvals.UseStanding(ctx, tx, o.standing, o.approval)
 		if err == nil && !used {
-			err = fmt.Errorf("use temporary allow %s: it was used by another at the same time", o.standing.ID)
+			err = fmt.Errorf("use standing approval %s: another call used it at the same time", o.standing.ID)
 		}
 		return err
 	}
 	consumed, err := s.approvals.Consume(ctx, tx, o.approval, c.id)
 	if err == nil && !consumed {
-		err = fmt.Errorf("use the approval of request %s: it was used by another at the same time", o.approval.ID)
+		err = fmt.Errorf("use the approval of request %s: another call used it at the same time", o.approval.ID)
 	}
 	return err
 }
 
-// asked is the call as a person is asked about it.
-func (c *call) asked(o *outcome) approval.Call {
+// approvalCall is the call as an approver sees it.
+func (c *call) approvalCall(o *outcome) approval.Call {
 	r := &c.request
 	_, tool := plan.ResolveName(r.Tool, o.server, r.Source)
 	asked := approval.Call{
@@ -106,7 +105,7 @@ func (c *call) asked(o *outcome) approval.Call {
 	}
 	if o.plan != nil {
 		asked.PlanID = o.plan.ID
-		declaredFor(&asked, o.plan.Binding)
+		completeFromPlan(&asked, o.plan.Binding)
 	}
 	if len(o.steps) > 0 {
 		asked.Step = o.steps[0]
@@ -114,10 +113,9 @@ func (c *call) asked(o *outcome) approval.Call {
 	return asked
 }
 
-// declaredFor completes whom a call is for and who makes it by what its plan says:
-// a person for whom a plan was declared does not approve its calls because they
-// leave the name out.
-func declaredFor(asked *approval.Call, by plan.Binding) {
+// completeFromPlan adds the plan's user and agent to a call that names none. Otherwise a person could approve the calls
+// of a plan declared for them because the calls leave out their name.
+func completeFromPlan(asked *approval.Call, by plan.Binding) {
 	if asked.UserID == "" && asked.Email == "" {
 		asked.UserID = cmp.Or(by.UserID, by.Email)
 	}
@@ -140,7 +138,7 @@ func requirementOf(o *outcome) approval.Requirement {
 	}
 }
 
-// finish names who decided in the end: the yes where one was used.
+// finish turns a decision whose approval was used into an allow by that approval.
 func (o *outcome) finish() {
 	if !o.used {
 		return
@@ -153,7 +151,7 @@ func (o *outcome) finish() {
 	o.Reason = "approved, once: " + o.Reason
 }
 
-// approvalID is the request that a decision waits for, or whose yes it used.
+// approvalID is the request that a decision waits for, or whose approval it used.
 func (o *outcome) approvalID() string {
 	switch {
 	case o.standing != nil:

@@ -19,10 +19,9 @@ import (
 	"writ/internal/verdict"
 )
 
-// CheckApproved answers whether a call was approved to a client that does not tell
-// its arguments; nil for no. A grant that is released is used up: the client runs the
-// call on our word. So it is released only where a decision about the call would use
-// it now. Where anything changed meanwhile the answer is no, and clients ask again.
+// CheckApproved releases the grant of an approved call to a client that does not send the arguments, or returns nil. A
+// released grant is used up, because the client then runs the call. So it is released only if a decision about the
+// call would use it now. If anything changed meanwhile the result is nil, and clients ask again.
 func (s *Service) CheckApproved(
 	ctx context.Context, p principal.Principal, q approval.Question,
 ) (released *approval.Release, err error) {
@@ -39,13 +38,12 @@ func (s *Service) CheckApproved(
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, err // released may be set although the commit failed
 	}
 	return released, nil
 }
 
-// release records the answer as a decision that uses the grant, unless anything
-// changed since the call was judged.
+// release records a decision that uses the grant, unless anything changed since the call was judged.
 func (s *Service) release(
 	ctx context.Context, tx *database.Tx, p principal.Principal, q approval.Question, judged audit.Version,
 ) (*approval.Release, error) {
@@ -64,43 +62,41 @@ func (s *Service) release(
 	return s.approvals.Release(ctx, tx, r, decisionID)
 }
 
-// wouldUse reports whether a decision about a request's call would use its grant now,
-// and the view that this holds for. Where the request has the very arguments, the
-// call is judged by them; else by whatever rules could want of such a call.
+// wouldUse reports whether a decision about a request's call would use its grant now, and by which view. It judges the
+// call by its arguments if the request has them all, and otherwise by what any rule about the tool could demand.
 func (s *Service) wouldUse(
 	ctx context.Context, p principal.Principal, r *approval.Request,
 ) (v *view, usable bool, err error) {
 	c := callFor(p, Parties{r.AgentID, r.UserID, r.Email})
 	c.request.Tool, c.request.SessionID = r.Tool, r.SessionID
-	c.request.TokenRequired = true // what the session declared since does not count
+	c.request.TokenRequired = true // ignore what the session declared since
 	if r.Via == approval.ViaDecision {
-		c.request.Presented.PlanID = r.PlanID // else nobody has compared the call with it
+		c.request.Presented.PlanID = r.PlanID // only a decision has compared the call with its plan
 	}
 	if v, err = s.loadCurrent(ctx, c); err != nil {
 		return nil, false, err
 	}
 	now := s.db.Now()
-	if !v.key.validAt(now) || v.leavesPlan(r, now) {
+	if !v.key.validAt(now) || v.planEnds(r, now) {
 		return v, false, nil
 	}
-	known, err := s.keptArguments(ctx, c, r)
+	known, err := s.loadArguments(ctx, c, r)
 	if err != nil {
 		return nil, false, err
 	}
 	named := c.toolcall(v, name{r.Server, r.Tool, -1}, now)
 	if !known {
-		return v, mayBeBlind(v.policies.Set, named, r), nil
+		return v, needsNoArguments(v.policies.Set, named, r), nil
 	}
-	named.Session.Ask = s.figuresFor(ctx, c)(named.Session.ID)
+	named.Session.Load = s.lazyStats(ctx, c.by.OrgID, named.Session.ID)
 	d := policy.Judge(v.policies.Set, named, s.policies.Spent(ctx, p.OrgID))
 	o := &outcome{candidate: candidate{Decision: d}}
-	serves := d.Verdict == verdict.Allow || d.Verdict != verdict.Deny && r.Serves(requirementOf(o))
-	return v, serves && len(d.Claims) == 0, nil // only a decision takes from limits
+	approved := d.Verdict == verdict.Allow || d.Verdict != verdict.Deny && r.Serves(requirementOf(o))
+	return v, approved && len(d.Claims) == 0, nil // only a decision takes from limits
 }
 
-// leavesPlan reports whether the plan that the call was judged by has ended, or counts
-// its calls, which only a decision does.
-func (v *view) leavesPlan(r *approval.Request, now time.Time) bool {
+// planEnds reports whether the plan of the call has ended, or counts calls, which only a decision does.
+func (v *view) planEnds(r *approval.Request, now time.Time) bool {
 	if v.presented.PlanID == "" {
 		return false
 	}
@@ -117,9 +113,8 @@ func (v *view) leavesPlan(r *approval.Request, now time.Time) bool {
 	return declared.Ordered || counted
 }
 
-// keptArguments reads the arguments that a request has kept, and reports whether
-// they are the call's own: some are kept in part, or not at all.
-func (s *Service) keptArguments(ctx context.Context, c *call, r *approval.Request) (bool, error) {
+// loadArguments reads the arguments that a request stores, and reports whether they are complete.
+func (s *Service) loadArguments(ctx context.Context, c *call, r *approval.Request) (bool, error) {
 	if len(r.Digest) == 0 || r.Arguments == "" {
 		return false, nil
 	}
@@ -134,10 +129,9 @@ func (s *Service) keptArguments(ctx context.Context, c *call, r *approval.Reques
 	return err == nil, err
 }
 
-// mayBeBlind reports whether policies let a call be approved of which nobody can
-// tell the arguments: the tool is not denied whatever they are, and no rule about it
-// could want more of approvers than was given.
-func mayBeBlind(set *engine.Set, named *toolcall.Call, r *approval.Request) bool {
+// needsNoArguments reports whether policies let a call be approved whose arguments are unknown: the tool is not always
+// denied, and no rule about it could demand more approvers than there were.
+func needsNoArguments(set *engine.Set, named *toolcall.Call, r *approval.Request) bool {
 	given := document.Approvers{Role: cmp.Or(r.Role, string(principal.Approver)), Count: r.Needed}
 	for _, caller := range policy.Callers(set, named) {
 		if f := set.Foresee(caller); f.Certain && f.Verdict == verdict.Deny {
@@ -152,8 +146,7 @@ func mayBeBlind(set *engine.Set, named *toolcall.Call, r *approval.Request) bool
 	return true
 }
 
-// recordRelease records, as a decision, that a client is told to run a call by its
-// approval alone, and gives the decision's id.
+// recordRelease records a decision that lets a client run a call by its approval alone, and returns the decision's id.
 func (s *Service) recordRelease(
 	ctx context.Context, tx *database.Tx, by principal.Principal, r *approval.Request,
 ) (string, error) {
@@ -185,7 +178,7 @@ func (s *Service) recordRelease(
 		Reason:        r.Reason,
 		Message:       r.Message,
 	}
-	if r.PlanID != "" && r.Via == approval.ViaDecision { // else nobody has checked that it is the call's
+	if r.PlanID != "" && r.Via == approval.ViaDecision { // only a decision has checked the plan
 		o.plan, o.step = &plan.Declared{ID: r.PlanID}, r.Step
 	}
 	_, err := s.record(ctx, tx, c, o)

@@ -5,17 +5,18 @@ import (
 
 	"writ/internal/approval"
 	"writ/internal/intent/plan"
+	"writ/internal/testenv"
 )
 
 // TestAnApprovalIsGivenOutAsADecisionWouldUseIt: a client that asks without arguments
 // gets no yes where enforce would not give it, because policies changed since.
 func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.approver()
-		w.active("rules", holdPay)
+	each(t, func(t *testing.T, e *env) {
+		e.approver()
+		e.active("rules", holdPay)
 		five, email := 5.0, "u@example.org"
-		w.say(w.decide(from("", email, "", call("bank", "pay", `{"amount":5}`))), approval.Approval{})
+		e.say(e.decide(from("", email, "", call("bank", "pay", `{"amount":5}`))), approval.Approval{})
 		asked := approval.Asked{
 			Tool:      "pay",
 			Domain:    "bank",
@@ -23,12 +24,12 @@ func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 			Amount:    &five,
 			Email:     email,
 		}
-		r, _, err := w.approvals.Ask(t.Context(), w.agent, asked)
+		r, _, err := e.approvals.Ask(t.Context(), e.agent, asked)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.pass(approval.GrantLife) // of the first, so that only one can be meant
-		if _, err := w.approvals.Approve(t.Context(), person(w.bob, w.acme, "approver"), r.ID,
+		e.Pass(approval.GrantLife) // of the first, so that only one can be meant
+		if _, err := e.approvals.Approve(t.Context(), testenv.Person(e.bob, e.acme, "approver"), r.ID,
 			approval.Approval{}); err != nil {
 			t.Fatal(err)
 		}
@@ -40,19 +41,19 @@ func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 			"nobody may any more": `id: r; effect: deny; tools: ["bank.*"]`,
 			"calls are counted":   `id: r; effect: deny; tools: ["bank.pay"]; limit: {calls: 9, per: 1h, by: org}`,
 		} {
-			changed := w.active("changed", rule)
-			if given, err := w.decisions.CheckApproved(t.Context(), w.agent, question); err != nil || given != nil {
+			changed := e.active("changed", rule)
+			if given, err := e.decisions.CheckApproved(t.Context(), e.agent, question); err != nil || given != nil {
 				t.Errorf("%s: given out: %+v, %v", name, given, err)
 			}
-			if _, err := w.policies.Deactivate(t.Context(), w.owner, changed.ID); err != nil {
+			if _, err := e.policies.Deactivate(t.Context(), e.owner, changed.ID); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.policies.Delete(t.Context(), w.owner, changed.ID); err != nil {
+			if err := e.policies.Delete(t.Context(), e.owner, changed.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
-		w.active("elsewhere", `id: r; effect: deny; tools: ["bank.pay"]; when: args.amount > 8`)
-		if given, err := w.decisions.CheckApproved(t.Context(), w.agent, question); err != nil || given == nil {
+		e.active("elsewhere", `id: r; effect: deny; tools: ["bank.pay"]; when: args.amount > 8`)
+		if given, err := e.decisions.CheckApproved(t.Context(), e.agent, question); err != nil || given == nil {
 			t.Errorf("nothing forbids it: %+v, %v", given, err)
 		}
 	})
@@ -62,20 +63,20 @@ func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 // with one yes where a rule about the tool may want two.
 func TestNobodyIsAskedBlindlyForMore(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.approver()
-		w.active("rules", holdPay,
+	each(t, func(t *testing.T, e *env) {
+		e.approver()
+		e.active("rules", holdPay,
 			`id: large; effect: hold; tools: ["bank.pay"]; when: args.amount > 1000; approvers: {role: approver, count: 2}`)
 		five := 5.0
-		r, _, err := w.approvals.Ask(t.Context(), w.agent, approval.Asked{Tool: "pay", Domain: "bank", Amount: &five})
+		r, _, err := e.approvals.Ask(t.Context(), e.agent, approval.Asked{Tool: "pay", Domain: "bank", Amount: &five})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.approvals.Approve(t.Context(), person(w.bob, w.acme, "approver"), r.ID,
+		if _, err := e.approvals.Approve(t.Context(), testenv.Person(e.bob, e.acme, "approver"), r.ID,
 			approval.Approval{}); err != nil {
 			t.Fatal(err)
 		}
-		if given, err := w.decisions.CheckApproved(t.Context(), w.agent, approval.Question{
+		if given, err := e.decisions.CheckApproved(t.Context(), e.agent, approval.Question{
 			Tool: "pay", Amount: 5,
 		}); err != nil || given != nil {
 			t.Errorf("given out: %+v, %v", given, err)
@@ -86,17 +87,17 @@ func TestNobodyIsAskedBlindlyForMore(t *testing.T) {
 // TestAnEndedPlanGivesNothingOut, nor one that counts its calls: only a decision does.
 func TestAnEndedPlanGivesNothingOut(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.approver()
-		w.active("rules", holdPay)
+	each(t, func(t *testing.T, e *env) {
+		e.approver()
+		e.active("rules", holdPay)
 		five := 5.0
 		for name, text := range map[string]string{
 			"ended":   `{"steps":[{"action":"pay","mcp":"bank"}]}`,
 			"counted": `{"steps":[{"action":"pay","mcp":"bank","max_calls":3}]}`,
 		} {
-			shown := w.mint(w.agent, text)
-			held := w.decide(planned(shown, "pay", `{}`))
-			if _, _, err := w.approvals.Ask(t.Context(), w.agent, approval.Asked{
+			shown := e.mint(e.agent, text)
+			held := e.decide(planned(shown, "pay", `{}`))
+			if _, _, err := e.approvals.Ask(t.Context(), e.agent, approval.Asked{
 				Tool:      "pay",
 				Domain:    "bank",
 				Arguments: []byte(`{}`),
@@ -105,18 +106,18 @@ func TestAnEndedPlanGivesNothingOut(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			w.say(held, approval.Approval{})
+			e.say(held, approval.Approval{})
 			if name == "ended" {
-				if _, err := w.plans.SetStatus(t.Context(), w.agent, shown.PlanID, plan.Completed); err != nil {
+				if _, err := e.plans.SetStatus(t.Context(), e.agent, shown.PlanID, plan.Completed); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if given, err := w.decisions.CheckApproved(t.Context(), w.agent, approval.Question{
+			if given, err := e.decisions.CheckApproved(t.Context(), e.agent, approval.Question{
 				Tool: "pay", Amount: 5,
 			}); err != nil || given != nil {
 				t.Errorf("%s: given out: %+v, %v", name, given, err)
 			}
-			w.pass(approval.GrantLife)
+			e.Pass(approval.GrantLife)
 		}
 	})
 }

@@ -19,24 +19,24 @@ import (
 func BenchmarkDecide(b *testing.B) {
 	for _, callers := range []int{1, 32} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			w := newWorld(b, database.Options{SQLitePath: filepath.Join(b.TempDir(), "writ.db")})
+			e := newEnv(b, database.Options{SQLitePath: filepath.Join(b.TempDir(), "writ.db")})
 			rules := []string{`id: pay; effect: allow; tools: ["bank.pay"]; when: args.amount < 1000`}
 			for i := range 99 {
 				rules = append(rules,
 					fmt.Sprintf(`id: r%d; effect: allow; tools: ["server%d.*"]; when: args.amount < %d`, i, i, i))
 			}
-			w.active("hundred", rules...)
-			shown := w.mint(w.agent,
+			e.active("hundred", rules...)
+			shown := e.mint(e.agent,
 				`{"goal":"pay","steps":[{"action":"pay","mcp":"bank","params":{"to":"ada"}},{"action":"read","mcp":"fs"},{"action":"list","mcp":"fs"}]}`)
 			request := planned(shown, "pay",
 				`{"to":"ada","amount":12.5,"note":"the invoice of May, as agreed","reference":"2030-0042"}`)
-			if got := w.decide(request); !got.Allowed() {
+			if got := e.decide(request); !got.Allowed() {
 				b.Fatalf("%+v", got)
 			}
 			b.ResetTimer()
 			before := cpu()
 			var failed atomic.Int64
-			decideAll(b, w, request, callers, &failed)
+			decideAll(b, e, request, callers, &failed)
 			b.ReportMetric(float64((cpu()-before).Microseconds())/float64(b.N), "cpu-µs/op")
 			if failed.Load() > 0 {
 				b.Fatalf("%d failed", failed.Load())
@@ -45,13 +45,13 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-func decideAll(b *testing.B, w *world, request enforcement.Request, callers int, failed *atomic.Int64) {
+func decideAll(b *testing.B, e *env, request enforcement.Request, callers int, failed *atomic.Int64) {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for range callers {
 		all.Go(func() {
 			for next.Add(1) <= int64(b.N) {
-				if got := w.decide(request); !got.Allowed() || got.Receipt == nil {
+				if got := e.decide(request); !got.Allowed() || got.Receipt == nil {
 					failed.Add(1)
 				}
 			}

@@ -9,7 +9,7 @@ import (
 // maxCached is how many values a cache holds.
 const maxCached = 4096
 
-// cache holds values that change only with the version of a log.
+// cache caches values that change only with the version of a log.
 type cache[K comparable, V any] struct {
 	mu     sync.RWMutex
 	values map[K]cached[V]
@@ -20,7 +20,7 @@ type cached[V any] struct {
 	value V
 }
 
-// get is the value as of a version or later.
+// get is the cached value, unless it is older than the version.
 func (m *cache[K, V]) get(key K, at audit.Version) (value V, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -28,8 +28,7 @@ func (m *cache[K, V]) get(key K, at audit.Version) (value V, ok bool) {
 	return known.value, ok && known.at.Covers(at)
 }
 
-// put caches a value that was read after the version. A full cache is emptied: it
-// fills again within as many calls.
+// put caches a value that was read after the version. A full cache is emptied first.
 func (m *cache[K, V]) put(key K, at audit.Version, value V) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

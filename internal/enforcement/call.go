@@ -12,14 +12,13 @@ import (
 	"writ/internal/redaction"
 )
 
-// Limits of what a call says about itself, which is stored.
+// Limits of what is stored about a call.
 const (
 	maxLabels = 32
 	maxPaths  = 100
 )
 
-// call is a request that was read: everything about it that does not change
-// while it is judged.
+// call is a request that was read. Nothing in it changes while it is judged.
 type call struct {
 	by      principal.Principal
 	request Request // with names as they are stored
@@ -29,12 +28,10 @@ type call struct {
 	args   arguments.Arguments
 	digest []byte
 
-	// problem is why the call cannot be judged at all; empty: it can.
-	problem string
+	problem string // why the call cannot be judged; empty: it can
 }
 
-// read makes the call of a request. What is wrong with it becomes its problem:
-// it is denied, and recorded like any other.
+// read reads a request. A call with a problem is denied, and recorded like any other.
 func (s *Service) read(ctx context.Context, p principal.Principal, r Request) *call {
 	c := &call{by: p, request: r, id: database.NewID(), started: time.Now()}
 	c.readNames()
@@ -61,9 +58,8 @@ func (c *call) fail(problem string) {
 	}
 }
 
-// readNames takes what stands for nothing out of the names. One that no database
-// takes, that shows as another than it is, or that holds a key, is a problem: names
-// stand in records that nobody can erase.
+// readNames normalizes and checks the names. A name that cannot be stored, looks like another, or holds a key is a
+// problem, because records with names cannot be erased.
 func (c *call) readNames() {
 	r := &c.request
 	for _, field := range [...]struct {
@@ -77,10 +73,10 @@ func (c *call) readNames() {
 		text := stated(strings.TrimSpace(*field.text))
 		if !names.Valid(text) {
 			c.fail("the name of the " + field.name + " must be at most 200 bytes without control characters")
-			text = names.Clean(redaction.Text(text)) // cut last: half a secret has no look
+			text = names.Clean(redaction.Text(text)) // cut last: redaction does not recognize half a secret
 		}
 		if redaction.HoldsKey(text) {
-			c.fail("the name of the " + field.name + " holds what looks like a key: send a name, it is kept as it is")
+			c.fail("the name of the " + field.name + " holds what looks like a key: send a name, which is stored as it is")
 			text = redaction.Text(text)
 		}
 		*field.text = text
@@ -90,7 +86,7 @@ func (c *call) readNames() {
 	}
 	r.readEmail()
 	if c.by.Environment != "" {
-		r.Environment = c.by.Environment // the key's own, whatever is said
+		r.Environment = c.by.Environment // whatever the request says
 	}
 	if len(r.Labels) > maxLabels || len(r.ResolvedPaths) > maxPaths {
 		c.fail("the call has too many labels or resolved paths")

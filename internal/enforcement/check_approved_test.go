@@ -14,33 +14,33 @@ import (
 )
 
 // holdsEverything has every call held, and gives bob, who may approve them.
-func (w *world) holdsEverything() principal.Principal {
-	w.t.Helper()
-	w.active("rules", `id: all; effect: hold; tools: ["*"]`)
-	return w.approver()
+func (e *env) holdsEverything() principal.Principal {
+	e.T.Helper()
+	e.active("rules", `id: all; effect: hold; tools: ["*"]`)
+	return e.approver()
 }
 
-func (w *world) ask(a approval.Asked) (approval.Request, bool) {
-	w.t.Helper()
-	r, opened, err := w.approvals.Ask(w.t.Context(), w.agent, a)
+func (e *env) ask(a approval.Asked) (approval.Request, bool) {
+	e.T.Helper()
+	r, opened, err := e.approvals.Ask(e.T.Context(), e.agent, a)
 	if err != nil {
-		w.t.Fatalf("ask: %v", err)
+		e.T.Fatalf("ask: %v", err)
 	}
 	return r, opened
 }
 
-func (w *world) approve(by principal.Principal, id string, with approval.Approval) {
-	w.t.Helper()
-	if _, err := w.approvals.Approve(w.t.Context(), by, id, with); err != nil {
-		w.t.Fatal(err)
+func (e *env) approve(by principal.Principal, id string, with approval.Approval) {
+	e.T.Helper()
+	if _, err := e.approvals.Approve(e.T.Context(), by, id, with); err != nil {
+		e.T.Fatal(err)
 	}
 }
 
-func (w *world) released(q approval.Question) *approval.Release {
-	w.t.Helper()
-	r, err := w.decisions.CheckApproved(w.t.Context(), w.agent, q)
+func (e *env) released(q approval.Question) *approval.Release {
+	e.T.Helper()
+	r, err := e.decisions.CheckApproved(e.T.Context(), e.agent, q)
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return r
 }
@@ -50,35 +50,35 @@ func amount(n float64) *float64 { return &n }
 // TestCheckApproved says yes once, and only where nothing else can be meant.
 func TestCheckApproved(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.holdsEverything()
+	each(t, func(t *testing.T, e *env) {
+		bob := e.holdsEverything()
 		question := approval.Question{Tool: "pay", Amount: 5, Email: "U@example.org"}
-		if got := w.released(question); got != nil {
+		if got := e.released(question); got != nil {
 			t.Errorf("nothing was asked: %+v", got)
 		}
-		first := w.decide(call("bank", "pay", `{"n":1}`))
-		w.ask(approval.Asked{
+		first := e.decide(call("bank", "pay", `{"n":1}`))
+		e.ask(approval.Asked{
 			Tool:      "pay",
 			Domain:    "bank",
 			Arguments: []byte(`{"n":1}`),
 			Amount:    amount(5),
 			Email:     "u@example.org",
 		})
-		if got := w.released(question); got != nil {
+		if got := e.released(question); got != nil {
 			t.Errorf("it waits: %+v", got)
 		}
-		second, _ := w.ask(approval.Asked{
+		second, _ := e.ask(approval.Asked{
 			Tool:      "pay",
 			Domain:    "bank",
 			Arguments: []byte(`{"n":2}`),
 			Amount:    amount(5),
 			Email:     "u@example.org",
 		})
-		w.approve(bob, first.ApprovalID, approval.Approval{})
-		if got := w.released(question); got != nil {
+		e.approve(bob, first.ApprovalID, approval.Approval{})
+		if got := e.released(question); got != nil {
 			t.Errorf("another request of that tool waits: %+v", got)
 		}
-		if _, err := w.approvals.Reject(t.Context(), bob, second.ID, ""); err != nil {
+		if _, err := e.approvals.Reject(t.Context(), bob, second.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 		for name, q := range map[string]approval.Question{
@@ -88,23 +88,23 @@ func TestCheckApproved(t *testing.T) {
 			"nobody":         {Tool: "pay", Amount: 5},
 			"no name":        {Tool: "pay\x00", Amount: 5, Email: "\xff"},
 		} {
-			if got := w.released(q); got != nil {
+			if got := e.released(q); got != nil {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
-		got := w.released(question)
+		got := e.released(question)
 		if got == nil || got.Request.ID != first.ApprovalID || got.ApproverID != bob.UserID ||
 			got.ApproverEmail != "bob@example.org" || got.ApproverRole != "approver" || got.DecisionID == "" {
 			t.Fatalf("released: %+v", got)
 		}
-		if twice := w.released(question); twice != nil {
+		if twice := e.released(question); twice != nil {
 			t.Errorf("released twice: %+v", twice)
 		}
-		again := w.decide(call("bank", "pay", `{"n":1}`))
+		again := e.decide(call("bank", "pay", `{"n":1}`))
 		if again.Verdict != verdict.Hold || again.ApprovalID == first.ApprovalID {
 			t.Errorf("a decision could use it as well: %+v", again)
 		}
-		if n := w.count(`audit_entry WHERE action = 'call.decided' AND verdict = 'allow'`); n != 1 {
+		if n := e.count(`audit_entry WHERE action = 'call.decided' AND verdict = 'allow'`); n != 1 {
 			t.Errorf("%d decisions recorded", n)
 		}
 	})
@@ -114,55 +114,55 @@ func TestCheckApproved(t *testing.T) {
 // another key, and not without a record.
 func TestCheckApprovedKeepsToItself(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.holdsEverything()
+	each(t, func(t *testing.T, e *env) {
+		bob := e.holdsEverything()
 		q := approval.Question{Tool: "pay", Amount: 5}
 		asked := approval.Asked{Tool: "pay", Arguments: []byte(`{"n":1}`), Amount: amount(5)}
-		changed, _ := w.ask(asked)
-		w.approve(bob, changed.ID, approval.Approval{Arguments: []byte(`{"n":0}`)})
-		if got := w.released(q); got != nil {
+		changed, _ := e.ask(asked)
+		e.approve(bob, changed.ID, approval.Approval{Arguments: []byte(`{"n":0}`)})
+		if got := e.released(q); got != nil {
 			t.Errorf("changed: %+v", got)
 		}
-		w.pass(approval.GrantLife)
-		wide, _ := w.ask(asked)
-		w.approve(bob, wide.ID, approval.Approval{Scope: approval.Scope{Kind: approval.Minutes, Minutes: 5}})
-		if got := w.released(q); got != nil {
+		e.Pass(approval.GrantLife)
+		wide, _ := e.ask(asked)
+		e.approve(bob, wide.ID, approval.Approval{Scope: approval.Scope{Kind: approval.Minutes, Minutes: 5}})
+		if got := e.released(q); got != nil {
 			t.Errorf("a wider yes: %+v", got)
 		}
-		plain, opened := w.ask(asked)
+		plain, opened := e.ask(asked)
 		if !opened {
 			t.Fatal("a wider yes answers a question by itself")
 		}
-		w.approve(bob, plain.ID, approval.Approval{})
-		stranger := w.agent
+		e.approve(bob, plain.ID, approval.Approval{})
+		stranger := e.agent
 		stranger.KeyID = database.NewID()
-		if got, err := w.decisions.CheckApproved(t.Context(), stranger, q); err != nil || got != nil {
+		if got, err := e.decisions.CheckApproved(t.Context(), stranger, q); err != nil || got != nil {
 			t.Errorf("another key: %+v, %v", got, err)
 		}
-		elsewhere := w.agent
+		elsewhere := e.agent
 		elsewhere.OrgID = database.NewID()
-		if got, err := w.decisions.CheckApproved(t.Context(), elsewhere, q); err != nil || got != nil {
+		if got, err := e.decisions.CheckApproved(t.Context(), elsewhere, q); err != nil || got != nil {
 			t.Errorf("another organization: %+v, %v", got, err)
 		}
-		if _, err := w.decisions.CheckApproved(t.Context(), w.owner, q); !fault.Is(err, fault.Forbidden) {
+		if _, err := e.decisions.CheckApproved(t.Context(), e.owner, q); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("a person: %v", err)
 		}
 		for name, table := range map[string]string{"a record": "audit_entry", "policies": "policy"} {
-			w.exec(`ALTER TABLE ` + table + ` RENAME TO away`)
-			fresh := assembleOn(w.db, w.audit.Log, w.sealer)
-			if got, err := fresh.decisions.CheckApproved(t.Context(), w.agent, q); err == nil {
+			e.Exec(`ALTER TABLE ` + table + ` RENAME TO away`)
+			fresh := assembleOn(e.DB, e.audit.Log, e.sealer)
+			if got, err := fresh.decisions.CheckApproved(t.Context(), e.agent, q); err == nil {
 				t.Errorf("without %s: %+v", name, got)
 			}
-			w.exec(`ALTER TABLE away RENAME TO ` + table)
+			e.Exec(`ALTER TABLE away RENAME TO ` + table)
 		}
-		nameless := decisionsOn(w.areas, approval.New(w.db, w.audit.Log, approval.Sources{
-			Approvers: organization.CountApprovers, Role: organization.RoleOf, Digest: w.digest,
+		nameless := decisionsOn(e.areas, approval.New(e.DB, e.audit.Log, approval.Sources{
+			Approvers: organization.CountApprovers, Role: organization.RoleOf, Digest: e.digest,
 		}))
-		if got, err := nameless.CheckApproved(t.Context(), w.agent, q); err == nil {
+		if got, err := nameless.CheckApproved(t.Context(), e.agent, q); err == nil {
 			t.Errorf("without an approver: %+v", got)
 		}
-		w.pass(approval.GrantLife)
-		if got := w.released(q); got != nil {
+		e.Pass(approval.GrantLife)
+		if got := e.released(q); got != nil {
 			t.Errorf("its time is over: %+v", got)
 		}
 	})
@@ -171,16 +171,16 @@ func TestCheckApprovedKeepsToItself(t *testing.T) {
 // TestReleasedOnce, however many ask at once.
 func TestReleasedOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.holdsEverything()
+	each(t, func(t *testing.T, e *env) {
+		bob := e.holdsEverything()
 		for range 20 {
-			r, _ := w.ask(approval.Asked{Tool: "pay", Amount: amount(7)})
-			w.approve(bob, r.ID, approval.Approval{})
+			r, _ := e.ask(approval.Asked{Tool: "pay", Amount: amount(7)})
+			e.approve(bob, r.ID, approval.Approval{})
 			var yeses atomic.Int64
 			var all sync.WaitGroup
 			for range 8 {
 				all.Go(func() {
-					got, err := w.decisions.CheckApproved(t.Context(), w.agent, approval.Question{
+					got, err := e.decisions.CheckApproved(t.Context(), e.agent, approval.Question{
 						Tool: "pay", Amount: 7,
 					})
 					if err != nil {
@@ -202,27 +202,27 @@ func TestReleasedOnce(t *testing.T) {
 // where they may do so by now.
 func TestNoDenyIsLiftedWithoutArguments(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("no", asksMeanwhile, `id: denied; effect: deny; tools: ["*.denied"]`)
-		bob := w.holdsEverything()
+	each(t, func(t *testing.T, e *env) {
+		e.active("no", asksMeanwhile, `id: denied; effect: deny; tools: ["*.denied"]`)
+		bob := e.holdsEverything()
 		for _, tool := range []string{"denied", "pay"} {
-			r, _ := w.ask(approval.Asked{Tool: tool, Arguments: []byte(`{}`), Amount: amount(7)})
-			w.approve(bob, r.ID, approval.Approval{})
+			r, _ := e.ask(approval.Asked{Tool: tool, Arguments: []byte(`{}`), Amount: amount(7)})
+			e.approve(bob, r.ID, approval.Approval{})
 		}
-		if got := w.released(approval.Question{Tool: "denied", Amount: 7}); got != nil {
+		if got := e.released(approval.Question{Tool: "denied", Amount: 7}); got != nil {
 			t.Errorf("a denied tool: %+v", got)
 		}
 		change := func() {
-			if _, err := w.approvals.SetSettings(t.Context(), w.owner, approval.DefaultSettings()); err != nil {
+			if _, err := e.approvals.SetSettings(t.Context(), e.owner, approval.DefaultSettings()); err != nil {
 				t.Error(err)
 			}
 		}
-		w.meanwhile.do.Store(&change)
+		e.meanwhile.do.Store(&change)
 		q := approval.Question{Tool: "pay", Amount: 7}
-		if got := w.released(q); got != nil || w.meanwhile.do.Load() != nil {
+		if got := e.released(q); got != nil || e.meanwhile.do.Load() != nil {
 			t.Errorf("overtaken: %+v", got)
 		}
-		if got := w.released(q); got == nil {
+		if got := e.released(q); got == nil {
 			t.Error("the next question is not answered")
 		}
 	})
@@ -231,16 +231,16 @@ func TestNoDenyIsLiftedWithoutArguments(t *testing.T) {
 // TestCheckApprovedKeepsToTheServer that the question names.
 func TestCheckApprovedKeepsToTheServer(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.holdsEverything()
-		r, _ := w.ask(approval.Asked{Tool: "delete", Domain: "drafts", Amount: amount(0)})
-		w.approve(bob, r.ID, approval.Approval{})
+	each(t, func(t *testing.T, e *env) {
+		bob := e.holdsEverything()
+		r, _ := e.ask(approval.Asked{Tool: "delete", Domain: "drafts", Amount: amount(0)})
+		e.approve(bob, r.ID, approval.Approval{})
 		for _, tool := range []string{"files__delete", "mcp__files__delete"} {
-			if got := w.released(approval.Question{Tool: tool}); got != nil {
+			if got := e.released(approval.Question{Tool: tool}); got != nil {
 				t.Errorf("%s by a yes to %s.%s", tool, got.Request.Server, got.Request.Tool)
 			}
 		}
-		if w.released(approval.Question{Tool: "mcp__drafts__delete"}) == nil {
+		if e.released(approval.Question{Tool: "mcp__drafts__delete"}) == nil {
 			t.Error("the server that was approved")
 		}
 	})

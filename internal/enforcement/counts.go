@@ -6,22 +6,21 @@ import (
 	"writ/internal/verdict"
 )
 
-// verdicts is how many there are.
+// verdicts is the number of verdicts.
 const verdicts = int(verdict.Allow) + 1
 
-// Counts are what a process decided since it began.
+// Counts are the decisions of a process since it started.
 type Counts struct {
 	Recorded   [verdicts]int64 // by verdict
-	Unrecorded int64           // denied, because they could not be recorded
+	Unrecorded int64           // denied because they could not be recorded
 }
 
-// counters are counts as they grow.
 type counters struct {
 	recorded   [verdicts]atomic.Int64
 	unrecorded atomic.Int64
 }
 
-// count counts a decision that was recorded. What is no verdict counts as deny.
+// count counts a recorded decision. An invalid verdict is a deny.
 func (c *counters) count(v verdict.Verdict) {
 	if int(v) >= verdicts {
 		v = verdict.Deny
@@ -29,7 +28,7 @@ func (c *counters) count(v verdict.Verdict) {
 	c.recorded[v].Add(1)
 }
 
-// Counts is what was decided.
+// Counts returns the current counts.
 func (s *Service) Counts() (c Counts) {
 	for v := range c.Recorded {
 		c.Recorded[v] = s.counters.recorded[v].Load()

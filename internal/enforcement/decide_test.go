@@ -17,18 +17,18 @@ import (
 // TestOrderOfChecks has each check refuse, with those behind it allowing.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		shown := w.mint(w.agent, twoSteps)
-		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Deny, policy.ByDefault, "no active policy")
-		w.active("rules", `id: read; effect: allow; tools: ["fs.*"]`, `id: make; effect: hold; tools: ["sh.bash"]`)
+	each(t, func(t *testing.T, e *env) {
+		shown := e.mint(e.agent, twoSteps)
+		want(t, e.decide(planned(shown, "read", `{}`)), verdict.Deny, policy.ByDefault, "no active policy")
+		e.active("rules", `id: read; effect: allow; tools: ["fs.*"]`, `id: make; effect: hold; tools: ["sh.bash"]`)
 
-		allowed := w.decide(planned(shown, "read", `{"path":"a"}`))
+		allowed := e.decide(planned(shown, "read", `{"path":"a"}`))
 		want(t, allowed, verdict.Allow, "rules", "allowed by rule read")
 		if allowed.Step != 0 || allowed.Server != "fs" || allowed.PlanID != shown.PlanID ||
 			allowed.PolicyVersion != 1 || allowed.Rule != "read" {
 			t.Errorf("allowed: %+v", allowed)
 		}
-		held := w.decide(planned(shown, "bash", `{"command":"make"}`))
+		held := e.decide(planned(shown, "bash", `{"command":"make"}`))
 		want(t, held, verdict.Hold, "rules", "held for approval")
 		if held.ApprovalID == "" || held.Allowed() {
 			t.Errorf("held: %+v", held)
@@ -41,18 +41,18 @@ func TestOrderOfChecks(t *testing.T) {
 			"other tool":      {planned(shown, "write", `{}`), "not in the plan; the plan allows fs.read, sh.bash"},
 			"other arguments": {planned(shown, "bash", `{"command":"rm"}`), "another value for command"},
 		} {
-			got := w.decide(c.request)
+			got := e.decide(c.request)
 			want(t, got, verdict.Deny, policy.ByIntent, c.reason)
-			if !got.Recorded || w.checkReceipt(got) != nil || got.Step != -1 {
+			if !got.Recorded || e.checkReceipt(got) != nil || got.Step != -1 {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
 		for _, a := range []enforcement.Answer{allowed, held} {
-			if err := w.checkReceipt(a); err != nil {
+			if err := e.checkReceipt(a); err != nil {
 				t.Error(err)
 			}
 		}
-		if n := w.verified(); n != 6 {
+		if n := e.verified(); n != 6 {
 			t.Errorf("%d decisions, want 6", n)
 		}
 	})
@@ -60,9 +60,9 @@ func TestOrderOfChecks(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll)
-		shown := w.mint(w.agent, twoSteps, func(r *intent.Request) {
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		shown := e.mint(e.agent, twoSteps, func(r *intent.Request) {
 			r.UserID, r.AgentID, r.ContextID, r.SessionID = "u", "a", "c", "s"
 		})
 		altered := shown
@@ -81,32 +81,32 @@ func TestTokens(t *testing.T) {
 			request enforcement.Request
 			reason  string // empty: allowed
 		}{
-			"good": {w.agent, planned(shown, "read", `{}`), ""},
+			"good": {e.agent, planned(shown, "read", `{}`), ""},
 			"same user": {
-				w.agent, with(func(r *enforcement.Request) { r.UserID, r.AgentID = "u", plan.NotStated }), "",
+				e.agent, with(func(r *enforcement.Request) { r.UserID, r.AgentID = "u", plan.NotStated }), "",
 			},
-			"altered":         {w.agent, planned(altered, "read", `{}`), "not the one issued"},
-			"without proof":   {w.agent, planned(unsigned, "read", `{}`), "not the one issued"},
-			"unknown":         {w.agent, planned(unknown, "read", `{}`), "no plan"},
-			"of another key":  {w.other, planned(shown, "read", `{}`), "another API key"},
-			"of another org":  {w.foreign, planned(shown, "read", `{}`), "no plan"},
-			"another user":    {w.agent, with(func(r *enforcement.Request) { r.UserID = "v" }), "another user"},
-			"another agent":   {w.agent, with(func(r *enforcement.Request) { r.AgentID = "b" }), "another agent"},
-			"another context": {w.agent, with(func(r *enforcement.Request) { r.ContextID = "d" }), "another context"},
-			"another session": {w.agent, with(func(r *enforcement.Request) { r.SessionID = "t" }), "another session"},
-			"another server":  {w.agent, with(func(r *enforcement.Request) { r.Server = "net" }), "not in the plan"},
+			"altered":         {e.agent, planned(altered, "read", `{}`), "not the one issued"},
+			"without proof":   {e.agent, planned(unsigned, "read", `{}`), "not the one issued"},
+			"unknown":         {e.agent, planned(unknown, "read", `{}`), "no plan"},
+			"of another key":  {e.other, planned(shown, "read", `{}`), "another API key"},
+			"of another org":  {e.foreign, planned(shown, "read", `{}`), "no plan"},
+			"another user":    {e.agent, with(func(r *enforcement.Request) { r.UserID = "v" }), "another user"},
+			"another agent":   {e.agent, with(func(r *enforcement.Request) { r.AgentID = "b" }), "another agent"},
+			"another context": {e.agent, with(func(r *enforcement.Request) { r.ContextID = "d" }), "another context"},
+			"another session": {e.agent, with(func(r *enforcement.Request) { r.SessionID = "t" }), "another session"},
+			"another server":  {e.agent, with(func(r *enforcement.Request) { r.Server = "net" }), "not in the plan"},
 			"without a scope": {
-				principal.Principal{Kind: principal.Key, OrgID: w.acme, KeyID: w.agent.KeyID},
+				principal.Principal{Kind: principal.Key, OrgID: e.acme, KeyID: e.agent.KeyID},
 				planned(shown, "read", `{}`), "scope enforce",
 			},
-			"a person": {w.owner, planned(shown, "read", `{}`), "scope enforce"},
+			"a person": {e.owner, planned(shown, "read", `{}`), "scope enforce"},
 			"no organization": {
-				principal.Principal{Kind: principal.Key, KeyID: w.agent.KeyID, Scopes: w.agent.Scopes},
+				principal.Principal{Kind: principal.Key, KeyID: e.agent.KeyID, Scopes: e.agent.Scopes},
 				planned(shown, "read", `{}`), "scope enforce",
 			},
 			"nobody whosoever": {principal.Principal{}, planned(shown, "read", `{}`), "scope enforce"},
 		} {
-			got := w.decisions.Decide(t.Context(), c.by, c.request)
+			got := e.decisions.Decide(t.Context(), c.by, c.request)
 			if got.Allowed() != (c.reason == "") || !strings.Contains(got.Reason, c.reason) {
 				t.Errorf("%s: %s: %s", name, got.Verdict, got.Reason)
 			}
@@ -116,65 +116,65 @@ func TestTokens(t *testing.T) {
 
 func TestAPlanThatEnds(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll)
-		shown := w.mint(w.agent, twoSteps)
-		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
-		if _, err := w.plans.SetStatus(t.Context(), w.agent, shown.PlanID, plan.Completed); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		shown := e.mint(e.agent, twoSteps)
+		want(t, e.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
+		if _, err := e.plans.SetStatus(t.Context(), e.agent, shown.PlanID, plan.Completed); err != nil {
 			t.Fatal(err)
 		}
-		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Deny, policy.ByIntent, "has ended (completed)")
+		want(t, e.decide(planned(shown, "read", `{}`)), verdict.Deny, policy.ByIntent, "has ended (completed)")
 
-		shown = w.mint(w.agent, twoSteps)
-		w.pass(-2 * time.Minute)
-		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Deny, policy.ByIntent, "in the future")
-		w.pass(2 * time.Minute)
-		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
-		w.pass(intent.DefaultLife)
-		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Deny, policy.ByIntent, "expired")
-		w.pass(-time.Second)
-		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
-		w.verified()
+		shown = e.mint(e.agent, twoSteps)
+		e.Pass(-2 * time.Minute)
+		want(t, e.decide(planned(shown, "read", `{}`)), verdict.Deny, policy.ByIntent, "in the future")
+		e.Pass(2 * time.Minute)
+		want(t, e.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
+		e.Pass(intent.DefaultLife)
+		want(t, e.decide(planned(shown, "read", `{}`)), verdict.Deny, policy.ByIntent, "expired")
+		e.Pass(-time.Second)
+		want(t, e.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
+		e.verified()
 	})
 }
 
 // TestPlansOfSessions are calls that present no token, as plugins send them.
 func TestPlansOfSessions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll)
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
 		in := func(session, tool string) enforcement.Request {
 			return enforcement.Request{Tool: tool, SessionID: session, Source: "gemini-cli"}
 		}
-		got := w.decide(in("s", "anything"))
+		got := e.decide(in("s", "anything"))
 		want(t, got, verdict.Allow, "", "")
 		if got.Server != "gemini-cli" || got.PlanID != "" {
 			t.Errorf("without a plan: %+v", got)
 		}
-		shown := w.mint(w.agent, twoSteps, func(r *intent.Request) { r.SessionID = "s" })
-		want(t, w.decide(in("s", "anything")), verdict.Deny, policy.ByIntent, "not in the plan")
-		want(t, w.decide(in("other", "anything")), verdict.Allow, "", "")
-		if got := w.decide(in("s", "read")); !got.Allowed() || got.PlanID != shown.PlanID {
+		shown := e.mint(e.agent, twoSteps, func(r *intent.Request) { r.SessionID = "s" })
+		want(t, e.decide(in("s", "anything")), verdict.Deny, policy.ByIntent, "not in the plan")
+		want(t, e.decide(in("other", "anything")), verdict.Allow, "", "")
+		if got := e.decide(in("s", "read")); !got.Allowed() || got.PlanID != shown.PlanID {
 			t.Errorf("in the plan: %+v", got)
 		}
-		if got := w.decisions.Decide(t.Context(), w.other, in("s", "anything")); !got.Allowed() {
+		if got := e.decisions.Decide(t.Context(), e.other, in("s", "anything")); !got.Allowed() {
 			t.Errorf("a session of another key: %+v", got)
 		}
-		if _, err := w.plans.SetStatus(t.Context(), w.agent, shown.PlanID, plan.Failed); err != nil {
+		if _, err := e.plans.SetStatus(t.Context(), e.agent, shown.PlanID, plan.Failed); err != nil {
 			t.Fatal(err)
 		}
-		want(t, w.decide(in("s", "read")), verdict.Deny, policy.ByIntent, "has ended")
-		w.mint(w.agent, `{"steps":[{"action":"other"}]}`, func(r *intent.Request) { r.SessionID = "s" })
-		want(t, w.decide(in("s", "other")), verdict.Allow, "", "")
+		want(t, e.decide(in("s", "read")), verdict.Deny, policy.ByIntent, "has ended")
+		e.mint(e.agent, `{"steps":[{"action":"other"}]}`, func(r *intent.Request) { r.SessionID = "s" })
+		want(t, e.decide(in("s", "other")), verdict.Allow, "", "")
 
-		if _, err := w.decisions.SetSettings(t.Context(), w.owner, enforcement.Settings{
+		if _, err := e.decisions.SetSettings(t.Context(), e.owner, enforcement.Settings{
 			IntentRequired: true, MaxPlanTTL: time.Hour,
 		}); err != nil {
 			t.Fatal(err)
 		}
-		want(t, w.decide(in("new", "anything")), verdict.Deny, policy.ByIntent, "no plan")
-		want(t, w.decide(in("", "anything")), verdict.Deny, policy.ByIntent, "no plan")
-		want(t, w.decide(in("s", "other")), verdict.Allow, "", "")
+		want(t, e.decide(in("new", "anything")), verdict.Deny, policy.ByIntent, "no plan")
+		want(t, e.decide(in("", "anything")), verdict.Deny, policy.ByIntent, "no plan")
+		want(t, e.decide(in("s", "other")), verdict.Allow, "", "")
 	})
 }
 
@@ -182,22 +182,22 @@ func TestPlansOfSessions(t *testing.T) {
 // a server whose tools may run does not have it run as one of them.
 func TestAPlanDoesNotMoveTheHarnessTools(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", `id: issues; effect: allow; tools: ["github.*"]`,
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: issues; effect: allow; tools: ["github.*"]`,
 			`id: shell; effect: hold; tools: ["claude-code.Bash"]`)
-		w.mint(w.agent,
+		e.mint(e.agent,
 			`{"steps":[{"action":"Bash","mcp":"github"},{"action":"Write","mcp":"github"},{"action":"mcp__github__create_issue"},{"action":"mcp_github_list","mcp":"github"}]}`,
 			func(r *intent.Request) { r.SessionID = "s" })
 		in := func(tool, source, server string) enforcement.Request {
 			return enforcement.Request{Tool: tool, SessionID: "s", Source: source, Server: server}
 		}
-		want(t, w.decide(in("Bash", "claude-code", "")), verdict.Hold, "", "")
-		want(t, w.decide(in(" bash", "codex", "")), verdict.Deny, "", "")
-		want(t, w.decide(in("Write", "gemini-cli", "")), verdict.Deny, "", "")
-		want(t, w.decide(in("mcp__github__create_issue", "claude-code", "")), verdict.Allow, "", "")
-		want(t, w.decide(in("mcp_github_list", "gemini-cli", "")), verdict.Allow, "", "")
+		want(t, e.decide(in("Bash", "claude-code", "")), verdict.Hold, "", "")
+		want(t, e.decide(in(" bash", "codex", "")), verdict.Deny, "", "")
+		want(t, e.decide(in("Write", "gemini-cli", "")), verdict.Deny, "", "")
+		want(t, e.decide(in("mcp__github__create_issue", "claude-code", "")), verdict.Allow, "", "")
+		want(t, e.decide(in("mcp_github_list", "gemini-cli", "")), verdict.Allow, "", "")
 		// the host says that it is the server's
-		want(t, w.decide(in("Bash", "gemini-cli", "github")), verdict.Allow, "", "")
+		want(t, e.decide(in("Bash", "gemini-cli", "github")), verdict.Allow, "", "")
 	})
 }
 
@@ -205,10 +205,10 @@ func TestAPlanDoesNotMoveTheHarnessTools(t *testing.T) {
 // mean.
 func TestSeveralServers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll, `id: no; effect: deny; tools: ["prod.*", "fs.Write"]`,
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll, `id: no; effect: deny; tools: ["prod.*", "fs.Write"]`,
 			`id: wait; effect: hold; tools: ["stage.*"]`)
-		shown := w.mint(w.agent, `{"steps":[
+		shown := e.mint(e.agent, `{"steps":[
 			{"action":"run","mcp":"dev"},{"action":"run","mcp":"prod","params":{"on":"prod"}},{"action":"run","mcp":"stage","params":{"on":"stage"}},
 			{"action":"write","mcp":"fs"}]}`)
 		for name, c := range map[string]struct {
@@ -223,7 +223,7 @@ func TestSeveralServers(t *testing.T) {
 			"as the plan is":       {"write", `{}`, verdict.Allow, "fs"},
 			"in the policy's case": {"Write", `{}`, verdict.Deny, "fs"},
 		} {
-			got := w.decide(planned(shown, c.tool, c.args))
+			got := e.decide(planned(shown, c.tool, c.args))
 			if got.Verdict != c.want || got.Server != c.server {
 				t.Errorf("%s: %s on %s: %s", name, got.Verdict, got.Server, got.Reason)
 			}
@@ -235,37 +235,37 @@ func TestSeveralServers(t *testing.T) {
 // nothing.
 func TestNobodyLeavesABoundPolicy(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.member(w.acme, w.bob, principal.Member)
-		w.active("everyone", `id: read; effect: allow; tools: ["fs.read"]`)
+	each(t, func(t *testing.T, e *env) {
+		e.Member(e.acme, e.bob, principal.Member)
+		e.active("everyone", `id: read; effect: allow; tools: ["fs.read"]`)
 		bind := func(name string, b policy.Bindings, rule string) {
-			full := w.active(name, rule)
-			if _, err := w.policies.SetBindings(t.Context(), w.owner, full.ID, b); err != nil {
+			full := e.active(name, rule)
+			if _, err := e.policies.SetBindings(t.Context(), e.owner, full.ID, b); err != nil {
 				t.Fatal(err)
 			}
 		}
-		bind("ada", policy.Bindings{Members: []string{w.ada}}, `id: ada; effect: deny; tools: ["x.ada"]`)
-		bind("bob", policy.Bindings{Members: []string{w.bob}}, `id: bob; effect: allow; tools: ["x.bob"]`)
+		bind("ada", policy.Bindings{Members: []string{e.ada}}, `id: ada; effect: deny; tools: ["x.ada"]`)
+		bind("bob", policy.Bindings{Members: []string{e.bob}}, `id: bob; effect: allow; tools: ["x.bob"]`)
 		bind("bot", policy.Bindings{Clients: []string{"bot"}}, `id: bot; effect: deny; tools: ["fs.read"]`)
-		bind("key", policy.Bindings{Clients: []string{w.agent.KeyID}}, `id: key; effect: allow; tools: ["x.*"]`)
+		bind("key", policy.Bindings{Clients: []string{e.agent.KeyID}}, `id: key; effect: allow; tools: ["x.*"]`)
 		bind("members", policy.Bindings{Roles: []string{"member"}}, `id: member; effect: allow; tools: ["y.*"]`)
 
 		by := func(server, tool, user, email, agent string) enforcement.Answer {
 			r := call(server, tool, `{}`)
 			r.UserID, r.UserEmail, r.AgentID = user, email, agent
-			return w.decide(r)
+			return e.decide(r)
 		}
 		want(t, by("fs", "read", "", "", ""), verdict.Allow, "everyone", "")
 		want(t, by("fs", "read", "", "", "bot"), verdict.Deny, "bot", "")
 		want(t, by("x", "ada", "", "", ""), verdict.Deny, "ada", "")
-		want(t, by("x", "ada", w.bob, "", ""), verdict.Deny, "ada", "")
+		want(t, by("x", "ada", e.bob, "", ""), verdict.Deny, "ada", "")
 		want(t, by("x", "ada", "stranger", "x@example.org", "bot"), verdict.Deny, "ada", "")
 		want(t, by("x", "free", "", "", ""), verdict.Allow, "key", "")
 		want(t, by("x", "bob", "", "BOB@example.org", ""), verdict.Allow, "", "")
 		// A member's own right is not won by naming them, nor a role's.
 		for _, got := range []enforcement.Answer{
-			w.decisions.Decide(t.Context(), w.other, enforcement.Request{Server: "x", Tool: "bob", UserID: w.bob}),
-			by("y", "any", w.bob, "", ""), by("y", "any", "", "bob@example.org", ""),
+			e.decisions.Decide(t.Context(), e.other, enforcement.Request{Server: "x", Tool: "bob", UserID: e.bob}),
+			by("y", "any", e.bob, "", ""), by("y", "any", "", "bob@example.org", ""),
 		} {
 			want(t, got, verdict.Deny, "", "")
 		}
@@ -274,26 +274,26 @@ func TestNobodyLeavesABoundPolicy(t *testing.T) {
 
 func TestRolesInConditionsAreNotWonByNaming(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.member(w.acme, w.bob, principal.Viewer)
-		w.active("roles", `id: owners; effect: allow; tools: ["x.*"]; when: user.role == "owner"`,
+	each(t, func(t *testing.T, e *env) {
+		e.Member(e.acme, e.bob, principal.Viewer)
+		e.active("roles", `id: owners; effect: allow; tools: ["x.*"]; when: user.role == "owner"`,
 			`id: viewers; effect: allow; tools: ["y.*"]; when: user.role == "viewer"`)
-		bobs := w.key(w.bob, w.acme)
+		bobs := e.key(e.bob, e.acme)
 		named := func(p principal.Principal, server, user string) enforcement.Answer {
-			return w.decisions.Decide(t.Context(), p, enforcement.Request{Server: server, Tool: "t", UserID: user})
+			return e.decisions.Decide(t.Context(), p, enforcement.Request{Server: server, Tool: "t", UserID: user})
 		}
-		want(t, named(w.agent, "x", ""), verdict.Allow, "", "")
+		want(t, named(e.agent, "x", ""), verdict.Allow, "", "")
 		want(t, named(bobs, "x", ""), verdict.Deny, "", "")
-		want(t, named(bobs, "x", w.ada), verdict.Deny, "", "")
+		want(t, named(bobs, "x", e.ada), verdict.Deny, "", "")
 		want(t, named(bobs, "y", ""), verdict.Allow, "", "")
-		want(t, named(w.agent, "y", w.bob), verdict.Deny, "", "")
+		want(t, named(e.agent, "y", e.bob), verdict.Deny, "", "")
 	})
 }
 
 func TestHostileCalls(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll)
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
 		long := strings.Repeat("x", 1<<20)
 		for name, r := range map[string]enforcement.Request{
 			"no tool":          call("s", "", `{}`),
@@ -314,7 +314,7 @@ func TestHostileCalls(t *testing.T) {
 			"many labels":      {Server: "s", Tool: "t", Labels: make([]string, 1000)},
 			"a bad label":      {Server: "s", Tool: "t", Labels: []string{"\x00"}},
 		} {
-			got := w.decide(r)
+			got := e.decide(r)
 			if name == "a bad server" {
 				want(t, got, verdict.Allow, "", "") // a line feed at the end is no part of a name
 				continue
@@ -323,11 +323,11 @@ func TestHostileCalls(t *testing.T) {
 				strings.Contains(got.Reason, "secret") {
 				t.Errorf("%s: %s recorded=%t: %s", name, got.Verdict, got.Recorded, got.Reason)
 			}
-			if err := w.checkReceipt(got); err != nil {
+			if err := e.checkReceipt(got); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if n := w.verified(); n != 17 {
+		if n := e.verified(); n != 17 {
 			t.Errorf("%d decisions, want 17", n)
 		}
 	})
@@ -335,14 +335,14 @@ func TestHostileCalls(t *testing.T) {
 
 func TestSecretsAreNotStored(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", `id: wait; effect: hold; tools: ["*"]`)
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: wait; effect: hold; tools: ["*"]`)
 		r := call("s", "t", `{"password":"hunter2-planted","n":{"note":"token=planted-too-1234"},"plain":"kept"}`)
 		r.ResolvedPaths = map[string]string{"a": "/x?api_key=planted-path-123"}
-		want(t, w.decide(r), verdict.Hold, "", "")
-		other := w.decide(call("s", "t", `{"grüße":"größer","n":1.0}`))
+		want(t, e.decide(r), verdict.Hold, "", "")
+		other := e.decide(call("s", "t", `{"grüße":"größer","n":1.0}`))
 		var full string
-		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE log = $1 AND position = $2`, w.acme,
+		if err := e.DB.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE log = $1 AND position = $2`, e.acme,
 			other.Receipt.Index).Scan(&full); err != nil {
 			t.Fatal(err)
 		}
@@ -350,11 +350,11 @@ func TestSecretsAreNotStored(t *testing.T) {
 			t.Errorf("arguments without secrets: %s", full)
 		}
 		var entry, request string
-		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = $1 ORDER BY position`,
+		if err := e.DB.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = $1 ORDER BY position`,
 			decision.Action).Scan(&entry); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.db.QueryRow(t.Context(),
+		if err := e.DB.QueryRow(t.Context(),
 			`SELECT arguments FROM approval_request ORDER BY id`).Scan(&request); err != nil {
 			t.Fatal(err)
 		}
@@ -368,8 +368,8 @@ func TestSecretsAreNotStored(t *testing.T) {
 // can tell.
 func TestFiguresOfASession(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll,
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll,
 			`id: enough; effect: deny; tools: ["*"]; when: session.calls >= 2 || session.costUsd > 1.0`)
 		in := func(session string) enforcement.Request {
 			r := call("fs", "read", `{}`)
@@ -377,16 +377,16 @@ func TestFiguresOfASession(t *testing.T) {
 			return r
 		}
 		for range 2 {
-			want(t, w.decide(in("s")), verdict.Allow, "", "")
-			want(t, w.decide(in("")), verdict.Allow, "", "")
+			want(t, e.decide(in("s")), verdict.Allow, "", "")
+			want(t, e.decide(in("")), verdict.Allow, "", "")
 		}
 		for range 2 {
-			want(t, w.decide(in("s")), verdict.Deny, "rules", "denied by rule enough")
+			want(t, e.decide(in("s")), verdict.Deny, "rules", "denied by rule enough")
 		}
-		want(t, w.decide(in("other")), verdict.Allow, "", "")
-		w.meanwhile.nanos.Store(2_000_000_000)
-		want(t, w.decide(in("third")), verdict.Deny, "rules", "denied by rule enough")
-		w.meanwhile.away.Store(true)
-		want(t, w.decide(in("third")), verdict.Deny, "rules", "the session's statistics cannot be read")
+		want(t, e.decide(in("other")), verdict.Allow, "", "")
+		e.meanwhile.nanos.Store(2_000_000_000)
+		want(t, e.decide(in("third")), verdict.Deny, "rules", "denied by rule enough")
+		e.meanwhile.away.Store(true)
+		want(t, e.decide(in("third")), verdict.Deny, "rules", "the session's statistics cannot be read")
 	})
 }

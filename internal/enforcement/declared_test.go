@@ -7,6 +7,7 @@ import (
 	"writ/internal/intent"
 	"writ/internal/policy"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
@@ -14,17 +15,17 @@ import (
 // for a yes of their own, and who is asked is told.
 func TestAYesForThePlanIsNotForWhatIsAddedToIt(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.approver()
-		w.active("rules", holdPay, allowAll)
+	each(t, func(t *testing.T, e *env) {
+		e.approver()
+		e.active("rules", holdPay, allowAll)
 		in := func(r *intent.Request) { r.ContextID = "work" }
-		w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`, in)
-		wider := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"},{"action":"wipe","mcp":"disk"}]}`, in)
-		w.say(w.decide(planned(wider, "pay", `{}`)), approval.Approval{Scope: approval.Scope{Kind: approval.Plan}})
-		want(t, w.decide(planned(wider, "pay", `{"n":2}`)), verdict.Allow, policy.ByApproval, "")
-		added := w.decide(planned(wider, "wipe", `{}`))
+		e.mint(e.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`, in)
+		wider := e.mint(e.agent, `{"steps":[{"action":"pay","mcp":"bank"},{"action":"wipe","mcp":"disk"}]}`, in)
+		e.say(e.decide(planned(wider, "pay", `{}`)), approval.Approval{Scope: approval.Scope{Kind: approval.Plan}})
+		want(t, e.decide(planned(wider, "pay", `{"n":2}`)), verdict.Allow, policy.ByApproval, "")
+		added := e.decide(planned(wider, "wipe", `{}`))
 		want(t, added, verdict.Hold, policy.ByIntent, "")
-		r, err := w.approvals.Get(t.Context(), person(w.bob, w.acme, principal.Approver), added.ApprovalID)
+		r, err := e.approvals.Get(t.Context(), testenv.Person(e.bob, e.acme, principal.Approver), added.ApprovalID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,15 +43,15 @@ func TestAYesForThePlanIsNotForWhatIsAddedToIt(t *testing.T) {
 // its calls are for, where they do not.
 func TestTheUserOfThePlanIsWhoAsks(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.approver()
-		w.member(w.acme, w.user("carol@example.org"), principal.Approver)
-		w.active("rules", holdPay)
-		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`, func(r *intent.Request) {
+	each(t, func(t *testing.T, e *env) {
+		bob := e.approver()
+		e.Member(e.acme, e.User("carol@example.org"), principal.Approver)
+		e.active("rules", holdPay)
+		shown := e.mint(e.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`, func(r *intent.Request) {
 			r.UserID = "Bob@example.org"
 		})
-		held := w.decide(planned(shown, "pay", `{}`))
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, approval.Approval{}); err == nil {
+		held := e.decide(planned(shown, "pay", `{}`))
+		if _, err := e.approvals.Approve(t.Context(), bob, held.ApprovalID, approval.Approval{}); err == nil {
 			t.Error("the person the plan was declared for approved its call")
 		}
 	})

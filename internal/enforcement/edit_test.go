@@ -17,55 +17,55 @@ import (
 // call instead.
 func TestAYesWithChanges(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.approver()
-		w.active("rules", holdPay, `id: big; effect: deny; tools: ["bank.pay"]; when: args.amount > 9000`, allowAll)
+	each(t, func(t *testing.T, e *env) {
+		e.approver()
+		e.active("rules", holdPay, `id: big; effect: deny; tools: ["bank.pay"]; when: args.amount > 9000`, allowAll)
 		asked, changed := call("bank", "pay", `{"to":"x","amount":900}`),
 			call("bank", "pay", `{"amount":500.0,"to":"x"}`)
-		held := w.decide(asked)
-		waiting := w.decide(changed) // somebody asked for that before, too
-		w.say(held, approval.Approval{Note: "less", Arguments: []byte(`{"to":"x","amount":5e2}`)})
+		held := e.decide(asked)
+		waiting := e.decide(changed) // somebody asked for that before, too
+		e.say(held, approval.Approval{Note: "less", Arguments: []byte(`{"to":"x","amount":5e2}`)})
 		for range 2 {
-			got := w.decide(asked)
+			got := e.decide(asked)
 			want(t, got, verdict.Deny, policy.ByApproval,
 				`approved with changes: call again with {"amount":500,"to":"x"}`)
 			if got.ApprovalID != held.ApprovalID {
 				t.Errorf("the call as it was: %+v", got)
 			}
 		}
-		if n := w.count(`audit_entry WHERE action = 'call.decided' AND payload LIKE '%call again%'`); n != 0 {
+		if n := e.count(`audit_entry WHERE action = 'call.decided' AND payload LIKE '%call again%'`); n != 0 {
 			t.Errorf("%d entries tell the arguments a second time", n)
 		}
-		want(t, w.decide(call("bank", "pay", `{"to":"x","amount":501}`)), verdict.Hold, "rules", "")
-		got := w.decide(changed)
+		want(t, e.decide(call("bank", "pay", `{"to":"x","amount":501}`)), verdict.Hold, "rules", "")
+		got := e.decide(changed)
 		if want(t, got, verdict.Allow, policy.ByApproval, "approved, once"); got.ApprovalID != held.ApprovalID {
 			t.Errorf("the changed call: %+v", got)
 		}
-		if again := w.decide(changed); again.Verdict != verdict.Hold || again.ApprovalID != waiting.ApprovalID {
+		if again := e.decide(changed); again.Verdict != verdict.Hold || again.ApprovalID != waiting.ApprovalID {
 			t.Errorf("the changed call again: %+v", again)
 		}
-		if again := w.decide(asked); again.Verdict != verdict.Hold || again.ApprovalID == held.ApprovalID {
+		if again := e.decide(asked); again.Verdict != verdict.Hold || again.ApprovalID == held.ApprovalID {
 			t.Errorf("the call as it was, again: %+v", again)
 		}
 
-		over := w.decide(call("bank", "pay", `{"amount":1}`))
-		w.say(over, approval.Approval{Arguments: []byte(`{"amount":9001}`)})
-		want(t, w.decide(call("bank", "pay", `{"amount":9001}`)), verdict.Deny, "rules", "")
+		over := e.decide(call("bank", "pay", `{"amount":1}`))
+		e.say(over, approval.Approval{Arguments: []byte(`{"amount":9001}`)})
+		want(t, e.decide(call("bank", "pay", `{"amount":9001}`)), verdict.Deny, "rules", "")
 	})
 }
 
 // TestChangesThatLeaveThePlan are denied by the plan, as any call is.
 func TestChangesThatLeaveThePlan(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.approver()
-		w.active("rules", holdPay)
-		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank","params":{"to":"landlord"}}]}`)
-		w.say(w.decide(planned(shown, "pay", `{"to":"landlord"}`)), approval.Approval{
+	each(t, func(t *testing.T, e *env) {
+		e.approver()
+		e.active("rules", holdPay)
+		shown := e.mint(e.agent, `{"steps":[{"action":"pay","mcp":"bank","params":{"to":"landlord"}}]}`)
+		e.say(e.decide(planned(shown, "pay", `{"to":"landlord"}`)), approval.Approval{
 			Arguments: []byte(`{"to":"mallory"}`),
 		})
-		want(t, w.decide(planned(shown, "pay", `{"to":"mallory"}`)), verdict.Deny, policy.ByIntent, "")
-		want(t, w.decide(planned(shown, "pay", `{"to":"landlord"}`)), verdict.Deny, policy.ByApproval,
+		want(t, e.decide(planned(shown, "pay", `{"to":"mallory"}`)), verdict.Deny, policy.ByIntent, "")
+		want(t, e.decide(planned(shown, "pay", `{"to":"landlord"}`)), verdict.Deny, policy.ByApproval,
 			"approved with changes")
 	})
 }
@@ -74,25 +74,25 @@ func TestChangesThatLeaveThePlan(t *testing.T) {
 // deep, needs a new approval; another spelling of the same call does not.
 func TestWhatIsTheSameCall(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.approver()
-		w.active("rules", holdPay)
+	each(t, func(t *testing.T, e *env) {
+		e.approver()
+		e.active("rules", holdPay)
 		random := rand.New(rand.NewPCG(6, 2026))
 		for i := range 40 {
 			args := randomObject(random, 3)
 			args["n"] = i // one call each
-			held := w.decide(call("bank", "pay", spell(random, args)))
-			if again := w.decide(call("bank", "pay", spell(random, args))); again.ApprovalID != held.ApprovalID {
+			held := e.decide(call("bank", "pay", spell(random, args)))
+			if again := e.decide(call("bank", "pay", spell(random, args))); again.ApprovalID != held.ApprovalID {
 				t.Fatalf("another spelling of %v waits for another approval", args)
 			}
-			w.say(held, approval.Approval{})
+			e.say(held, approval.Approval{})
 			before := spell(random, args)
 			alter(random, args)
-			if got := w.decide(call("bank", "pay", spell(random, args))); got.Verdict != verdict.Hold ||
+			if got := e.decide(call("bank", "pay", spell(random, args))); got.Verdict != verdict.Hold ||
 				got.ApprovalID == held.ApprovalID {
 				t.Fatalf("%s was approved, and %s is %s", before, spell(random, args), got.Verdict)
 			}
-			if got := w.decide(call("bank", "pay", before)); got.Verdict != verdict.Allow {
+			if got := e.decide(call("bank", "pay", before)); got.Verdict != verdict.Allow {
 				t.Fatalf("%s was approved, and is %s: %s", before, got.Verdict, got.Reason)
 			}
 		}
@@ -207,31 +207,31 @@ func spell(random *rand.Rand, value any) string {
 // erased, its request does not tell either; the answer still holds.
 func TestErasedPayloadsAreNotKeptInRequests(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.approver()
-		w.active("rules", holdPay)
+	each(t, func(t *testing.T, e *env) {
+		e.approver()
+		e.active("rules", holdPay)
 		pay := call("bank", "pay", `{"to":"x"}`)
-		held, other := w.decide(pay), w.decide(call("bank", "pay", `{"to":"z"}`))
-		w.say(held, approval.Approval{Note: "not so", Arguments: []byte(`{"to":"y"}`)})
+		held, other := e.decide(pay), e.decide(call("bank", "pay", `{"to":"z"}`))
+		e.say(held, approval.Approval{Note: "not so", Arguments: []byte(`{"to":"y"}`)})
 		var answered int64
-		if err := w.db.QueryRow(t.Context(),
+		if err := e.DB.QueryRow(t.Context(),
 			`SELECT position FROM audit_entry WHERE action = 'approval.approved'`).Scan(&answered); err != nil {
 			t.Fatal(err)
 		}
 		for _, index := range []int64{held.Receipt.Index, answered} {
-			if err := w.audit.ErasePayload(t.Context(), w.owner, w.acme, index, "asked to"); err != nil {
+			if err := e.audit.ErasePayload(t.Context(), e.owner, e.acme, index, "asked to"); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, err := w.approvals.Get(t.Context(), w.owner, held.ApprovalID)
+		got, err := e.approvals.Get(t.Context(), e.owner, held.ApprovalID)
 		if err != nil || got.Arguments+got.Edited+got.Note != "" || got.Status != approval.Approved {
 			t.Errorf("erased: %+v, %v", got, err)
 		}
-		if kept, err := w.approvals.Get(t.Context(), w.owner, other.ApprovalID); err != nil ||
+		if kept, err := e.approvals.Get(t.Context(), e.owner, other.ApprovalID); err != nil ||
 			kept.Arguments != `{"to":"z"}` {
 			t.Errorf("the other: %+v, %v", kept, err)
 		}
-		want(t, w.decide(pay), verdict.Deny, policy.ByApproval, "approved with changes, and these were erased")
-		want(t, w.decide(call("bank", "pay", `{"to":"y"}`)), verdict.Allow, policy.ByApproval, "")
+		want(t, e.decide(pay), verdict.Deny, policy.ByApproval, "approved with changes, and these were erased")
+		want(t, e.decide(call("bank", "pay", `{"to":"y"}`)), verdict.Allow, policy.ByApproval, "")
 	})
 }

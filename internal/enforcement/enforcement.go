@@ -1,16 +1,14 @@
 // Package enforcement answers whether a tool call may run.
 //
-// Decide puts together what other packages say, in a fixed order; the first
-// that does not allow, decides:
+// Decide asks other packages in a fixed order. The first that does not allow decides:
 //
 //	agent ──> intent ──> policy ──> approval
 //
-// It first reads what is remembered of the organization and judges the call
-// without the database. Then one transaction makes it so: it compares the
-// generation of the organization's log with that of what was remembered, and if
-// anything changed since, all is judged again; it claims what the call uses up;
-// it appends the decision to the log and stores it. No commit, no allow.
-// Whatever fails on the way is a deny with a reason.
+// It first judges the call by what is cached of the organization, without the
+// database. Then it records the decision in one transaction. If the organization's
+// log is newer than the cache, the call is judged again. Otherwise the transaction
+// claims what the call uses up, and appends the decision to the log. Without a commit
+// there is no allow, and every failure is a deny with a reason.
 package enforcement
 
 import (
@@ -22,28 +20,24 @@ import (
 	"writ/internal/verdict"
 )
 
-// Request is a call to be judged, as a surface hands it over. All of it is what
-// the client says, but for what the surface itself knows.
+// Request is a call to be judged. Most of it is only what the client says.
 type Request struct {
 	Server    string // empty: not stated
 	Tool      string
 	Arguments []byte // raw JSON; nil: {}
 
-	// Presented is what the call shows of its plan. TokenRequired: without one
-	// it is denied.
-	Presented     plan.Presented
-	TokenRequired bool
+	Presented     plan.Presented // the plan that the call presents
+	TokenRequired bool           // without a plan the call is denied
 
 	AgentID, UserID, UserEmail, SessionID, ContextID string
 	Source                                           string // the client: gemini-cli, ...
-	Environment                                      string // where the key does not say
+	Environment                                      string // if the key has none
 	Labels                                           []string
-	// ResolvedPaths says what paths in the arguments really are where the agent
-	// runs.
+	// ResolvedPaths maps paths in the arguments to the real paths on the agent's machine.
 	ResolvedPaths map[string]string
 }
 
-// Answer is what was decided. The zero value denies.
+// Answer is a decision as the caller gets it. The zero value denies.
 type Answer struct {
 	verdict.Ruling
 
@@ -52,16 +46,15 @@ type Answer struct {
 	Step       int // of the plan; -1: none
 	Server     string
 
-	// ApprovalID is the request that a hold or ask waits for, or whose grant let
-	// the call run. Approvers are who may answer it, where the rule says.
+	// ApprovalID is the request that a hold or ask waits for, or whose approval lets the call run. Approvers are those
+	// that the rule demands, if any.
 	ApprovalID string
 	Approvers  *document.Approvers
 
-	// Recorded: the decision is in the log, and Receipt proves it.
-	Recorded bool
+	Recorded bool // the decision is in the log
 	Receipt  *ledger.Receipt
 	Duration time.Duration
 }
 
-// Allowed reports whether the call may run: it is allowed, and that is recorded.
+// Allowed reports whether the call may run.
 func (a Answer) Allowed() bool { return a.Verdict == verdict.Allow && a.Recorded }

@@ -9,9 +9,8 @@ import (
 	"writ/internal/toolcall"
 )
 
-// Explain tells what the active policies say about a call, and why, under the names
-// that a decision asks about: what the name itself says that it is of can only
-// restrict. Nothing is claimed or recorded.
+// Explain explains what the active policies say about a call under the same names as a decision: the server in the
+// tool's own name can only restrict. It claims and records nothing.
 func (s *Service) Explain(ctx context.Context, p principal.Principal, call toolcall.Call) (engine.Explanation, error) {
 	explanation, err := s.policies.Check(ctx, p, call)
 	if err != nil {

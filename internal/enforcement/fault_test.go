@@ -13,22 +13,22 @@ import (
 
 // eachOutage runs the body on each database with a way to make it unable to
 // store anything, and to end that.
-func eachOutage(t *testing.T, body func(t *testing.T, w *world, fail, mend func())) {
+func eachOutage(t *testing.T, body func(t *testing.T, e *env, fail, mend func())) {
 	t.Helper()
 	t.Run("sqlite: disk full", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, dbtest.SQLite(t))
-		body(t, w,
-			func() { w.exec(`PRAGMA max_page_count = 1`) }, // clamps to the present size
-			func() { w.exec(`PRAGMA max_page_count = 1000000`) })
+		e := newEnv(t, dbtest.SQLite(t))
+		body(t, e,
+			func() { e.Exec(`PRAGMA max_page_count = 1`) }, // clamps to the present size
+			func() { e.Exec(`PRAGMA max_page_count = 1000000`) })
 	})
 	t.Run("postgres: away", func(t *testing.T) {
 		t.Parallel()
 		options, line := dbtest.PostgresOnALine(t)
-		w := newWorld(t, options)
-		body(t, w, line.Cut, func() {
+		e := newEnv(t, options)
+		body(t, e, line.Cut, func() {
 			line.Mend()
-			for w.db.Ping(t.Context()) != nil { // until connections that broke are noticed
+			for e.DB.Ping(t.Context()) != nil { // until connections that broke are noticed
 				time.Sleep(time.Millisecond)
 			}
 		})
@@ -38,26 +38,26 @@ func eachOutage(t *testing.T, body func(t *testing.T, w *world, fail, mend func(
 // TestOutage: what cannot be recorded is denied and uses nothing up.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	eachOutage(t, func(t *testing.T, w *world, fail, mend func()) {
-		w.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 3, per: 1h, by: org}`)
-		shown := w.mint(w.agent, `{"steps":[{"action":"read","mcp":"fs","max_calls":3}]}`)
+	eachOutage(t, func(t *testing.T, e *env, fail, mend func()) {
+		e.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 3, per: 1h, by: org}`)
+		shown := e.mint(e.agent, `{"steps":[{"action":"read","mcp":"fs","max_calls":3}]}`)
 		long := planned(shown, "read", `{"text":"`+string(make60k())+`"}`)
-		want(t, w.decide(long), verdict.Allow, "", "")
+		want(t, e.decide(long), verdict.Allow, "", "")
 		fail()
 		for range 2 {
-			got := w.decide(long)
+			got := e.decide(long)
 			if got.Verdict != verdict.Deny || got.Recorded || got.Receipt != nil || got.Allowed() || got.Reason == "" {
 				t.Errorf("without a database: %+v", got)
 			}
 		}
 		mend()
-		if n := w.verified(); n != 1 {
+		if n := e.verified(); n != 1 {
 			t.Errorf("%d decisions are recorded, want 1", n)
 		}
 		for range 2 {
-			want(t, w.decide(long), verdict.Allow, "", "")
+			want(t, e.decide(long), verdict.Allow, "", "")
 		}
-		want(t, w.decide(long), verdict.Deny, "", "")
+		want(t, e.decide(long), verdict.Deny, "", "")
 	})
 }
 
@@ -74,21 +74,21 @@ func make60k() []byte {
 func TestLostCommit(t *testing.T) {
 	t.Parallel()
 	options, line := dbtest.PostgresOnALine(t)
-	w := newWorld(t, options)
-	w.active("rules", allowAll)
-	want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+	e := newEnv(t, options)
+	e.active("rules", allowAll)
+	want(t, e.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
 	line.LoseCommits(true)
-	got := w.decide(call("fs", "read", `{}`))
+	got := e.decide(call("fs", "read", `{}`))
 	line.LoseCommits(false)
 	line.Mend()
 	if got.Allowed() || got.Recorded || got.Receipt != nil {
 		t.Errorf("a lost commit: %+v", got)
 	}
-	for w.db.Ping(t.Context()) != nil {
+	for e.DB.Ping(t.Context()) != nil {
 		time.Sleep(time.Millisecond)
 	}
-	want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
-	if n := w.verified(); n != 2 && n != 3 {
+	want(t, e.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+	if n := e.verified(); n != 2 && n != 3 {
 		t.Errorf("%d decisions", n)
 	}
 }
@@ -97,60 +97,60 @@ func TestLostCommit(t *testing.T) {
 // of the decision stays.
 func TestARecordThatFails(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 1, per: 1h, by: org}`,
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 1, per: 1h, by: org}`,
 			`id: h; effect: hold; tools: ["h.*"]`)
-		shown := w.mint(w.agent, `{"steps":[{"action":"read","mcp":"fs","max_calls":1},{"action":"pay","mcp":"h"}]}`)
-		before := w.count("audit_entry")
-		w.exec(`ALTER TABLE audit_entry RENAME TO away`)
+		shown := e.mint(e.agent, `{"steps":[{"action":"read","mcp":"fs","max_calls":1},{"action":"pay","mcp":"h"}]}`)
+		before := e.count("audit_entry")
+		e.Exec(`ALTER TABLE audit_entry RENAME TO away`)
 		for _, tool := range []string{"read", "pay", "other"} {
-			if got := w.decide(planned(shown, tool, `{}`)); got.Recorded || got.Verdict != verdict.Deny {
+			if got := e.decide(planned(shown, tool, `{}`)); got.Recorded || got.Verdict != verdict.Deny {
 				t.Errorf("%s: %+v", tool, got)
 			}
 		}
-		w.exec(`ALTER TABLE away RENAME TO audit_entry`)
-		if after := w.count("audit_entry"); after != before || w.count("approval_request") != 0 ||
-			w.count("limit_use") != 0 || w.count("plan_step") != 0 {
+		e.Exec(`ALTER TABLE away RENAME TO audit_entry`)
+		if after := e.count("audit_entry"); after != before || e.count("approval_request") != 0 ||
+			e.count("limit_use") != 0 || e.count("plan_step") != 0 {
 			t.Errorf("%d entries, %d before, and more stayed", after, before)
 		}
-		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
-		w.verified()
+		want(t, e.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
+		e.verified()
 	})
 }
 
 // TestWhatCannotBeReadDenies takes away, one by one, what a decision reads.
 func TestWhatCannotBeReadDenies(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 100, per: 1h, by: org}`)
-		shown := w.mint(w.agent, `{"steps":[{"action":"read","mcp":"fs","max_calls":100}]}`)
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 100, per: 1h, by: org}`)
+		shown := e.mint(e.agent, `{"steps":[{"action":"read","mcp":"fs","max_calls":100}]}`)
 		for _, table := range []string{
 			"policy", "policy_version", "organization", "organization_member", "enforcement_settings", "plan",
 			"plan_step", "limit_use", "digest_key", "audit_head",
 		} {
-			w.exec(`ALTER TABLE ` + table + ` RENAME TO away`)
-			fresh := assembleOn(w.db, w.audit.Log, w.sealer)
-			got := fresh.decisions.Decide(t.Context(), w.agent, planned(shown, "read", `{}`))
-			w.exec(`ALTER TABLE away RENAME TO ` + table)
+			e.Exec(`ALTER TABLE ` + table + ` RENAME TO away`)
+			fresh := assembleOn(e.DB, e.audit.Log, e.sealer)
+			got := fresh.decisions.Decide(t.Context(), e.agent, planned(shown, "read", `{}`))
+			e.Exec(`ALTER TABLE away RENAME TO ` + table)
 			if got.Allowed() || got.Verdict != verdict.Deny || got.Reason == "" {
 				t.Errorf("without %s: %+v", table, got)
 			}
 		}
-		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
-		w.verified()
+		want(t, e.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
+		e.verified()
 	})
 }
 
 // TestGivingUp: a caller who leaves before the commit leaves nothing behind.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll)
-		want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		want(t, e.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
 		ctx, cancel := context.WithCancel(t.Context())
 		began, end := make(chan struct{}), make(chan struct{})
 		go func() {
-			_ = w.db.Write(context.Background(), database.Change{Do: func(context.Context, *database.Tx) error {
+			_ = e.DB.Write(context.Background(), database.Change{Do: func(context.Context, *database.Tx) error {
 				close(began)
 				<-end
 				return nil
@@ -158,12 +158,12 @@ func TestGivingUp(t *testing.T) {
 		}()
 		<-began
 		cancel()
-		got := w.decisions.Decide(ctx, w.agent, call("fs", "read", `{}`))
+		got := e.decisions.Decide(ctx, e.agent, call("fs", "read", `{}`))
 		close(end)
 		if got.Recorded || got.Verdict != verdict.Deny {
 			t.Errorf("given up: %+v", got)
 		}
-		if n := w.verified(); n != 1 {
+		if n := e.verified(); n != 1 {
 			t.Errorf("%d decisions", n)
 		}
 	})
@@ -172,13 +172,13 @@ func TestGivingUp(t *testing.T) {
 // TestClosing: a server that stops denies.
 func TestClosing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll)
-		want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
-		if err := w.db.Close(); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		want(t, e.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+		if err := e.DB.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got := w.decide(call("fs", "read", `{}`)); got.Recorded || got.Verdict != verdict.Deny {
+		if got := e.decide(call("fs", "read", `{}`)); got.Recorded || got.Verdict != verdict.Deny {
 			t.Errorf("closed: %+v", got)
 		}
 	})
@@ -187,13 +187,13 @@ func TestClosing(t *testing.T) {
 // TestAFaultyNeighbour: a change that fails in the same commit denies nobody.
 func TestAFaultyNeighbour(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll)
-		want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		want(t, e.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
 		began, end := make(chan struct{}), make(chan struct{})
 		wait := make(chan struct{}, 3)
 		go func() {
-			_ = w.db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(
+			_ = e.DB.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(
 				context.Context, *database.Tx,
 			) error {
 				select {
@@ -208,42 +208,42 @@ func TestAFaultyNeighbour(t *testing.T) {
 		}()
 		<-began
 		go func() {
-			if got := w.decide(call("fs", "read", `{}`)); !got.Allowed() {
+			if got := e.decide(call("fs", "read", `{}`)); !got.Allowed() {
 				t.Errorf("beside a change that fails: %+v", got)
 			}
 			wait <- struct{}{}
 		}()
 		go func() {
-			_ = w.db.Write(context.Background(), database.Change{
+			_ = e.DB.Write(context.Background(), database.Change{
 				Lane: database.Urgent, Do: func(context.Context, *database.Tx) error { return errors.New("no") },
 			})
 			wait <- struct{}{}
 		}()
-		for w.db.QueueLength() < 2 {
+		for e.DB.QueueLength() < 2 {
 			time.Sleep(time.Millisecond)
 		}
 		close(end)
 		for range 3 {
 			<-wait
 		}
-		w.verified()
+		e.verified()
 	})
 }
 
 // TestClockJumps: decisions are recorded in order whatever the clock does.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 1, per: 1h, by: org}`)
-		want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 1, per: 1h, by: org}`)
+		want(t, e.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
 		for _, jump := range []time.Duration{time.Minute, -2 * time.Minute, -24 * time.Hour, 48 * time.Hour} {
-			w.pass(jump)
-			if got := w.decide(call("fs", "read", `{}`)); !got.Recorded || w.checkReceipt(got) != nil {
+			e.Pass(jump)
+			if got := e.decide(call("fs", "read", `{}`)); !got.Recorded || e.checkReceipt(got) != nil {
 				t.Errorf("after %s: %+v", jump, got)
 			}
 		}
-		w.pass(-24 * time.Hour)
-		want(t, w.decide(call("fs", "read", `{}`)), verdict.Deny, "", "")
-		w.verified()
+		e.Pass(-24 * time.Hour)
+		want(t, e.decide(call("fs", "read", `{}`)), verdict.Deny, "", "")
+		e.verified()
 	})
 }

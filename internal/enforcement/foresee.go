@@ -10,10 +10,10 @@ import (
 	"writ/internal/principal"
 )
 
-// Parties are whom a client says it calls for. All of it is the client's word.
+// Parties are the agent and user that a client names.
 type Parties struct{ AgentID, UserID, Email string }
 
-// callFor is a call of which nothing is known but for whom it is made.
+// callFor is a call of which only the parties are known.
 func callFor(p principal.Principal, of Parties) *call {
 	c := &call{by: p, request: Request{
 		AgentID:     stated(of.AgentID),
@@ -25,7 +25,7 @@ func callFor(p principal.Principal, of Parties) *call {
 	return c
 }
 
-// stated is an id, unless it is how SDKs write that they know none.
+// stated is an id, or empty for the word with which SDKs say that they know none.
 func stated(id string) string {
 	if id == plan.NotStated {
 		return ""
@@ -33,7 +33,7 @@ func stated(id string) string {
 	return id
 }
 
-// readEmail finds the user's e-mail address: SDKs send it as the id once they know it.
+// readEmail sets the user's e-mail address, which SDKs may send as the id.
 func (r *Request) readEmail() {
 	if r.UserEmail == "" && strings.Contains(r.UserID, "@") {
 		r.UserEmail = r.UserID
@@ -41,9 +41,8 @@ func (r *Request) readEmail() {
 	r.UserEmail = strings.ToLower(r.UserEmail)
 }
 
-// Foresee tells what policies say about the tools of a plan, for SDKs that judge by
-// themselves. Widened are steps that nobody agreed to yet. It is advice, so it never
-// fails: where nothing is known, every tool needs the server.
+// Foresee predicts what policies say about the tools of a plan, for SDKs that decide some calls themselves. Widened are
+// steps that still need approval. Foresee never fails: if nothing can be predicted, every call needs the server.
 func (s *Service) Foresee(
 	ctx context.Context, p principal.Principal, declared *plan.Plan, widened []int, of Parties,
 ) (clientpolicy.Validation, []clientpolicy.SnapshotEntry) {
@@ -58,7 +57,7 @@ func (s *Service) Foresee(
 	v, err := s.loadCurrent(ctx, c)
 	now := s.db.Now()
 	if err != nil || !v.key.validAt(now) {
-		s.logger.WarnContext(ctx, "a client is to ask about every call of its plan, for nothing could be foreseen", "error", err)
+		s.logger.WarnContext(ctx, "nothing could be predicted for a plan, so its client must ask about every call", "error", err)
 		return clientpolicy.Unknown(tools), []clientpolicy.SnapshotEntry{}
 	}
 	set := v.policies.Set

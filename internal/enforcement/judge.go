@@ -1,6 +1,7 @@
 package enforcement
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -18,26 +19,22 @@ import (
 	"writ/internal/verdict"
 )
 
-// candidate is what will be decided if nothing changes until it is recorded.
+// candidate is the decision if nothing changes before it is recorded.
 type candidate struct {
 	engine.Decision // PolicyID may be a reserved one
 
 	server string // as judged
-	// placedOn is the server that the call was on, where server is but the one
-	// its own name claims; mostly empty.
+	// placedOn is the server of the call if server is only the one in the tool's own name; mostly empty.
 	placedOn string
 	plan     *plan.Declared
-	steps    []int // of the plan that the call fits
-	// widened: these were added to a plan under way, and nobody agreed yet.
-	widened bool
-	shadows []decision.Shadow // what would have been said by other versions
-	// since is the state of the log that it was judged at. final: it is recorded
-	// whatever has changed since, for it denies.
-	since audit.Version
-	final bool
+	steps    []int             // of the plan, that the call fits
+	widened  bool              // the steps were added to the plan and still need approval
+	shadows  []decision.Shadow // the decisions of shadow versions
+	since    audit.Version     // of the log when the call was judged
+	final    bool              // a deny that is recorded even if something changed since
 }
 
-// refuse is a deny by something else than a policy.
+// refuse is a deny that no policy made.
 func refuse(by, rule, reason string) engine.Decision {
 	return engine.Decision{Ruling: verdict.Ruling{PolicyID: by, Rule: rule, Reason: reason}}
 }
@@ -46,8 +43,8 @@ func invalidKey() engine.Decision {
 	return refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one")
 }
 
-// judge decides by a view, without the database but for limits that are read.
-// The first of agent, intent and policy that does not allow, decides.
+// judge decides by a view. It reads nothing but limits from the database. The first of agent, intent and policy that
+// does not allow decides.
 func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	now := s.db.Now()
 	d := candidate{since: v.policies.Version, plan: v.plan}
@@ -62,16 +59,14 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	}
 	widened := fit.Drift == plan.Widened
 	if c.needsPlan(v) && !fit.OK && !widened {
-		// it names arguments
+		// The reason may quote arguments.
 		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason))
 		return d
 	}
 	d.steps, d.widened = fit.Steps, widened
 	var room [2]question // mostly enough
 	s.judgeByPolicies(ctx, c, v, c.questions(room[:0], v, fit, now), &d)
-	if d.PolicyID == "" {
-		d.PolicyID = policy.ByDefault
-	}
+	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
 	if widened {
 		held := refuse(policy.ByIntent, string(fit.Drift), fit.Reason)
 		held.Verdict = verdict.Hold
@@ -80,11 +75,11 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	return d
 }
 
-// judgeByPolicies asks the active policies, and the shadows beside them.
+// judgeByPolicies evaluates the active policies and the shadows.
 func (s *Service) judgeByPolicies(ctx context.Context, c *call, v *view, questions []question, d *candidate) {
-	spent, figures := s.policies.Spent(ctx, c.by.OrgID), s.figuresFor(ctx, c)
+	spent := s.policies.Spent(ctx, c.by.OrgID)
 	for _, q := range questions {
-		q.call.Session.Ask = figures(q.call.Session.ID)
+		q.call.Session.Load = s.lazyStats(ctx, c.by.OrgID, q.call.Session.ID)
 	}
 	if len(v.policies.Shadows) == 0 {
 		d.ask(v.policies.Set, questions, spent)
@@ -95,13 +90,13 @@ func (s *Service) judgeByPolicies(ctx context.Context, c *call, v *view, questio
 	d.shadows = s.judgeShadows(ctx, c, v, questions, known, d.Verdict)
 }
 
-// question is the call under one of its names, as policies are asked about it.
+// question is the call under one of its names, for policies to evaluate.
 type question struct {
 	call      *toolcall.Call
-	restricts bool // what a rule says can only make the answer stricter
+	restricts bool // a rule can only make the answer stricter
 }
 
-// questions adds what policies are asked about the call. There is always one.
+// questions appends at least one question.
 func (c *call) questions(questions []question, v *view, fit plan.Result, now time.Time) []question {
 	names := c.names(v, fit)
 	for _, name := range names {
@@ -113,8 +108,7 @@ func (c *call) questions(questions []question, v *view, fit plan.Result, now tim
 	return questions
 }
 
-// ask puts all questions to a set. The strictest answer counts, and the server is
-// the one that this is about.
+// ask evaluates all questions. The strictest answer counts, and its server is the decision's.
 func (d *candidate) ask(set *engine.Set, questions []question, spent engine.Spent) {
 	for i, q := range questions {
 		joined := q.join(i == 0, d.Decision, policy.Judge(set, q.call, spent))
@@ -128,7 +122,7 @@ func (d *candidate) ask(set *engine.Set, questions []question, spent engine.Spen
 	}
 }
 
-// join takes up the answer to a question, after those to the ones before it.
+// join combines the answer to a question with the decision of the earlier ones.
 func (q question) join(first bool, d, answer engine.Decision) engine.Decision {
 	switch {
 	case first:
@@ -139,13 +133,12 @@ func (q question) join(first bool, d, answer engine.Decision) engine.Decision {
 	return policy.Stricter(d, answer)
 }
 
-// needsPlan reports whether a plan is judged: it is presented, known for the
-// session, or required.
+// needsPlan reports whether the call is checked against a plan: one is presented, declared by the session, or required.
 func (c *call) needsPlan(v *view) bool {
 	return !v.presented.IsZero() || c.request.TokenRequired || v.settings.IntentRequired
 }
 
-// checkIntent judges the call by its plan.
+// checkIntent compares the call with its plan.
 func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 	r := &c.request
 	return plan.Check(v.plan, v.presented, plan.Call{Server: r.Server, Tool: r.Tool, Arguments: c.args.Canonical},
@@ -160,15 +153,14 @@ func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 		}, now)
 }
 
-// name is a server and tool that the call may be of.
+// name is a server and tool that the call may mean.
 type name struct {
 	server, tool string
 	step         int
 }
 
-// names are all that the call may be of, each once: those of the steps it fits,
-// as the plan spells them and as the call does, for plans compare names without
-// case and policies with it. There is always one.
+// names are all names that the call may mean, each once and at least one: those of the steps it fits, as the plan and
+// as the call spell them, because plans ignore case and policies do not.
 func (c *call) names(v *view, fit plan.Result) []name {
 	server, tool := plan.ResolveName(c.request.Tool, c.request.Server, c.request.Source)
 	if v.plan == nil || len(fit.Steps) == 0 {
@@ -194,8 +186,8 @@ func (c *call) names(v *view, fit plan.Result) []name {
 	return names
 }
 
-// hostOfBareName is the harness whose own tool the call may be of, wherever a plan
-// puts it, unless the harness itself says which server it called.
+// hostOfBareName is the harness whose own tool the call may mean, whatever server its plan names, unless the harness
+// itself names the server.
 func (c *call) hostOfBareName() (string, bool) {
 	if c.request.Server != "" {
 		return "", false
@@ -203,10 +195,9 @@ func (c *call) hostOfBareName() (string, bool) {
 	return plan.BareHost(c.request.Tool, c.request.Source)
 }
 
-// ownName is what the called name itself says that it is of, where nothing else
-// says so: agents write the plans that place a tool, and may put files__delete on a
-// harmless server; harnesses list the tools of every server as their own. Rules
-// about it can only restrict, for a tool may have such a name by chance.
+// ownName is the server and tool that the called name itself contains, unless it is among the others. An agent could
+// declare files__delete on a harmless server, and harnesses list the tools of every server as their own. Rules about
+// such a name can only restrict, because a tool may have it by chance.
 func (c *call) ownName(others []name) (name, bool) {
 	server, tool, ok := plan.OwnName(c.request.Tool)
 	if !ok || slices.ContainsFunc(others, func(n name) bool { return n.server == server && n.tool == tool }) {
@@ -237,23 +228,15 @@ func (c *call) toolcall(v *view, n name, now time.Time) *toolcall.Call {
 		if n.step >= 0 {
 			call.Intent.Step = strconv.Itoa(n.step)
 		}
-		if call.Agent.ID == "" {
-			call.Agent.ID = v.plan.Binding.AgentID
-		}
-		if call.Session.ID == "" {
-			call.Session.ID = v.plan.Binding.Session
-		}
+		call.Agent.ID = cmp.Or(call.Agent.ID, v.plan.Binding.AgentID)
+		call.Session.ID = cmp.Or(call.Session.ID, v.plan.Binding.Session)
 	}
 	return call
 }
 
-// figuresFor tells conditions what a session has used, once a call.
-func (s *Service) figuresFor(
-	ctx context.Context, c *call,
-) func(sessionID string) func() (toolcall.SessionStats, error) {
-	return func(sessionID string) func() (toolcall.SessionStats, error) {
-		return sync.OnceValues(func() (toolcall.SessionStats, error) {
-			return s.policies.SessionFigures(ctx, c.by.OrgID, sessionID)
-		})
-	}
+// lazyStats reads what a session has used when a condition first needs it.
+func (s *Service) lazyStats(ctx context.Context, orgID, sessionID string) func() (toolcall.SessionStats, error) {
+	return sync.OnceValues(func() (toolcall.SessionStats, error) {
+		return s.policies.SessionStats(ctx, orgID, sessionID)
+	})
 }

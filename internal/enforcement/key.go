@@ -14,17 +14,14 @@ type keyStatus struct {
 	holder *principal.Principal // the caller behind the key; nil: it is not valid
 }
 
-// holderKey finds a status, which is as of a version of the organization's log.
 type holderKey struct{ orgID, keyID string }
 
 func (k keyStatus) validAt(now time.Time) bool {
 	return k.holder != nil && (k.holder.ExpiresAt == nil || now.Before(*k.holder.ExpiresAt))
 }
 
-// loadKey checks the key again: it was valid when the request began, but a request
-// may be sent slowly, and a replica trusts a key for a moment. Like all that a call
-// is judged by, the status is cached until the log changes, so that no decision
-// follows the entry that ends its key.
+// loadKey checks the key again, because a request may be sent slowly and a replica caches keys for a moment. The status
+// is cached until the log changes, so that no decision follows the log entry that ends its key.
 func (s *Service) loadKey(ctx context.Context, c *call, v *view) error {
 	key := holderKey{c.by.OrgID, c.by.KeyID}
 	if known, ok := s.holders.get(key, v.policies.Version); ok {

@@ -15,39 +15,39 @@ import (
 // ago, both come with a caller who was good then.
 func TestAKeyThatEndedDecidesNothing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", asksMeanwhile, allowAll)
-		shown := w.mint(w.agent, twoSteps)
-		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", asksMeanwhile, allowAll)
+		shown := e.mint(e.agent, twoSteps)
+		want(t, e.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
 
 		revoke := func() {
-			if err := w.keys.Revoke(t.Context(), w.owner, w.agent.KeyID); err != nil {
+			if err := e.keys.Revoke(t.Context(), e.owner, e.agent.KeyID); err != nil {
 				t.Error(err)
 			}
 		}
-		w.meanwhile.do.Store(&revoke)
-		got := w.decide(planned(shown, "read", `{}`))
+		e.meanwhile.do.Store(&revoke)
+		got := e.decide(planned(shown, "read", `{}`))
 		want(t, got, verdict.Deny, policy.ByAgent, "API key is not valid any more")
-		if w.meanwhile.do.Load() != nil || !got.Recorded {
-			t.Errorf("revoked meanwhile: %t, recorded: %t", w.meanwhile.do.Load() == nil, got.Recorded)
+		if e.meanwhile.do.Load() != nil || !got.Recorded {
+			t.Errorf("revoked meanwhile: %t, recorded: %t", e.meanwhile.do.Load() == nil, got.Recorded)
 		}
-		want(t, w.decide(call("fs", "read", `{}`)), verdict.Deny, policy.ByAgent, "API key is not valid any more")
-		if n := w.count(`audit_entry WHERE verdict = 'allow'`); n != 1 {
+		want(t, e.decide(call("fs", "read", `{}`)), verdict.Deny, policy.ByAgent, "API key is not valid any more")
+		if n := e.count(`audit_entry WHERE verdict = 'allow'`); n != 1 {
 			t.Errorf("%d calls were allowed, want the one before the end of the key", n)
 		}
-		w.verified()
+		e.verified()
 	})
 }
 
 func TestAKeyExpiresWhileItIsRemembered(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll)
-		w.exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1`, w.agent.KeyID,
-			database.Micros(w.db.Now().Add(time.Minute)))
-		want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
-		w.pass(time.Minute)
-		want(t, w.decide(call("fs", "read", `{}`)), verdict.Deny, policy.ByAgent, "API key is not valid any more")
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		e.Exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1`, e.agent.KeyID,
+			database.Micros(e.DB.Now().Add(time.Minute)))
+		want(t, e.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+		e.Pass(time.Minute)
+		want(t, e.decide(call("fs", "read", `{}`)), verdict.Deny, policy.ByAgent, "API key is not valid any more")
 	})
 }
 
@@ -55,11 +55,11 @@ func TestAKeyExpiresWhileItIsRemembered(t *testing.T) {
 // not that of the key, as a mistake at the edge would.
 func TestAKeyOfAnotherOrganizationDecidesNothing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll)
-		moved := w.agent
-		moved.KeyID = w.foreign.KeyID
-		got := w.decisions.Decide(t.Context(), moved, enforcement.Request{Server: "fs", Tool: "read"})
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		moved := e.agent
+		moved.KeyID = e.foreign.KeyID
+		got := e.decisions.Decide(t.Context(), moved, enforcement.Request{Server: "fs", Tool: "read"})
 		want(t, got, verdict.Deny, policy.ByAgent, "API key is not valid any more")
 	})
 }
@@ -68,19 +68,19 @@ func TestAKeyOfAnotherOrganizationDecidesNothing(t *testing.T) {
 // changed: a yes is not given any more, a no is.
 func TestACheckThatIsOldIsNotRecorded(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll)
-		snapshot, err := w.policies.Snapshot(t.Context(), w.acme)
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		snapshot, err := e.policies.Snapshot(t.Context(), e.acme)
 		if err != nil {
 			t.Fatal(err)
 		}
 		check := func(v verdict.Verdict) bool {
 			t.Helper()
-			before := w.count(`audit_entry WHERE action = 'step.verified'`)
-			current, err := w.decisions.RecordStep(t.Context(), w.agent, snapshot, "read", enforcement.Answer{
+			before := e.count(`audit_entry WHERE action = 'step.verified'`)
+			current, err := e.decisions.RecordStep(t.Context(), e.agent, snapshot, "read", enforcement.Answer{
 				PlanID: database.NewID(), Ruling: verdict.Ruling{Verdict: v},
 			})
-			if recorded := w.count(`audit_entry WHERE action = 'step.verified'`) > before; err != nil ||
+			if recorded := e.count(`audit_entry WHERE action = 'step.verified'`) > before; err != nil ||
 				recorded != current {
 				t.Errorf("%s: current %t, recorded %t, %v", v, current, recorded, err)
 			}
@@ -89,7 +89,7 @@ func TestACheckThatIsOldIsNotRecorded(t *testing.T) {
 		if !check(verdict.Allow) {
 			t.Error("an allow as of now was not recorded")
 		}
-		w.active("stop", `id: stop; effect: deny; tools: ["*"]`)
+		e.active("stop", `id: stop; effect: deny; tools: ["*"]`)
 		if check(verdict.Allow) || check(verdict.Hold) || !check(verdict.Deny) {
 			t.Error("after a change an allow or a hold was recorded, or a deny was not")
 		}

@@ -45,7 +45,7 @@ func approveForEver(task string) error {
 		return err
 	}
 	ctx := context.Background()
-	a, err := assemble(ctx, database.Options{
+	a, err := process(ctx, database.Options{
 		SQLitePath: d.SQLitePath, PostgresURL: d.PostgresURL, Now: func() time.Time { return d.Now },
 	})
 	if err != nil {
@@ -80,28 +80,28 @@ func approveForEver(task string) error {
 // serves the next process, once.
 func TestKillBetweenApprovalAndUse(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.approver()
-		w.active("rules", holdPay)
+	each(t, func(t *testing.T, e *env) {
+		bob := e.approver()
+		e.active("rules", holdPay)
 		const batch = 40
 		var lines []told
 		for round := range 3 {
 			d := doomedApprover{
-				SQLitePath:  w.options.SQLitePath,
-				PostgresURL: w.options.PostgresURL,
-				Now:         w.options.Now(),
-				Agent:       w.agent,
+				SQLitePath:  e.Options.SQLitePath,
+				PostgresURL: e.Options.PostgresURL,
+				Now:         e.Options.Now(),
+				Agent:       e.agent,
 				Approver:    bob,
 				From:        round * batch,
 			}
 			for i := range batch {
-				d.Waiting = append(d.Waiting, w.decide(numbered(d.From+i)).ApprovalID)
+				d.Waiting = append(d.Waiting, e.decide(numbered(d.From+i)).ApprovalID)
 			}
 			lines = append(lines, killAfter[told](t, approveUntilKilled, d, 15+7*round)...)
 		}
-		w.settle()
-		before := w.runs()
-		grants, used := w.count(`approval_grant`), w.count(`approval_grant WHERE used_at IS NOT NULL`)
+		e.settle()
+		before := e.runs()
+		grants, used := e.count(`approval_grant`), e.count(`approval_grant WHERE used_at IS NOT NULL`)
 		if len(before) != used || used == 0 {
 			t.Errorf("%d grants, %d used, %d calls ran", grants, used, len(before))
 		}
@@ -112,10 +112,10 @@ func TestKillBetweenApprovalAndUse(t *testing.T) {
 		}
 		for i := range 3 * batch {
 			for range 2 {
-				w.decide(numbered(i))
+				e.decide(numbered(i))
 			}
 		}
-		after := w.runs()
+		after := e.runs()
 		for number, times := range after {
 			if times != 1 {
 				t.Errorf("call %d ran %d times on one approval", number, times)
@@ -124,22 +124,22 @@ func TestKillBetweenApprovalAndUse(t *testing.T) {
 		if len(after) != grants {
 			t.Errorf("%d calls ran on %d grants", len(after), grants)
 		}
-		w.verified()
+		e.verified()
 	})
 }
 
 // runs is how often each numbered call was allowed, by the record.
-func (w *world) runs() map[int]int {
-	w.t.Helper()
-	rows, err := decision.Read(w.t.Context(), w.db, w.acme, 0, 100_000)
+func (e *env) runs() map[int]int {
+	e.T.Helper()
+	rows, err := decision.Read(e.T.Context(), e.DB, e.acme, 0, 100_000)
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	numbers := map[string]int{}
 	for i := range 1000 {
-		sum, err := w.digest(w.t.Context(), w.acme, fmt.Sprintf(`{"n":%d}`, i))
+		sum, err := e.digest(e.T.Context(), e.acme, fmt.Sprintf(`{"n":%d}`, i))
 		if err != nil {
-			w.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		numbers[string(sum)] = i
 	}

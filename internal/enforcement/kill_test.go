@@ -45,13 +45,22 @@ type doomed struct {
 	Shown                   plan.Presented
 }
 
+// process opens the database as the child process does.
+func process(ctx context.Context, o database.Options) (*areas, error) {
+	db, err := database.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return assemble(ctx, db)
+}
+
 // decideForEver decides for several callers and prints each answer once it has it.
 func decideForEver(task string) error {
 	var d doomed
 	if err := json.Unmarshal([]byte(task), &d); err != nil {
 		return err
 	}
-	a, err := assemble(context.Background(), database.Options{
+	a, err := process(context.Background(), database.Options{
 		SQLitePath: d.SQLitePath, PostgresURL: d.PostgresURL, Now: func() time.Time { return d.Now },
 	})
 	if err != nil {
@@ -80,20 +89,20 @@ func decideForEver(task string) error {
 // recorded, the log verifies, and what was claimed is what was allowed.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", `id: pay; effect: allow; tools: ["bank.*"]; limit: {calls: 1000000, per: 1h, by: org}`,
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: pay; effect: allow; tools: ["bank.*"]; limit: {calls: 1000000, per: 1h, by: org}`,
 			`id: hold; effect: hold; tools: ["h.*"]`)
-		shown := w.mint(w.agent,
+		shown := e.mint(e.agent,
 			`{"steps":[{"action":"pay","mcp":"bank","max_calls":1000000},{"action":"ask","mcp":"h"}]}`)
 		var told []enforcement.Answer
 		for round := range 3 {
 			told = append(told,
-				w.killAfter(doomed{w.options.SQLitePath, w.options.PostgresURL, w.options.Now(), w.agent, shown},
+				e.killAfter(doomed{e.Options.SQLitePath, e.Options.PostgresURL, e.Options.Now(), e.agent, shown},
 					60+25*round)...)
 		}
-		w.settle()
+		e.settle()
 		recorded := map[string]verdict.Verdict{}
-		rows, err := decision.Read(t.Context(), w.db, w.acme, 0, 100_000)
+		rows, err := decision.Read(t.Context(), e.DB, e.acme, 0, 100_000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,35 +117,35 @@ func TestKill(t *testing.T) {
 			if v, ok := recorded[a.DecisionID]; !a.Recorded || !ok || v != a.Verdict {
 				t.Fatalf("it said %s, and recorded is %s (%t): %s", a.Verdict, v, ok, a.Reason)
 			}
-			if err := w.checkReceipt(a); err != nil {
+			if err := e.checkReceipt(a); err != nil {
 				t.Fatal(err)
 			}
 		}
 		var uses, taken int
-		if err := w.db.QueryRow(t.Context(), `SELECT uses, (SELECT used FROM limit_use) FROM plan_step`).Scan(&uses,
+		if err := e.DB.QueryRow(t.Context(), `SELECT uses, (SELECT used FROM limit_use) FROM plan_step`).Scan(&uses,
 			&taken); err != nil {
 			t.Fatal(err)
 		}
 		if uses != ran || taken != ran || ran == 0 {
 			t.Errorf("%d calls were allowed, %d uses of the step, %d of the limit", ran, uses, taken)
 		}
-		if n := w.verified(); n < len(told) {
+		if n := e.verified(); n < len(told) {
 			t.Errorf("%d decisions, and %d answers", n, len(told))
 		}
-		want(t, w.decide(planned(shown, "pay", `{}`)), verdict.Allow, "rules", "")
+		want(t, e.decide(planned(shown, "pay", `{}`)), verdict.Allow, "rules", "")
 	})
 }
 
 // settle waits until PostgreSQL has ended what it still did for a process that is
 // gone.
-func (w *world) settle() {
-	w.t.Helper()
-	for w.db.Engine() == database.PostgreSQL {
+func (e *env) settle() {
+	e.T.Helper()
+	for e.DB.Engine() == database.PostgreSQL {
 		var busy int
-		err := w.db.QueryRow(w.t.Context(), `SELECT count(*) FROM pg_stat_activity
+		err := e.DB.QueryRow(e.T.Context(), `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND backend_type = 'client backend' AND state <> 'idle' AND pid <> pg_backend_pid()`).Scan(&busy)
 		if err != nil {
-			w.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		if busy == 0 {
 			return
@@ -146,9 +155,9 @@ func (w *world) settle() {
 }
 
 // killAfter runs a process until it has answered n times, and kills it.
-func (w *world) killAfter(d doomed, n int) (answers []enforcement.Answer) {
-	w.t.Helper()
-	return killAfter[enforcement.Answer](w.t, decideUntilKilled, d, n)
+func (e *env) killAfter(d doomed, n int) (answers []enforcement.Answer) {
+	e.T.Helper()
+	return killAfter[enforcement.Answer](e.T, decideUntilKilled, d, n)
 }
 
 // killAfter runs a process on a task until it has printed n lines of JSON, and

@@ -10,8 +10,8 @@ import (
 // is, from a plan or a client that says another.
 func TestAToolCannotBePlacedElsewhere(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", `id: never; effect: deny; tools: ["files.delete"]`,
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: never; effect: deny; tools: ["files.delete"]`,
 			`id: careful; effect: hold; tools: ["*.send"]`,
 			`id: harmless; effect: allow; tools: ["harmless.*", "claude-code.*"]`)
 		steps := func(server, action string) string {
@@ -29,21 +29,21 @@ func TestAToolCannotBePlacedElsewhere(t *testing.T) {
 			{"a hold by the tool alone", "harmless", "mail__send", verdict.Hold, "careful"},
 			{"a name that only looks so", "harmless", "create__issue", verdict.Allow, "harmless"},
 		} {
-			shown := w.mint(w.agent, steps(c.server, c.tool))
-			got := w.decide(planned(shown, c.tool, `{}`))
+			shown := e.mint(e.agent, steps(c.server, c.tool))
+			got := e.decide(planned(shown, c.tool, `{}`))
 			want(t, got, c.want, "rules", "")
 			if got.Rule != c.rule {
 				t.Errorf("%s, planned: rule %s, want %s", c.name, got.Rule, c.rule)
 			}
-			got = w.decide(call(c.server, c.tool, `{}`))
+			got = e.decide(call(c.server, c.tool, `{}`))
 			want(t, got, c.want, "rules", "")
 			if got.Rule != c.rule {
 				t.Errorf("%s, stated: rule %s, want %s", c.name, got.Rule, c.rule)
 			}
 		}
 		// What a name says of itself widens nothing.
-		shown := w.mint(w.agent, steps("closed", "harmless__read"))
-		want(t, w.decide(planned(shown, "harmless__read", `{}`)), verdict.Deny, "rules", "default")
-		want(t, w.decide(call("closed", "harmless__read", `{}`)), verdict.Deny, "rules", "default")
+		shown := e.mint(e.agent, steps("closed", "harmless__read"))
+		want(t, e.decide(planned(shown, "harmless__read", `{}`)), verdict.Deny, "rules", "default")
+		want(t, e.decide(call("closed", "harmless__read", `{}`)), verdict.Deny, "rules", "default")
 	})
 }

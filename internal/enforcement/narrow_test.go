@@ -14,25 +14,25 @@ import (
 // of the same key, and not for another rule than the one that was asked about.
 func TestAYesServesNobodyElse(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.approver()
-		w.active("rules", holdPay, allowAll)
+	each(t, func(t *testing.T, e *env) {
+		e.approver()
+		e.active("rules", holdPay, allowAll)
 		pay := func(agent, user string) enforcement.Request {
 			r := call("bank", "pay", `{"n":1}`)
 			r.AgentID, r.UserID = agent, user
 			return r
 		}
-		held := w.decide(pay("billing", "ada"))
-		w.say(held, approval.Approval{})
+		held := e.decide(pay("billing", "ada"))
+		e.say(held, approval.Approval{})
 		for name, r := range map[string]enforcement.Request{
 			"another agent": pay("crawler", "ada"), "no agent": pay("", "ada"), "another user": pay("billing", "eve"),
 			"no user": pay("billing", ""),
 		} {
-			if got := w.decide(r); got.Verdict != verdict.Hold || got.ApprovalID == held.ApprovalID {
+			if got := e.decide(r); got.Verdict != verdict.Hold || got.ApprovalID == held.ApprovalID {
 				t.Errorf("%s: %s by request %s", name, got.Verdict, got.ApprovalID)
 			}
 		}
-		want(t, w.decide(pay("billing", "ADA")), verdict.Allow, policy.ByApproval, "approved, once")
+		want(t, e.decide(pay("billing", "ADA")), verdict.Allow, policy.ByApproval, "approved, once")
 	})
 }
 
@@ -40,17 +40,17 @@ func TestAYesServesNobodyElse(t *testing.T) {
 // said yes was told of one reason, and not of the other.
 func TestAYesToOneRuleLiftsNoOther(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.approver()
-		rules := w.active("rules", holdPay)
+	each(t, func(t *testing.T, e *env) {
+		e.approver()
+		rules := e.active("rules", holdPay)
 		pay := call("bank", "pay", `{}`)
-		held := w.decide(pay)
-		w.say(held, approval.Approval{})
-		w.active("other", `id: frozen; effect: hold; tools: ["bank.*"]`)
-		if _, err := w.policies.Deactivate(t.Context(), w.owner, rules.ID); err != nil {
+		held := e.decide(pay)
+		e.say(held, approval.Approval{})
+		e.active("other", `id: frozen; effect: hold; tools: ["bank.*"]`)
+		if _, err := e.policies.Deactivate(t.Context(), e.owner, rules.ID); err != nil {
 			t.Fatal(err)
 		}
-		if got := w.decide(pay); got.Verdict != verdict.Hold || got.ApprovalID == held.ApprovalID {
+		if got := e.decide(pay); got.Verdict != verdict.Hold || got.ApprovalID == held.ApprovalID {
 			t.Errorf("%s by request %s", got.Verdict, got.ApprovalID)
 		}
 	})
@@ -61,23 +61,23 @@ func TestAYesToOneRuleLiftsNoOther(t *testing.T) {
 // wants more; another person's call is another one.
 func TestANoIsNotEscaped(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.approver()
-		w.active("rules", holdPay, `id: upper; effect: hold; tools: ["bank.PAY"]`, allowAll)
+	each(t, func(t *testing.T, e *env) {
+		bob := e.approver()
+		e.active("rules", holdPay, `id: upper; effect: hold; tools: ["bank.PAY"]`, allowAll)
 		plain := `{"steps":[{"action":"pay","mcp":"bank"}]}`
-		first := w.mint(w.agent, plain)
+		first := e.mint(e.agent, plain)
 		for i := range 25 { // as many as could hide the one that was answered
-			other := planned(w.mint(w.agent, plain, func(r *intent.Request) { r.ContextID = string(rune('a' + i)) }),
+			other := planned(e.mint(e.agent, plain, func(r *intent.Request) { r.ContextID = string(rune('a' + i)) }),
 				"pay", `{}`)
 			other.UserEmail = string(rune('a'+i)) + "@example.org"
-			want(t, w.decide(other), verdict.Hold, "rules", "")
+			want(t, e.decide(other), verdict.Hold, "rules", "")
 		}
 		asks := from("a", "u@example.org", "s", planned(first, "pay", `{}`))
-		held := w.decide(asks)
-		if _, err := w.approvals.Reject(t.Context(), bob, held.ApprovalID, "no"); err != nil {
+		held := e.decide(asks)
+		if _, err := e.approvals.Reject(t.Context(), bob, held.ApprovalID, "no"); err != nil {
 			t.Fatal(err)
 		}
-		second := w.mint(w.agent, plain, func(r *intent.Request) { r.ContextID = "again" })
+		second := e.mint(e.agent, plain, func(r *intent.Request) { r.ContextID = "again" })
 		tries := map[string]enforcement.Request{
 			"the same":         asks,
 			"a new plan":       from("a", "u@example.org", "s", planned(second, "pay", `{}`)),
@@ -88,7 +88,7 @@ func TestANoIsNotEscaped(t *testing.T) {
 			"a longer name":    from("a", "u@example.org", "s", call("bank", "mcp__bank__pay", `{}`)),
 		}
 		for name, r := range tries {
-			if got := w.decide(r); got.Verdict != verdict.Deny || got.ApprovalID != held.ApprovalID {
+			if got := e.decide(r); got.Verdict != verdict.Deny || got.ApprovalID != held.ApprovalID {
 				t.Errorf("%s: %s, %s", name, got.Verdict, got.Reason)
 			}
 		}
@@ -99,14 +99,14 @@ func TestANoIsNotEscaped(t *testing.T) {
 			Email:     "u@example.org",
 			PlanID:    second.PlanID,
 		}
-		if r, opened, err := w.approvals.Ask(t.Context(), w.agent, asked); err != nil || opened ||
+		if r, opened, err := e.approvals.Ask(t.Context(), e.agent, asked); err != nil || opened ||
 			r.Status != approval.Rejected {
 			t.Errorf("a client asks again: %s, opened %t, %v", r.Status, opened, err)
 		}
-		want(t, w.decide(from("a", "v@example.org", "s", planned(second, "pay", `{}`))), verdict.Hold, "rules", "")
-		w.active("more", `id: two; effect: hold; tools: ["bank.pay"]; approvers: {role: approver, count: 2}`)
-		want(t, w.decide(tries["a new plan"]), verdict.Deny, policy.ByApproval, "an approver said no")
-		if got := w.decisions.Decide(t.Context(), w.other, call("bank", "pay", `{}`)); got.Verdict != verdict.Hold {
+		want(t, e.decide(from("a", "v@example.org", "s", planned(second, "pay", `{}`))), verdict.Hold, "rules", "")
+		e.active("more", `id: two; effect: hold; tools: ["bank.pay"]; approvers: {role: approver, count: 2}`)
+		want(t, e.decide(tries["a new plan"]), verdict.Deny, policy.ByApproval, "an approver said no")
+		if got := e.decisions.Decide(t.Context(), e.other, call("bank", "pay", `{}`)); got.Verdict != verdict.Hold {
 			t.Errorf("another key: %s", got.Verdict)
 		}
 	})

@@ -18,18 +18,17 @@ import (
 type Preflight struct {
 	AgentID, Prompt string
 	Calls           []PreflightCall
-	// Authority is the names of tools that the client says it may use; nil: it does
-	// not say. It only restricts.
+	// Authority is the tools that the client says it may use; nil: all. It only restricts.
 	Authority map[string]bool
 }
 
-// PreflightCall is one of the calls.
+// PreflightCall is one call of a preflight.
 type PreflightCall struct {
 	Name  string // server__tool names its server
-	Input []byte // raw JSON, not kept
+	Input []byte // raw JSON, not stored
 }
 
-// PreflightAnswer is what policies say of the calls.
+// PreflightAnswer is what policies say about the calls.
 type PreflightAnswer struct {
 	ID         string // of the record
 	Outcome    string // one of package intent
@@ -42,8 +41,7 @@ type RefusedCall struct {
 	Name, PolicyID, Rule, Reason string
 }
 
-// Preflight judges calls as decisions about them would, and records what it found.
-// It decides nothing.
+// Preflight judges calls as decisions would, and records the result. It decides nothing.
 func (s *Service) Preflight(ctx context.Context, p principal.Principal, ask Preflight) (PreflightAnswer, error) {
 	if p.OrgID == "" {
 		return PreflightAnswer{}, fault.New(fault.Forbidden, "this key belongs to no organization")
@@ -73,7 +71,7 @@ func (s *Service) Preflight(ctx context.Context, p principal.Principal, ask Pref
 	return answer, err
 }
 
-// judge is what is said of one call. What cannot be read is denied.
+// judge judges one call. A call that cannot be read is denied.
 func (ask *Preflight) judge(v *view, call *toolcall.Call, sent PreflightCall, spent engine.Spent) engine.Decision {
 	if !v.key.validAt(call.Now) {
 		return invalidKey()

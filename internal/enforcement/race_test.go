@@ -9,6 +9,7 @@ import (
 	"writ/internal/approval"
 	"writ/internal/enforcement"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
@@ -36,11 +37,11 @@ func abreast(n int, round func(i int)) {
 
 // race is one held call, answered by two persons at the same instant while the
 // agent asks twice. It reports whether it was approved, and how often it ran.
-func (w *world) race(key, bob, carol principal.Principal, i int) (approved bool, ran int) {
+func (e *env) race(key, bob, carol principal.Principal, i int) (approved bool, ran int) {
 	pay := call("bank", "pay", fmt.Sprintf(`{"n":%d}`, i))
 	decide := func() (a enforcement.Answer) {
 		for a.Rule = "busy"; a.Rule == "busy"; { // overtaken by the answers of too many others
-			a = w.decisions.Decide(w.t.Context(), key, pay)
+			a = e.decisions.Decide(e.T.Context(), key, pay)
 		}
 		return a
 	}
@@ -48,12 +49,12 @@ func (w *world) race(key, bob, carol principal.Principal, i int) (approved bool,
 	answers := make([]enforcement.Answer, 3)
 	var first, second error
 	var all sync.WaitGroup
-	all.Go(func() { _, first = w.approvals.Approve(w.t.Context(), bob, held.ApprovalID, approval.Approval{}) })
+	all.Go(func() { _, first = e.approvals.Approve(e.T.Context(), bob, held.ApprovalID, approval.Approval{}) })
 	all.Go(func() {
 		if i%2 == 0 {
-			_, second = w.approvals.Reject(w.t.Context(), carol, held.ApprovalID, "")
+			_, second = e.approvals.Reject(e.T.Context(), carol, held.ApprovalID, "")
 		} else {
-			_, second = w.approvals.Approve(w.t.Context(), carol, held.ApprovalID, approval.Approval{})
+			_, second = e.approvals.Approve(e.T.Context(), carol, held.ApprovalID, approval.Approval{})
 		}
 	})
 	for j := range 2 {
@@ -62,7 +63,7 @@ func (w *world) race(key, bob, carol principal.Principal, i int) (approved bool,
 	all.Wait()
 	answers[2] = decide()
 	if held.Verdict != verdict.Hold || (first == nil) == (second == nil) {
-		w.t.Errorf("round %d: %s; the answers: %v, %v", i, held.Reason, first, second)
+		e.T.Errorf("round %d: %s; the answers: %v, %v", i, held.Reason, first, second)
 	}
 	return first == nil || i%2 == 1, allowed(answers)
 }
@@ -71,18 +72,18 @@ func (w *world) race(key, bob, carol principal.Principal, i int) (approved bool,
 // the same instant: one answer wins, and the call runs once or not at all.
 func TestNoCallRunsTwiceOnOneApproval(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.approver()
-		carol := person(w.user("carol@example.org"), w.acme, principal.Admin)
-		w.member(w.acme, carol.UserID, principal.Admin)
-		w.active("rules", holdPay)
+	each(t, func(t *testing.T, e *env) {
+		bob := e.approver()
+		carol := testenv.Person(e.User("carol@example.org"), e.acme, principal.Admin)
+		e.Member(e.acme, carol.UserID, principal.Admin)
+		e.active("rules", holdPay)
 		var keys [8]principal.Principal // each round leaves a request that waits, and a key may have 500
 		for i := range keys {
-			keys[i] = w.key(w.ada, w.acme)
+			keys[i] = e.key(e.ada, e.acme)
 		}
 		var yeses, runs atomic.Int64
 		abreast(rounds, func(i int) {
-			approved, ran := w.race(keys[i%len(keys)], bob, carol, i)
+			approved, ran := e.race(keys[i%len(keys)], bob, carol, i)
 			if approved {
 				yeses.Add(1)
 			}
@@ -90,14 +91,14 @@ func TestNoCallRunsTwiceOnOneApproval(t *testing.T) {
 				t.Errorf("round %d: approved %t, and %d calls ran", i, approved, ran)
 			}
 		})
-		if n := w.count(`approval_grant WHERE used_at IS NOT NULL AND decision_id <> ''`); int64(n) != yeses.Load() ||
+		if n := e.count(`approval_grant WHERE used_at IS NOT NULL AND decision_id <> ''`); int64(n) != yeses.Load() ||
 			runs.Load() != yeses.Load() {
 			t.Errorf("%d yeses, %d grants used, %d runs", yeses.Load(), n, runs.Load())
 		}
-		if n := w.count(`approval_event WHERE kind IN ('approved', 'rejected')`); n != rounds {
+		if n := e.count(`approval_event WHERE kind IN ('approved', 'rejected')`); n != rounds {
 			t.Errorf("%d answers announced", n)
 		}
-		w.verified()
+		e.verified()
 	})
 }
 
@@ -105,21 +106,21 @@ func TestNoCallRunsTwiceOnOneApproval(t *testing.T) {
 // announcement.
 func TestALoopingAgent(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("rules", holdPay)
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", holdPay)
 		pay := call("bank", "pay", `{"to":"x"}`)
-		for _, a := range w.together(500, func(int) enforcement.Request { return pay }, w.decisions) {
+		for _, a := range e.together(500, func(int) enforcement.Request { return pay }, e.decisions) {
 			if a.Verdict != verdict.Hold {
 				t.Fatalf("%+v", a)
 			}
 		}
-		if n := w.count(`approval_request`); n != 1 {
+		if n := e.count(`approval_request`); n != 1 {
 			t.Errorf("%d requests", n)
 		}
-		if n := w.count(`approval_request WHERE repeats = 499 AND last_asked_at IS NOT NULL`); n != 1 {
+		if n := e.count(`approval_request WHERE repeats = 499 AND last_asked_at IS NOT NULL`); n != 1 {
 			t.Error("the repeats were not counted")
 		}
-		if n := w.count(`approval_event`); n != 1 {
+		if n := e.count(`approval_event`); n != 1 {
 			t.Errorf("%d events", n)
 		}
 	})

@@ -20,7 +20,7 @@ import (
 func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outcome) (*audit.Appended, error) {
 	r := &c.request
 	o.finish()
-	kept := decision.Record{
+	entry := decision.Record{
 		ID:        c.id,
 		OrgID:     c.by.OrgID,
 		AgentID:   r.AgentID,
@@ -45,26 +45,26 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 		},
 	}
 	if o.plan != nil {
-		kept.PlanID = o.plan.ID
+		entry.PlanID = o.plan.ID
 	}
 	if o.step >= 0 {
-		kept.Step = strconv.Itoa(o.step)
+		entry.Step = strconv.Itoa(o.step)
 	}
 	if o.standing != nil {
-		kept.StandingID = o.standing.ID
+		entry.StandingID = o.standing.ID
 	}
 	for _, f := range o.Failed {
-		kept.Failed = append(kept.Failed, decision.Failure{Error: f.Error, Policy: f.PolicyID, Rule: f.Rule})
+		entry.Failed = append(entry.Failed, decision.Failure{Error: f.Error, Policy: f.PolicyID, Rule: f.Rule})
 	}
 	paths, err := shownPaths(r.ResolvedPaths)
 	if err != nil {
 		return nil, err
 	}
-	kept.Paths = paths
-	return decision.Append(ctx, tx, s.log, c.by, &kept)
+	entry.Paths = paths
+	return decision.Append(ctx, tx, s.log, c.by, &entry)
 }
 
-// shownPaths are resolved paths as they may be kept.
+// shownPaths is resolved paths as they are stored.
 func shownPaths(resolved map[string]string) (jsontext.Value, error) {
 	if len(resolved) == 0 {
 		return nil, nil
@@ -76,8 +76,8 @@ func shownPaths(resolved map[string]string) (jsontext.Value, error) {
 	return redaction.JSON(paths)
 }
 
-// PlanTally counts what was decided under a plan of the caller's organization. It
-// asks nobody's leave about the plan: the caller has shown that they may see it.
+// PlanTally counts the decisions under a plan of the caller's organization. The API checks that the caller may see the
+// plan.
 func (s *Service) PlanTally(ctx context.Context, p principal.Principal, planID string) ([]decision.Tally, error) {
 	if p.OrgID == "" || planID == "" {
 		return nil, fault.New(fault.Forbidden, "decisions belong to an organization")

@@ -1,6 +1,7 @@
 package enforcement
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -16,19 +17,18 @@ import (
 	"writ/internal/principal"
 )
 
-// People tells who the members of organizations are.
+// People finds the members of organizations.
 type People interface {
 	PartyOf(ctx context.Context, orgID, userID, address string) (organization.Party, error)
 }
 
-// Keys tells whether a key is still good.
+// Keys checks whether a key is still valid.
 type Keys interface {
 	// Holder is the caller behind a key, or an Unauthenticated fault.
 	Holder(ctx context.Context, keyID string) (principal.Principal, error)
 }
 
-// Service decides. Make one a process: what it remembers is shared by all
-// requests.
+// Service makes decisions. A process needs one, whose caches all requests share.
 type Service struct {
 	db        *database.DB
 	log       *audit.Log
@@ -45,7 +45,7 @@ type Service struct {
 	settings cache[string, Settings]
 }
 
-// New makes a service of the areas it composes.
+// New makes a service.
 func New(
 	db *database.DB, log *audit.Log, policies *policy.Service, plans *intent.Service,
 	approvals *approval.Service, people People, keys Keys, logger *slog.Logger,
@@ -62,20 +62,18 @@ func New(
 	}
 }
 
-// tries is how often a call is judged anew because something changed, or a limit
-// was spent, between judging and recording. Each try sees a newer state; a call
-// that is overtaken so often is denied.
-const tries = 8
+// maxAttempts is how often a call is judged because something changed, or a limit was spent, before it was recorded.
+// Then it is denied.
+const maxAttempts = 8
 
-// Decide judges a call for the key that makes it. It never fails: what cannot be
-// judged or recorded is denied, with the reason.
+// Decide judges a call of a key. It never fails: a call that cannot be judged or recorded is denied with a reason.
 func (s *Service) Decide(ctx context.Context, p principal.Principal, r Request) Answer {
 	if !p.HasScope(principal.Enforce) || p.OrgID == "" {
 		return refuseUnrecorded(r.Server, "", "decisions are made for an API key of the scope enforce, in an organization")
 	}
 	c := s.read(ctx, p, r)
 	var o outcome
-	current, err := s.untilCurrent(func(fresh bool) (attempt, error) {
+	current, err := s.retry(func(fresh bool) (attempt, error) {
 		v, d := s.prepare(ctx, c, fresh)
 		var err error
 		o, err = s.commit(ctx, c, v, d)
@@ -91,18 +89,17 @@ func (s *Service) Decide(ctx context.Context, p principal.Principal, r Request) 
 	return s.answer(ctx, c, &o)
 }
 
-// attempt is what became of one try to judge and to record. Stale: what it was
-// judged by changed before it was recorded, and nothing was.
+// attempt is the result of judging and recording once.
 type attempt struct {
-	stale    bool
-	restored bool // the log was, so that its generations cannot be compared
+	stale    bool // something changed between the two, so nothing was recorded
+	restored bool // the log was restored from a backup, so that its generations cannot be compared
 }
 
-// untilCurrent judges until nothing changed between judging and recording, and
-// reports whether it came to that. All but the first try need a fresh view.
-func (s *Service) untilCurrent(judge func(fresh bool) (attempt, error)) (current bool, err error) {
-	for try := range tries {
-		done, err := judge(try > 0)
+// retry judges until nothing changes between judging and recording, and reports whether it succeeded. All attempts but
+// the first need a fresh view.
+func (s *Service) retry(judge func(fresh bool) (attempt, error)) (current bool, err error) {
+	for n := range maxAttempts {
+		done, err := judge(n > 0)
 		if err != nil || !done.stale {
 			return err == nil, err
 		}
@@ -113,7 +110,7 @@ func (s *Service) untilCurrent(judge func(fresh bool) (attempt, error)) (current
 	return false, nil
 }
 
-// prepare judges the call by what is known before the transaction.
+// prepare judges the call before the transaction.
 func (s *Service) prepare(ctx context.Context, c *call, fresh bool) (*view, candidate) {
 	if c.problem != "" {
 		return nil, final(refuse(policy.ByDefault, "call", c.problem))
@@ -124,15 +121,14 @@ func (s *Service) prepare(ctx context.Context, c *call, fresh bool) (*view, cand
 	}
 	if err != nil {
 		s.logFailure(ctx, "judge a call", err)
-		return nil, final(refuse(policy.ByDefault, "unavailable", whyNot(err)))
+		return nil, final(refuse(policy.ByDefault, "unavailable", unavailableReason(err)))
 	}
 	return v, s.judge(ctx, c, v)
 }
 
 func final(d engine.Decision) candidate { return candidate{Decision: d, final: true} }
 
-// commit settles the candidate in one transaction that waits in the lane of
-// decisions.
+// commit settles the candidate in one transaction.
 func (s *Service) commit(ctx context.Context, c *call, v *view, d candidate) (o outcome, err error) {
 	err = s.write(ctx, c.by.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
 		o, err = s.settle(ctx, tx, c, v, d)
@@ -141,14 +137,14 @@ func (s *Service) commit(ctx context.Context, c *call, v *view, d candidate) (o 
 	return o, err
 }
 
-// write changes an organization's log in the lane of decisions.
+// write changes an organization's log with the priority of decisions.
 func (s *Service) write(
 	ctx context.Context, orgID string, do func(ctx context.Context, tx *database.Tx) error,
 ) error {
 	return s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(orgID)}, Do: do})
 }
 
-// answer tells what was committed.
+// answer is the answer to a decision that was committed.
 func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 	s.counters.count(o.Verdict)
 	a := Answer{
@@ -160,9 +156,7 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 		Approvers:  o.Approvers,
 		Recorded:   true,
 	}
-	if o.agentMessage != "" {
-		a.Reason = o.agentMessage
-	}
+	a.Reason = cmp.Or(o.agentMessage, a.Reason)
 	if o.plan != nil {
 		a.PlanID = o.plan.ID
 	}
@@ -176,9 +170,7 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 	return a
 }
 
-// unrecorded is the answer where the record could not be written: no record, no
-// allow. Perhaps it was written and only the word of it was lost; the call is
-// denied all the same.
+// unrecorded is the answer if the commit failed. The record may have been written all the same, but the call is denied.
 func (s *Service) unrecorded(ctx context.Context, c *call, err error) Answer {
 	s.counters.unrecorded.Add(1)
 	s.logFailure(ctx, "record a decision", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"writ/internal/audit"
@@ -14,12 +13,10 @@ import (
 	"writ/internal/principal"
 )
 
-// Settings say how calls of an organization are judged, beside its policies.
+// Settings are the settings of an organization for decisions.
 type Settings struct {
-	// IntentRequired: a call without a plan is denied on every surface.
-	IntentRequired bool
-	// MaxPlanTTL is the longest life of a plan, in whole seconds.
-	MaxPlanTTL time.Duration
+	IntentRequired bool          // a call without a plan is denied
+	MaxPlanTTL     time.Duration // the longest life of a plan, in whole seconds
 }
 
 // Limits of MaxPlanTTL.
@@ -28,7 +25,7 @@ const (
 	LongestPlanTTL = 30 * 24 * time.Hour
 )
 
-// Defaults are those of an organization that has set none.
+// Defaults are the settings of an organization that has changed none.
 func Defaults() Settings { return Settings{MaxPlanTTL: intent.DefaultMaxLife} }
 
 func (s Settings) check() error {
@@ -39,13 +36,12 @@ func (s Settings) check() error {
 	return nil
 }
 
-// Settings are those of an organization. It asks nobody's leave: the edge has
-// found that the caller acts in it.
+// Settings reads the settings of an organization. The API checks that the caller belongs to it.
 func (s *Service) Settings(ctx context.Context, orgID string) (Settings, error) {
 	return readSettings(ctx, s.db, orgID)
 }
 
-// settingsAt is Settings cached, as of a version or later.
+// settingsAt is the cached settings, unless they are older than the version.
 func (s *Service) settingsAt(ctx context.Context, orgID string, at audit.Version) (Settings, error) {
 	if known, ok := s.settings.get(orgID, at); ok {
 		return known, nil
@@ -57,11 +53,10 @@ func (s *Service) settingsAt(ctx context.Context, orgID string, at audit.Version
 	return settings, err
 }
 
-// SetSettings changes those of the caller's organization. It takes effect with
-// the next decision, on every replica.
+// SetSettings changes the settings of the caller's organization, for all later decisions on every replica.
 func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Settings) (Settings, error) {
 	if p.Kind != principal.User || p.OrgID == "" {
-		return Settings{}, fault.New(fault.Forbidden, "only a person may say how calls are judged")
+		return Settings{}, fault.New(fault.Forbidden, "only a person may change how calls are judged")
 	}
 	if err := p.Require(principal.ManagePolicies); err != nil {
 		return Settings{}, err
@@ -84,40 +79,28 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 		})
 		return err
 	}})
-	if err != nil {
-		return Settings{}, err
-	}
-	return to, nil
+	return to, err
 }
 
-func readSettings(ctx context.Context, r database.Reader, orgID string) (Settings, error) {
-	var required, seconds int64
-	err := r.QueryRow(ctx, `
+func readSettings(ctx context.Context, r database.Reader, orgID string) (s Settings, err error) {
+	var seconds int64
+	err = r.QueryRow(ctx, `
 		SELECT intent_required, max_plan_ttl_seconds
 		FROM enforcement_settings
-		WHERE org_id = $1`, orgID).Scan(&required, &seconds)
+		WHERE org_id = $1`, orgID).Scan(database.ToBool(&s.IntentRequired), &seconds)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Defaults(), nil
 	}
-	if err != nil {
-		return Settings{}, fmt.Errorf("read how calls of organization %s are judged: %w", orgID, err)
-	}
-	return Settings{IntentRequired: required != 0, MaxPlanTTL: time.Duration(seconds) * time.Second}, nil
+	s.MaxPlanTTL = time.Duration(seconds) * time.Second
+	return s, database.Wrap(err, "read the settings of organization %s", orgID)
 }
 
 func writeSettings(ctx context.Context, tx *database.Tx, orgID string, to Settings) error {
-	required := 0
-	if to.IntentRequired {
-		required = 1
-	}
 	_, err := tx.Exec(ctx, `
 		INSERT INTO enforcement_settings (org_id, intent_required, max_plan_ttl_seconds, updated_at)
 		VALUES ($1, $2, $3, $4)
 		ON CONFLICT (org_id) DO UPDATE
 		SET intent_required = excluded.intent_required, max_plan_ttl_seconds = excluded.max_plan_ttl_seconds, updated_at = excluded.updated_at`,
-		orgID, required, int64(to.MaxPlanTTL/time.Second), database.Micros(tx.Now()))
-	if err != nil {
-		return fmt.Errorf("store how calls of organization %s are judged: %w", orgID, err)
-	}
-	return nil
+		orgID, database.Bit(to.IntentRequired), int64(to.MaxPlanTTL/time.Second), database.Micros(tx.Now()))
+	return database.Wrap(err, "store the settings of organization %s", orgID)
 }

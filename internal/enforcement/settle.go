@@ -12,25 +12,23 @@ import (
 	"writ/internal/verdict"
 )
 
-// outcome is what the transaction came to. It is made anew by each run of it.
+// outcome is the result of the transaction.
 type outcome struct {
-	// attempt is stale also where a limit that the call would take from is spent by
-	// now. It is no error: those that share the commit are not to blame.
+	// attempt is also stale if a limit that the call takes from was spent meanwhile. That is no error, because an error
+	// would fail the other changes of the same commit too.
 	attempt
 	candidate
 	step     int
 	approval *approval.Request
-	standing *approval.StandingApproval // a wider yes that lets the call run
-	opened   bool                       // the approval was asked for by this very decision
-	used     bool                       // the approval's grant, or the wider yes
-	// told is what the agent reads in place of the reason, where that holds
-	// arguments: these are kept in the payload of their own entry and nowhere else.
+	standing *approval.StandingApproval // lets the call run
+	opened   bool                       // this decision opened the approval request
+	used     bool                       // the call uses the request's grant, or the standing approval
+	// agentMessage replaces the reason in the agent's answer if it holds arguments, which must not be recorded again.
 	agentMessage string
 	appended     *audit.Appended
 }
 
-// settle makes the candidate so, within the transaction: it is still what would
-// be decided, what the call uses up is claimed, and it is recorded.
+// settle checks in the transaction that the candidate is still current, claims what the call uses up, and records it.
 func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate) (outcome, error) {
 	now, err := s.log.Version(ctx, tx, audit.LogOf(c.by.OrgID))
 	if err != nil {
@@ -51,24 +49,23 @@ func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view,
 	return o, err
 }
 
-// changed reports whether the candidate would perhaps be another one by now.
+// changed reports whether the call must be judged again.
 func changed(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate, now audit.Version) (bool, error) {
 	if !d.since.Covers(now) {
 		return true, nil
 	}
 	if d.plan != nil && d.Verdict != verdict.Deny && !tx.Now().Before(d.plan.Expires) {
-		return true, nil // it expired on the way
+		return true, nil // the plan expired meanwhile
 	}
 	if v == nil || !v.bySession {
 		return false, nil
 	}
-	// A new plan leaves the generation as it is.
+	// A new plan does not raise the generation.
 	latest, err := intent.OfSession(ctx, tx, c.by.OrgID, c.by.KeyID, c.request.SessionID)
 	return latest != v.sessionPlan, err
 }
 
-// claim takes what the call uses up if it runs: from limits, a step of the plan,
-// a grant. Nothing is taken for a call that does not run.
+// claim takes what the call uses up if it runs: from limits, a step of the plan, and an approval.
 func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcome) error {
 	switch o.Verdict {
 	case verdict.Deny:
@@ -77,7 +74,7 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 		if can, err := s.canRun(ctx, tx, o); err != nil || !can {
 			return err
 		}
-		if err := s.seekApproval(ctx, tx, c, o); err != nil || !o.used {
+		if err := s.findApproval(ctx, tx, c, o); err != nil || !o.used {
 			return err
 		}
 	}
@@ -86,7 +83,7 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 		return err
 	}
 	if spent != nil {
-		o.stale = true // judged again, it is seen to be spent
+		o.stale = true // judging again finds the limit spent
 		return nil
 	}
 	if o.plan != nil {
@@ -105,7 +102,7 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 	return s.consume(ctx, tx, c, o)
 }
 
-// canRun denies a call for which its plan has no step left: nobody need be asked.
+// canRun denies a call whose plan has no step left, before anybody is asked to approve it.
 func (s *Service) canRun(ctx context.Context, tx *database.Tx, o *outcome) (bool, error) {
 	if o.plan == nil {
 		return true, nil
@@ -117,7 +114,7 @@ func (s *Service) canRun(ctx context.Context, tx *database.Tx, o *outcome) (bool
 	return can, err
 }
 
-// refuseStep turns the outcome into a deny, and gives back what was taken.
+// refuseStep turns the outcome into a deny, and gives back what was claimed.
 func (o *outcome) refuseStep(ctx context.Context, tx *database.Tx, c *call, refused plan.Result) error {
 	claims := o.Claims
 	o.Decision = refuse(policy.ByIntent, string(refused.Drift), refused.Reason)

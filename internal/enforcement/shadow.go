@@ -2,33 +2,29 @@ package enforcement
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"writ/internal/decision"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
-	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
 
-// shadowTime is how long the shadows of a decision may take together: after it no
-// further question is put to any, and none waits for the database. One question
-// takes no more work than that of a decision, which the engine bounds.
-const shadowTime = 50 * time.Millisecond
+// shadowTimeout bounds all shadows of a decision together. It is checked before each question, whose work the engine
+// bounds.
+const shadowTimeout = 50 * time.Millisecond
 
-// Why a shadow was not judged by.
+// Why a shadow has no verdict.
 const (
 	shadowLate   = "there was no time left to judge by it"
 	shadowFailed = "judging by it failed"
 )
 
-// judgeShadows asks every shadow what it would have said. The call is decided
-// already; whatever happens here is written down with it, and nothing else.
+// judgeShadows judges the call by every shadow. The call is decided already; this is only recorded.
 func (s *Service) judgeShadows(
 	ctx context.Context, c *call, v *view, questions []question, known limitsRead, said verdict.Verdict,
 ) []decision.Shadow {
-	ctx, cancel := context.WithTimeout(ctx, shadowTime)
+	ctx, cancel := context.WithTimeout(ctx, shadowTimeout)
 	defer cancel()
 	own := s.shadowQuestions(ctx, c, questions)
 	judged := make([]decision.Shadow, len(v.policies.Shadows))
@@ -39,21 +35,18 @@ func (s *Service) judgeShadows(
 	return judged
 }
 
-// shadowQuestions are the questions with figures of the session that are read
-// within the time of shadows, once.
+// shadowQuestions are the questions with session statistics that are read within the timeout of shadows.
 func (s *Service) shadowQuestions(ctx context.Context, c *call, questions []question) []question {
 	own := make([]question, len(questions))
 	for i, q := range questions {
 		copied := *q.call
-		copied.Session.Ask = sync.OnceValues(func() (toolcall.SessionStats, error) {
-			return s.policies.SessionFigures(ctx, c.by.OrgID, copied.Session.ID)
-		})
+		copied.Session.Load = s.lazyStats(ctx, c.by.OrgID, copied.Session.ID)
 		own[i] = question{&copied, q.restricts}
 	}
 	return own
 }
 
-// judgeShadow asks one. A panic is a failure of the shadow and of nothing else.
+// judgeShadow judges by one shadow. A panic fails only the shadow.
 func (s *Service) judgeShadow(
 	ctx context.Context, shadow policy.Shadow, questions []question, known limitsRead,
 ) (judged decision.Shadow) {
@@ -62,7 +55,7 @@ func (s *Service) judgeShadow(
 	}
 	defer func() {
 		if failure := recover(); failure != nil {
-			s.logger.ErrorContext(ctx, "judging by a shadow failed; the decision is not touched by it", "policy",
+			s.logger.ErrorContext(ctx, "judging by a shadow failed; the decision is not affected", "policy",
 				shadow.PolicyID, "version", shadow.Version)
 			judged = decision.Shadow{Problem: shadowFailed}
 		}
@@ -85,7 +78,7 @@ func (s *Service) judgeShadow(
 	}
 }
 
-// limitsRead is what was read of limits for a decision.
+// limitsRead is the limits that were read for a decision.
 type limitsRead map[engine.LimitKey]limitRead
 
 type limitRead struct {
@@ -93,7 +86,7 @@ type limitRead struct {
 	err  error
 }
 
-// reading keeps what is read.
+// reading records what spent reads.
 func (l limitsRead) reading(spent engine.Spent) engine.Spent {
 	return func(key engine.LimitKey) (int64, error) {
 		used, err := spent(key)
@@ -102,9 +95,8 @@ func (l limitsRead) reading(spent engine.Spent) engine.Spent {
 	}
 }
 
-// withoutReading tells what was read before. Any other limit counts as not spent,
-// and it is noted: nobody counts the calls of a rule that is not active, and a
-// shadow asks the database for none.
+// withoutReading returns what was read before. Any other limit counts as unused and sets uncounted: the calls of an
+// inactive rule are not counted, and a shadow reads no limits.
 func (l limitsRead) withoutReading(uncounted *bool) engine.Spent {
 	return func(key engine.LimitKey) (int64, error) {
 		read, ok := l[key]

@@ -15,28 +15,28 @@ import (
 )
 
 // shadow has a new policy of these rules run as a shadow.
-func (w *world) shadow(name string, rules ...string) policy.Full {
-	w.t.Helper()
+func (e *env) shadow(name string, rules ...string) policy.Full {
+	e.T.Helper()
 	text := "version: v1\nname: " + name + "\nrules:\n"
 	for _, rule := range rules {
 		text += "  - " + strings.ReplaceAll(rule, "; ", "\n    ") + "\n"
 	}
-	full, err := w.policies.Create(w.t.Context(), w.owner, policy.Source{Text: text, Format: document.YAML})
+	full, err := e.policies.Create(e.T.Context(), e.owner, policy.Source{Text: text, Format: document.YAML})
 	if err != nil {
-		w.t.Fatalf("create: %v\n%s", err, text)
+		e.T.Fatalf("create: %v\n%s", err, text)
 	}
-	if full, err = w.policies.StartShadow(w.t.Context(), w.owner, full.ID, policy.LatestVersion); err != nil {
-		w.t.Fatalf("start a shadow: %v", err)
+	if full, err = e.policies.StartShadow(e.T.Context(), e.owner, full.ID, policy.LatestVersion); err != nil {
+		e.T.Fatalf("start a shadow: %v", err)
 	}
 	return full
 }
 
 // last is the decision of acme that was recorded last.
-func (w *world) last() decision.Record {
-	w.t.Helper()
-	all, err := decision.Read(w.t.Context(), w.db, w.acme, 0, 1000)
+func (e *env) last() decision.Record {
+	e.T.Helper()
+	all, err := decision.Read(e.T.Context(), e.DB, e.acme, 0, 1000)
 	if err != nil || len(all) == 0 {
-		w.t.Fatalf("%d decisions, %v", len(all), err)
+		e.T.Fatalf("%d decisions, %v", len(all), err)
 	}
 	return all[len(all)-1]
 }
@@ -45,15 +45,15 @@ func (w *world) last() decision.Record {
 // would have been is in the entry, and in no entry without a shadow.
 func TestShadowsAreOnTheRecord(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		active := w.active("all", allowAll)
-		want(t, w.decide(call("sh", "bash", `{"command":"ls"}`)), verdict.Allow, active.ID, "")
-		entries, err := audit.ReadEntries(t.Context(), w.db, w.acme, w.last().Index, 1)
+	each(t, func(t *testing.T, e *env) {
+		active := e.active("all", allowAll)
+		want(t, e.decide(call("sh", "bash", `{"command":"ls"}`)), verdict.Allow, active.ID, "")
+		entries, err := audit.ReadEntries(t.Context(), e.DB, e.acme, e.last().Index, 1)
 		if err != nil || len(entries) != 1 || strings.Contains(entries[0].Payload, `"shadows"`) {
 			t.Errorf("an entry without shadows: %+v, %v", entries, err)
 		}
-		deny := w.shadow("strict", `id: no-shell; effect: deny; tools: ["sh.*"]`)
-		want(t, w.decide(call("sh", "bash", `{"command":"ls"}`)), verdict.Allow, active.ID, "")
+		deny := e.shadow("strict", `id: no-shell; effect: deny; tools: ["sh.*"]`)
+		want(t, e.decide(call("sh", "bash", `{"command":"ls"}`)), verdict.Allow, active.ID, "")
 		would := []decision.Shadow{{
 			Active:    "allow",
 			DecidedBy: deny.ID,
@@ -62,22 +62,22 @@ func TestShadowsAreOnTheRecord(t *testing.T) {
 			Verdict:   "deny",
 			Version:   1,
 		}}
-		if diff := cmp.Diff(would, w.last().Shadows); diff != "" {
+		if diff := cmp.Diff(would, e.last().Shadows); diff != "" {
 			t.Errorf("a call that the shadow would deny (-want +got):\n%s", diff)
 		}
-		shown := w.mint(w.agent, twoSteps)
-		want(t, w.decide(planned(shown, "rm", `{}`)), verdict.Deny, policy.ByIntent, "")
-		if got := w.last().Shadows; got != nil {
+		shown := e.mint(e.agent, twoSteps)
+		want(t, e.decide(planned(shown, "rm", `{}`)), verdict.Deny, policy.ByIntent, "")
+		if got := e.last().Shadows; got != nil {
 			t.Errorf("policies were not asked, and shadows answered: %+v", got)
 		}
-		if _, err := w.policies.EndShadow(t.Context(), w.owner, deny.ID); err != nil {
+		if _, err := e.policies.EndShadow(t.Context(), e.owner, deny.ID); err != nil {
 			t.Fatal(err)
 		}
-		want(t, w.decide(call("sh", "bash", `{"command":"ls"}`)), verdict.Allow, active.ID, "")
-		if got := w.last().Shadows; got != nil {
+		want(t, e.decide(call("sh", "bash", `{"command":"ls"}`)), verdict.Allow, active.ID, "")
+		if got := e.last().Shadows; got != nil {
 			t.Errorf("after its end: %+v", got)
 		}
-		w.verified()
+		e.verified()
 	})
 }
 
@@ -85,25 +85,25 @@ func TestShadowsAreOnTheRecord(t *testing.T) {
 // record says that one was not counted.
 func TestShadowLimitsCountNothing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("all", allowAll)
-		w.shadow("limited", `id: few; effect: hold; tools: ["*"]; limit: {calls: 1, per: 1h, by: org}`)
+	each(t, func(t *testing.T, e *env) {
+		e.active("all", allowAll)
+		e.shadow("limited", `id: few; effect: hold; tools: ["*"]; limit: {calls: 1, per: 1h, by: org}`)
 		for range 3 {
-			want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "all", "")
-			if got := w.last().Shadows; len(got) != 1 || !got[0].Uncounted || got[0].Verdict != "allow" {
+			want(t, e.decide(call("fs", "read", `{}`)), verdict.Allow, "all", "")
+			if got := e.last().Shadows; len(got) != 1 || !got[0].Uncounted || got[0].Verdict != "allow" {
 				t.Errorf("%+v, want an allow that says it was not counted", got)
 			}
 		}
-		if n := w.count("limit_use"); n != 0 {
+		if n := e.count("limit_use"); n != 0 {
 			t.Errorf("%d counters were made for a shadow", n)
 		}
-		w.active("counted", `id: few; effect: deny; tools: ["*"]; limit: {calls: 1, per: 1h, by: org}`)
-		if err := w.policies.PrepareShadows(t.Context(), w.acme); err != nil {
+		e.active("counted", `id: few; effect: deny; tools: ["*"]; limit: {calls: 1, per: 1h, by: org}`)
+		if err := e.policies.PrepareShadows(t.Context(), e.acme); err != nil {
 			t.Fatal(err)
 		}
-		want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "all", "")
-		want(t, w.decide(call("fs", "read", `{}`)), verdict.Deny, "counted", "")
-		if got := w.last().Shadows; len(got) != 1 || got[0].Verdict != "deny" || got[0].Active != "deny" {
+		want(t, e.decide(call("fs", "read", `{}`)), verdict.Allow, "all", "")
+		want(t, e.decide(call("fs", "read", `{}`)), verdict.Deny, "counted", "")
+		if got := e.last().Shadows; len(got) != 1 || got[0].Verdict != "deny" || got[0].Active != "deny" {
 			t.Errorf("%+v, want the active limit to be known to the shadow", got)
 		}
 	})
@@ -113,8 +113,8 @@ func TestShadowLimitsCountNothing(t *testing.T) {
 // kinds, and where what they ask for cannot be read.
 func TestShadowsChangeNoAnswer(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active("mixed", `id: read; effect: allow; tools: ["fs.*"]`, `id: pay; effect: hold; tools: ["bank.*"]`,
+	each(t, func(t *testing.T, e *env) {
+		e.active("mixed", `id: read; effect: allow; tools: ["fs.*"]`, `id: pay; effect: hold; tools: ["bank.*"]`,
 			`id: sh; effect: ask; tools: ["sh.*"]`, `id: net; effect: deny; tools: ["net.*"]`)
 		calls := []enforcement.Request{
 			call("fs", "read", `{}`), call("bank", "pay", `{"amount":1}`), call("sh", "bash", `{"command":"ls"}`),
@@ -130,20 +130,20 @@ func TestShadowsChangeNoAnswer(t *testing.T) {
 		}
 		decideAll := func() (all []said) {
 			for _, c := range calls {
-				a := w.decide(c)
+				a := e.decide(c)
 				all = append(all, said{a.Verdict, a.Reason, a.PolicyID, a.Rule, a.Server})
 			}
 			return all
 		}
 		before := decideAll()
-		w.shadow("no", `id: none; effect: deny; tools: ["*"]`)
-		w.shadow("yes", allowAll)
-		asks := w.shadow("asks", `id: costly; effect: deny; tools: ["*"]; when: session.costUsd > 1.0`)
-		w.meanwhile.away.Store(true)
+		e.shadow("no", `id: none; effect: deny; tools: ["*"]`)
+		e.shadow("yes", allowAll)
+		asks := e.shadow("asks", `id: costly; effect: deny; tools: ["*"]; when: session.costUsd > 1.0`)
+		e.meanwhile.away.Store(true)
 		if diff := cmp.Diff(before, decideAll()); diff != "" {
 			t.Errorf("with shadows (-without +with):\n%s", diff)
 		}
-		got := w.last().Shadows
+		got := e.last().Shadows
 		if len(got) != 3 {
 			t.Fatalf("%+v, want three shadows", got)
 		}
@@ -152,7 +152,7 @@ func TestShadowsChangeNoAnswer(t *testing.T) {
 				t.Errorf("%+v, want an answer, and a failed condition of the one that asks for more", s)
 			}
 		}
-		if n := w.count("approval_request"); n != 2 {
+		if n := e.count("approval_request"); n != 2 {
 			t.Errorf("%d requests for approval, want the two of the active policies", n)
 		}
 	})

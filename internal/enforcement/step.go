@@ -1,6 +1,7 @@
 package enforcement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -15,19 +16,19 @@ import (
 	"writ/internal/verdict"
 )
 
-// Step asks whether a plan holds a tool, and whether every call of it is allowed.
+// Step asks whether a plan has a tool, and whether every call of it is allowed.
 type Step struct {
 	Server    string // empty: not stated
 	Tool      string
 	Presented plan.Presented
-	Claim     *plan.Claim // the step that the client says and proves it is; nil: any
+	Claim     *plan.Claim // the step, with the client's proof; nil: any
 }
 
-// StepAnswer is what is said about a step.
+// StepAnswer is the answer about a step.
 type StepAnswer struct {
 	Answer
-	// Plan is the step's plan, and Result what it says of the tool. It is nil where
-	// the token shows no plan of the caller: then nothing is recorded.
+	// Plan is the step's plan, and Result what it says about the tool. Plan is nil if the token is not of a plan of the
+	// caller; then nothing is recorded.
 	Plan   *plan.Declared
 	Result plan.Result
 }
@@ -39,11 +40,10 @@ func refusePlan(planID, reason string) Answer {
 	return Answer{Ruling: refuse(policy.ByIntent, "", reason).Ruling, PlanID: planID, Step: -1}
 }
 
-// VerifyStep judges a tool by its plan, then by what policies say of every call of
-// it, and records both. It decides about no call: nothing is claimed. A caller of no
-// kind has the plan's token as their only credential, and is its key.
+// VerifyStep judges a tool by its plan, then by what policies say about every call of it, and records the answer. It
+// claims nothing. A caller without a kind has only the plan's token as a credential, and acts as the plan's key.
 func (s *Service) VerifyStep(ctx context.Context, p principal.Principal, step Step) (answer StepAnswer, err error) {
-	current, err := s.untilCurrent(func(bool) (done attempt, err error) {
+	current, err := s.retry(func(bool) (done attempt, err error) {
 		answer, done, err = s.verifyStep(ctx, p, step)
 		return done, err
 	})
@@ -67,7 +67,7 @@ func (s *Service) verifyStep(ctx context.Context, p principal.Principal, step St
 	}
 	switch shown := plan.CheckPresented(declared, step.Presented, by, s.db.Now()); shown.Drift {
 	case plan.NotGenuine, plan.Elsewhere:
-		return refuseStep(shown.Reason), attempt{}, nil // there is nobody to record it for
+		return refuseStep(shown.Reason), attempt{}, nil // it belongs to no log
 	}
 	c := step.call(declared.Binding)
 	v, err := s.loadView(ctx, c, true)
@@ -77,7 +77,7 @@ func (s *Service) verifyStep(ctx context.Context, p principal.Principal, step St
 	case !v.key.validAt(s.db.Now()):
 		return refuseStep("the API key that declared this plan is not valid any more"), attempt{}, nil
 	case v.plan == nil:
-		return StepAnswer{}, attempt{stale: true}, nil // gone meanwhile
+		return StepAnswer{}, attempt{stale: true}, nil // deleted meanwhile
 	}
 	answer := StepAnswer{Plan: v.plan}
 	answer.Result = plan.VerifyStep(v.plan, step.Presented, step.Server, step.Tool, step.Claim, by, s.db.Now())
@@ -90,16 +90,15 @@ func (s *Service) verifyStep(ctx context.Context, p principal.Principal, step St
 	return answer, done, err
 }
 
-// call is the step as a call of whoever declared its plan.
+// call is the step as a call of the principal that declared the plan.
 func (s Step) call(by plan.Binding) *call {
 	c := callFor(principal.Principal{OrgID: by.OrgID, KeyID: by.KeyID}, Parties{by.AgentID, by.UserID, by.Email})
 	c.request.Tool, c.request.Presented = s.Tool, s.Presented
 	return c
 }
 
-// foreseeStep is what policies say about every call of a step's tool: the strictest
-// over the callers to ask for, the servers of the steps, and the spellings of the
-// name. What depends on the call is not allowed here.
+// foreseeStep is what policies say about every call of a step's tool: the strictest answer over the callers, the
+// servers of the steps, and the spellings of the name. If it depends on the call, it is not allowed here.
 func (s *Service) foreseeStep(c *call, v *view, steps []int) Answer {
 	if broken, ok := errors.AsType[*policy.BrokenError](v.broken); ok {
 		refused := refusePlan(v.plan.ID, "an active policy cannot be read by this server, so nothing is allowed")
@@ -125,12 +124,10 @@ func (s *Service) foreseeStep(c *call, v *view, steps []int) Answer {
 	return strictest
 }
 
-// foreseenAnswer is a foresight as an answer: an allow only where it is certain.
+// foreseenAnswer is a foresight as an answer, which allows only what is certain.
 func foreseenAnswer(f engine.Foresight) Answer {
 	answer := Answer{Ruling: f.Ruling}
-	if answer.PolicyID == "" {
-		answer.PolicyID = policy.ByDefault
-	}
+	answer.PolicyID = cmp.Or(answer.PolicyID, policy.ByDefault)
 	if answer.Verdict == verdict.Allow && !f.Certain {
 		answer.Verdict = verdict.Deny
 		answer.Reason = "whether this tool may run depends on its arguments, which were not sent: ask POST /iap/sdk/enforce"
@@ -138,8 +135,7 @@ func foreseenAnswer(f engine.Foresight) Answer {
 	return answer
 }
 
-// recordStep records what is answered: without the record it must not be. Where
-// something changed since it was judged, only a deny is recorded.
+// recordStep records the answer. If something changed since it was judged, only a deny is recorded.
 func (s *Service) recordStep(ctx context.Context, c *call, v *view, a Answer) (done attempt, err error) {
 	log := audit.LogOf(c.by.OrgID)
 	err = s.write(ctx, c.by.OrgID, func(ctx context.Context, tx *database.Tx) error {
@@ -174,7 +170,7 @@ func (s *Service) recordStep(ctx context.Context, c *call, v *view, a Answer) (d
 	return done, err
 }
 
-// checkedStep is what the log says of a step.
+// checkedStep is the payload of the audit entry about a step.
 type checkedStep struct {
 	Tool    string `json:"tool"`
 	Server  string `json:"server,omitzero"`

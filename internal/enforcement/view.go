@@ -13,32 +13,29 @@ import (
 	"writ/internal/toolcall"
 )
 
-// view is what an organization's calls are judged by at one generation of its
-// log. All of it is remembered, so that most decisions read nothing before their
-// transaction.
+// view is what a call is judged by at one generation of its organization's log. All of it is cached, so that most
+// decisions read nothing before their transaction.
 type view struct {
 	policies policy.Snapshot
-	broken   error // policies has a version and no set: one of them cannot be used
+	broken   error // if policies has no set: one of them cannot be used
 	settings Settings
 	key      keyStatus
 	org      toolcall.Org
 	owner    toolcall.User // of the key
-	user     toolcall.User // whom the call names, else the owner
-	// plan is the one the call presents, or that its session declared; nil: none.
-	plan      *plan.Declared
-	presented plan.Presented
-	// sessionPlan is the plan that was found by the session; empty where the call
-	// presents one itself, or there is none.
-	sessionPlan string
-	bySession   bool
+	user     toolcall.User // the one that the call names, else the owner
+
+	plan        *plan.Declared // presented by the call, or declared by its session; nil: none
+	presented   plan.Presented
+	bySession   bool   // the call presents no plan, so that its session's counts
+	sessionPlan string // the id of that plan; empty: none
 }
 
-// loadView gathers what a call is judged by: cached, or fresh.
+// loadView loads what a call is judged by, from caches unless fresh.
 func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, error) {
 	v := &view{presented: c.request.Presented}
 	known := false
 	if !fresh {
-		v.policies, known = s.policies.Remembered(c.by.OrgID)
+		v.policies, known = s.policies.Cached(c.by.OrgID)
 	}
 	var err error
 	if !known {
@@ -49,11 +46,11 @@ func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, err
 			return nil, err
 		}
 	}
-	// What follows is read after the policies, so that none of it is older.
+	// The rest is read after the policies, so that none of it is older.
 	if err := s.loadKey(ctx, c, v); err != nil {
 		return nil, err
 	}
-	if c.by.Kind == "" { // a plan's token is the only credential: its key is the caller
+	if c.by.Kind == "" { // the plan's token is the only credential
 		if v.key.holder == nil {
 			return v, nil
 		}
@@ -68,7 +65,7 @@ func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, err
 	return v, s.loadPlan(ctx, c, v)
 }
 
-// loadCurrent is a fresh view with a set.
+// loadCurrent loads a fresh view whose policies are not broken.
 func (s *Service) loadCurrent(ctx context.Context, c *call) (*view, error) {
 	v, err := s.loadView(ctx, c, true)
 	if err != nil {
@@ -77,9 +74,8 @@ func (s *Service) loadCurrent(ctx context.Context, c *call) (*view, error) {
 	return v, v.broken
 }
 
-// loadPlan finds the plan of the call. A call that presents none is judged by what
-// its session declared last, if it did: else a session could leave its plan by not
-// mentioning it.
+// loadPlan finds the plan of the call. A call that presents none is judged by the last plan of its session, which it
+// could otherwise evade.
 func (s *Service) loadPlan(ctx context.Context, c *call, v *view) (err error) {
 	if v.presented.IsZero() {
 		if c.request.TokenRequired || c.request.SessionID == "" {
@@ -102,7 +98,7 @@ func (s *Service) loadPlan(ctx context.Context, c *call, v *view) (err error) {
 	return nil
 }
 
-// loadPeople finds the owner of the key and the member the call names.
+// loadPeople finds the owner of the key and the member that the call names.
 func (s *Service) loadPeople(ctx context.Context, c *call, v *view) error {
 	owner, err := s.party(ctx, c.by.OrgID, c.by.UserID, "", v.policies.Version)
 	if err != nil {
@@ -130,7 +126,7 @@ func (s *Service) loadPeople(ctx context.Context, c *call, v *view) error {
 // party is a member of an organization, as conditions see people.
 type party struct {
 	orgName string
-	user    toolcall.User // zero: nobody there has that id or address
+	user    toolcall.User // zero: no member has that id or address
 }
 
 type partyKey struct{ orgID, userID, address string }
@@ -142,7 +138,7 @@ func (s *Service) party(ctx context.Context, orgID, userID, address string, at a
 	}
 	found, err := s.people.PartyOf(ctx, orgID, userID, address)
 	if err != nil && !(address != "" && fault.Is(err, fault.NotFound)) {
-		return party{}, fmt.Errorf("find whom a call is for: %w", err)
+		return party{}, fmt.Errorf("find the user of a call: %w", err)
 	}
 	m := found.Member
 	p := party{found.OrgName, toolcall.User{ID: m.UserID, Email: m.Email, Role: string(m.Role)}}
@@ -150,9 +146,8 @@ func (s *Service) party(ctx context.Context, orgID, userID, address string, at a
 	return p, nil
 }
 
-// whyNot is what a caller is told when the view could not be had. The operator
-// finds the cause in the log.
-func whyNot(err error) string {
+// unavailableReason is the reason of a deny if the view could not be loaded. The operator finds the cause in the log.
+func unavailableReason(err error) string {
 	if broken, ok := errors.AsType[*policy.BrokenError](err); ok {
 		return fmt.Sprintf("version %d of policy %s cannot be used, so nothing is allowed: an administrator must replace it", broken.Version, broken.PolicyID)
 	}

@@ -70,7 +70,7 @@ func takeAwaited(ctx context.Context, tx *database.Tx, orgID string, e stored) (
 		waiting = append(waiting, more...)
 	}
 	if err != nil {
-		return awaited{}, fmt.Errorf("look for its decision: %w", err)
+		return awaited{}, fmt.Errorf("find its decision: %w", err)
 	}
 	best, found := awaited{}, -1
 	for _, w := range waiting {
@@ -105,13 +105,13 @@ func readAwaited(ctx context.Context, tx *database.Tx, column, orgID, keyID, nam
 		LIMIT $4`, orgID, keyID, name, maxCandidates)
 }
 
-// sweep turns overdue outcomes into findings, if the product reports any, and gives up
+// sweep turns overdue outcomes into findings, if the product reports at all, and gives up
 // those that are too old.
 func (s *Service) sweep(ctx context.Context) error {
 	for {
 		late, err := readLate(ctx, s.db, s.db.Now())
 		if err != nil {
-			return fmt.Errorf("look for outcomes that did not come: %w", err)
+			return fmt.Errorf("find overdue outcomes: %w", err)
 		}
 		if len(late) == 0 {
 			return nil
@@ -132,7 +132,7 @@ func (s *Service) sweep(ctx context.Context) error {
 			return nil
 		}})
 		if err != nil {
-			return fmt.Errorf("note outcomes that did not come: %w", err)
+			return fmt.Errorf("note overdue outcomes: %w", err)
 		}
 	}
 }
@@ -145,10 +145,9 @@ type late struct {
 
 func readLate(ctx context.Context, r database.Reader, now time.Time) ([]late, error) {
 	return database.Collect(ctx, r, func(row database.Scanner) (l late, err error) {
-		var at int64
-		err = row.Scan(&l.OrgID, &l.Position, &l.DecisionID, &at, &l.KeyID, &l.PlanID, &l.SessionID, &l.AgentID,
-			&l.Tool, &l.found)
-		l.Kind, l.HappenedAt = WithoutOutcome, database.Time(at)
+		l.Kind = WithoutOutcome
+		err = row.Scan(&l.OrgID, &l.Position, &l.DecisionID, database.ToTime(&l.HappenedAt), &l.KeyID, &l.PlanID,
+			&l.SessionID, &l.AgentID, &l.Tool, &l.found)
 		return l, err
 	}, `
 		SELECT org_id, position, decision_id, decided_at, key_id, plan_id, session_id, agent_id, tool, overdue <> 0

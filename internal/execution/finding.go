@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -67,21 +66,19 @@ func (s *Service) Findings(ctx context.Context, p principal.Principal, f Finding
 	if err != nil {
 		return page.Page[Finding]{}, err
 	}
-	query, args := selectFindings+`WHERE org_id = $1`, []any{p.OrgID}
+	var where database.Where
+	where.And(`org_id = ?`, p.OrgID)
 	if f.Kind != "" {
-		args = append(args, string(f.Kind))
-		query += fmt.Sprintf(` AND kind = $%d`, len(args))
+		where.And(`kind = ?`, string(f.Kind))
 	}
 	if f.Open {
-		query += ` AND resolved_at IS NULL`
+		where.And(`resolved_at IS NULL`)
 	}
 	if !after.IsZero() {
-		args = append(args, after.Micros, after.ID)
-		query += fmt.Sprintf(` AND (found_at, id) < ($%d, $%d)`, len(args)-1, len(args))
+		where.And(`(found_at, id) < (?, ?)`, after.Micros, after.ID)
 	}
-	args = append(args, f.Limit+1)
-	query += fmt.Sprintf(` ORDER BY found_at DESC, id DESC LIMIT $%d`, len(args))
-	findings, err := database.Collect(ctx, s.db, scanFinding, query, args...)
+	query := selectFindings + where.String() + `ORDER BY found_at DESC, id DESC LIMIT ` + where.Bind(f.Limit+1)
+	findings, err := database.Collect(ctx, s.db, scanFinding, query, where.Args...)
 	if err != nil {
 		return page.Page[Finding]{}, fmt.Errorf("list findings: %w", err)
 	}
@@ -93,16 +90,12 @@ func (s *Service) Findings(ctx context.Context, p principal.Principal, f Finding
 const selectFindings = `
 	SELECT id, org_id, kind, found_at, happened_at, position, key_id, agent_id, session_id, plan_id, tool, decision_id, execution_id,
 		first_seq, last_seq, missing, resolved_at
-	FROM finding
-	`
+	FROM finding`
 
 func scanFinding(row database.Scanner) (f Finding, err error) {
-	var found, happened int64
-	var resolved sql.NullInt64
-	err = row.Scan(&f.ID, &f.OrgID, &f.Kind, &found, &happened, &f.Position, &f.KeyID, &f.AgentID, &f.SessionID,
-		&f.PlanID, &f.Tool, &f.DecisionID, &f.ExecutionID, &f.FirstSeq, &f.LastSeq, &f.Missing, &resolved)
-	f.FoundAt, f.HappenedAt = database.Time(found), database.Time(happened)
-	f.ResolvedAt = database.OptionalTime(resolved)
+	err = row.Scan(&f.ID, &f.OrgID, &f.Kind, database.ToTime(&f.FoundAt), database.ToTime(&f.HappenedAt), &f.Position,
+		&f.KeyID, &f.AgentID, &f.SessionID, &f.PlanID, &f.Tool, &f.DecisionID, &f.ExecutionID, &f.FirstSeq,
+		&f.LastSeq, &f.Missing, database.ToOptionalTime(&f.ResolvedAt))
 	return f, err
 }
 
@@ -114,10 +107,7 @@ func insertFinding(ctx context.Context, tx *database.Tx, f Finding) error {
 		database.NewID(), f.OrgID, string(f.Kind), database.Micros(tx.Now()), database.Micros(f.HappenedAt), f.Position,
 		f.KeyID, f.AgentID, f.SessionID, f.PlanID, f.Tool, f.DecisionID, f.ExecutionID, f.FirstSeq, f.LastSeq,
 		f.Missing)
-	if err != nil {
-		return fmt.Errorf("store a finding: %w", err)
-	}
-	return nil
+	return database.Wrap(err, "store a finding")
 }
 
 // resolveOutcome notes that the outcome of a decision came.

@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -60,10 +59,7 @@ func (s *Service) positions(ctx context.Context) (map[string]int64, error) {
 		positions[orgID] = position
 		return none, err
 	}, `SELECT org_id, position FROM reconciled`)
-	if err != nil {
-		return nil, fmt.Errorf("read how far logs were reconciled: %w", err)
-	}
-	return positions, nil
+	return positions, database.Wrap(err, "read how far logs were reconciled")
 }
 
 // advance matches the next slice of a log, and reports whether there is more before size.
@@ -98,10 +94,7 @@ func (s *Service) advance(ctx context.Context, orgID string, size int64) (more b
 
 func positionIn(ctx context.Context, tx *database.Tx, orgID string) (position int64, err error) {
 	err = tx.QueryRow(ctx, `SELECT position FROM reconciled WHERE org_id = $1`, orgID).Scan(&position)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return position, err
+	return position, database.OrMissing(err, nil, "read how far the log was reconciled")
 }
 
 // next reads decisions and executions from a position on, up to where both lists are
@@ -112,7 +105,7 @@ func (s *Service) next(
 	if executions, err = readExecutions(ctx, tx, orgID, at, reconcileSlice); err != nil {
 		return nil, nil, 0, fmt.Errorf("read executions: %w", err)
 	}
-	if quiet, err := nobodyReports(ctx, tx, orgID); err != nil || quiet && len(executions) == 0 {
+	if quiet, err := noneReports(ctx, tx, orgID); err != nil || quiet && len(executions) == 0 {
 		return nil, nil, size, err
 	}
 	if decisions, err = decision.Read(ctx, tx, orgID, at, reconcileSlice); err != nil {
@@ -134,14 +127,11 @@ func (s *Service) next(
 	return decisions, executions, until, nil
 }
 
-// nobodyReports reports whether no outcome is awaited in an organization: the first report
+// noneReports reports whether no outcome is awaited in an organization: the first report
 // takes up the decisions just before it.
-func nobodyReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bool, err error) {
+func noneReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bool, err error) {
 	err = tx.QueryRow(ctx, `SELECT COUNT(*) = 0 FROM reporter WHERE org_id = $1`, orgID).Scan(&quiet)
-	if err != nil {
-		return false, fmt.Errorf("read who reports: %w", err)
-	}
-	return quiet, nil
+	return quiet, database.Wrap(err, "read the reporting products")
 }
 
 // matcher is one change that matches a slice of a log. It caches lookups: a slice has few
@@ -183,7 +173,7 @@ func (m *matcher) match(ctx context.Context, decisions []decision.Record, execut
 	return nil
 }
 
-// await lets a decision wait for its outcome, if one may come.
+// await makes a decision wait for its outcome, if its product reports.
 func (m *matcher) await(ctx context.Context, d *decision.Record) error {
 	if d.Verdict != verdict.Allow {
 		return nil
@@ -211,7 +201,7 @@ func isReporter(ctx context.Context, tx *database.Tx, orgID, reporter string) (r
 	return reports, err
 }
 
-// takeUp lets the decisions before a product's first report wait for their outcomes.
+// takeUp makes the decisions before a product's first report wait for their outcomes.
 func (m *matcher) takeUp(ctx context.Context, reporter string, before int64) error {
 	decisions, err := decision.Read(ctx, m.tx, m.orgID, max(before-backfill, 0), backfill)
 	if err != nil {
@@ -240,7 +230,7 @@ func (m *matcher) takeUp(ctx context.Context, reporter string, before int64) err
 func (m *matcher) settle(ctx context.Context, e stored) error {
 	tx, orgID := m.tx, m.orgID
 	if err := m.noteReporter(ctx, e); err != nil {
-		return fmt.Errorf("note who reports: %w", err)
+		return fmt.Errorf("note the reporting product: %w", err)
 	}
 	if err := followSequence(ctx, tx, orgID, e); err != nil {
 		return fmt.Errorf("follow the sequence: %w", err)

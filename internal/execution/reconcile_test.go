@@ -16,14 +16,14 @@ import (
 
 func TestExecutionsFindTheirDecision(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		p1, p2 := w.plan(w.acme), w.plan(w.acme)
-		old := w.allowed(w.agent, p1, "Bash", `{"a":1}`)
-		second := w.allowed(w.agent, p1, "Bash", `{"a":2}`)
-		planned := w.allowed(w.agent, p2, "Bash", `{"a":1}`)
-		mcp := w.decided(w.agent, verdict.Allow, "", "git_hub", "get_me", `{}`)
-		w.decided(w.agent, verdict.Deny, "", "", "Denied", `{}`)
-		w.allowed(w.other, "", "Theirs", `{}`)
+	each(t, func(t *testing.T, e *env) {
+		p1, p2 := e.plan(e.acme), e.plan(e.acme)
+		old := e.allowed(e.agent, p1, "Bash", `{"a":1}`)
+		second := e.allowed(e.agent, p1, "Bash", `{"a":2}`)
+		planned := e.allowed(e.agent, p2, "Bash", `{"a":1}`)
+		mcp := e.decided(e.agent, verdict.Allow, "", "git_hub", "get_me", `{}`)
+		e.decided(e.agent, verdict.Deny, "", "", "Denied", `{}`)
+		e.allowed(e.other, "", "Theirs", `{}`)
 		row := func(plan, tool, input string) string {
 			return fmt.Sprintf(`{"tool":%q,"plan_id":%q,"input":%s,"status":"success"}`, tool, plan, input)
 		}
@@ -36,78 +36,78 @@ func TestExecutionsFindTheirDecision(t *testing.T) {
 			{"a denied call", row("", "Denied", `{}`), ""},
 			{"another key's call", row("", "Theirs", `{}`), ""},
 		} {
-			id := w.ran(w.agent, test.row)
-			w.reconcile()
-			if got := w.decisionOf(id); got != test.want {
+			id := e.ran(e.agent, test.row)
+			e.reconcile()
+			if got := e.decisionOf(id); got != test.want {
 				t.Errorf("%s: decision %q, want %q", test.name, got, test.want)
 			}
 		}
 		const without = "execution_without_decision "
-		w.wantFindings(without+"Bash", without+"Denied", without+"Theirs")
+		e.wantFindings(without+"Bash", without+"Denied", without+"Theirs")
 	})
 }
 
 // TestExecutionBeforeItsDecision: what allowed a call stands before it in the log.
 func TestExecutionBeforeItsDecision(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		id := w.ran(w.agent, `{"tool":"Bash"}`)
-		w.allowed(w.agent, "", "Bash", `{}`)
-		w.reconcile()
-		if got := w.decisionOf(id); got != "" {
+	each(t, func(t *testing.T, e *env) {
+		id := e.ran(e.agent, `{"tool":"Bash"}`)
+		e.allowed(e.agent, "", "Bash", `{}`)
+		e.reconcile()
+		if got := e.decisionOf(id); got != "" {
 			t.Errorf("it is matched to %s", got)
 		}
-		w.wantFindings("execution_without_decision Bash")
+		e.wantFindings("execution_without_decision Bash")
 	})
 }
 
 func TestBlockedCallsNeedNoDecision(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.allowed(w.agent, "", "Bash", `{}`)
-		w.ran(w.agent, `{"tool":"Bash","status":"failed","error_message":"Blocked by policy: no"}`)
-		ran := w.ran(w.agent, `{"tool":"Bash","status":"success"}`)
-		w.reconcile()
-		if w.decisionOf(ran) == "" {
+	each(t, func(t *testing.T, e *env) {
+		e.allowed(e.agent, "", "Bash", `{}`)
+		e.ran(e.agent, `{"tool":"Bash","status":"failed","error_message":"Blocked by policy: no"}`)
+		ran := e.ran(e.agent, `{"tool":"Bash","status":"success"}`)
+		e.reconcile()
+		if e.decisionOf(ran) == "" {
 			t.Error("a call that was held back took the decision of one that ran")
 		}
-		w.wantFindings()
+		e.wantFindings()
 	})
 }
 
 func TestDecisionsWithoutOutcome(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.allowed(w.other, "", "Silent", `{}`) // its product never reports
-		w.allowed(w.agent, "", "Early", `{}`)
-		w.ran(w.agent, `{"tool":"Early"}`)
-		w.allowed(w.agent, "", "Lost", `{}`)
-		w.allowed(w.agent, "", "Late", `{}`)
-		w.decided(w.agent, verdict.Deny, "", "", "Denied", `{}`)
-		w.pass(execution.OutcomeWithin - time.Microsecond)
-		w.reconcile()
-		w.wantFindings()
-		w.pass(time.Microsecond)
-		w.reconcile()
-		w.reconcile()
-		w.wantFindings("decision_without_outcome Lost", "decision_without_outcome Late")
-		late := w.ran(w.agent, `{"tool":"Late"}`)
-		w.reconcile()
-		if w.decisionOf(late) == "" {
+	each(t, func(t *testing.T, e *env) {
+		e.allowed(e.other, "", "Silent", `{}`) // its product never reports
+		e.allowed(e.agent, "", "Early", `{}`)
+		e.ran(e.agent, `{"tool":"Early"}`)
+		e.allowed(e.agent, "", "Lost", `{}`)
+		e.allowed(e.agent, "", "Late", `{}`)
+		e.decided(e.agent, verdict.Deny, "", "", "Denied", `{}`)
+		e.Pass(execution.OutcomeWithin - time.Microsecond)
+		e.reconcile()
+		e.wantFindings()
+		e.Pass(time.Microsecond)
+		e.reconcile()
+		e.reconcile()
+		e.wantFindings("decision_without_outcome Lost", "decision_without_outcome Late")
+		late := e.ran(e.agent, `{"tool":"Late"}`)
+		e.reconcile()
+		if e.decisionOf(late) == "" {
 			t.Error("an outcome that came late did not find its decision")
 		}
-		w.wantFindings("decision_without_outcome Lost", "decision_without_outcome Late resolved")
-		open, err := w.service.Findings(t.Context(), w.owner, execution.FindingFilter{
+		e.wantFindings("decision_without_outcome Lost", "decision_without_outcome Late resolved")
+		open, err := e.service.Findings(t.Context(), e.owner, execution.FindingFilter{
 			Open: true, Kind: execution.WithoutOutcome,
 		})
 		if err != nil || len(open.Items) != 1 || open.Items[0].Tool != "Lost" {
 			t.Errorf("open findings: %+v, %v", open.Items, err)
 		}
-		w.pass(8 * 24 * time.Hour)
-		w.reconcile()
-		w.ran(w.agent, `{"tool":"Lost"}`)
-		w.reconcile()
-		w.wantFindings("decision_without_outcome Lost", "decision_without_outcome Late resolved",
+		e.Pass(8 * 24 * time.Hour)
+		e.reconcile()
+		e.ran(e.agent, `{"tool":"Lost"}`)
+		e.reconcile()
+		e.wantFindings("decision_without_outcome Lost", "decision_without_outcome Late resolved",
 			"execution_without_decision Lost")
 	})
 }
@@ -115,55 +115,55 @@ func TestDecisionsWithoutOutcome(t *testing.T) {
 // TestOnlyReportersAreAwaited: a product that never reports costs nothing.
 func TestOnlyReportersAreAwaited(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		awaited := func() (n int) {
-			if err := w.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM awaited_outcome`).Scan(&n); err != nil {
+			if err := e.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM awaited_outcome`).Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			return n
 		}
-		w.allowed(w.agent, "", "A", `{}`)
-		w.allowed(w.other, "", "A", `{}`)
-		w.reconcile()
+		e.allowed(e.agent, "", "A", `{}`)
+		e.allowed(e.other, "", "A", `{}`)
+		e.reconcile()
 		if n := awaited(); n != 0 {
 			t.Errorf("%d outcomes are awaited of who never reports", n)
 		}
-		w.allowed(w.agent, "", "B", `{}`)
-		ran := w.ran(w.agent, `{"tool":"A"}`) // decided before anyone knew that it reports
-		w.allowed(w.agent, "", "C", `{}`)
-		w.reconcile()
-		if n := awaited(); n != 2 || w.decisionOf(ran) == "" {
-			t.Errorf("%d outcomes are awaited, want those of B and C; A was matched to %q", n, w.decisionOf(ran))
+		e.allowed(e.agent, "", "B", `{}`)
+		ran := e.ran(e.agent, `{"tool":"A"}`) // decided before anyone knew that it reports
+		e.allowed(e.agent, "", "C", `{}`)
+		e.reconcile()
+		if n := awaited(); n != 2 || e.decisionOf(ran) == "" {
+			t.Errorf("%d outcomes are awaited, want those of B and C; A was matched to %q", n, e.decisionOf(ran))
 		}
-		w.wantFindings()
+		e.wantFindings()
 	})
 }
 
 func TestGapsInASequence(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		n := 0
 		send := func(session string, numbers ...int64) {
 			for _, seq := range numbers {
 				n++
-				w.allowed(w.agent, "", "T", `{}`)
-				w.ran(w.agent, fmt.Sprintf(`{"tool":"T","agent_id":"a","session_id":%q,"seq":%d,"input":{"n":%d}}`,
+				e.allowed(e.agent, "", "T", `{}`)
+				e.ran(e.agent, fmt.Sprintf(`{"tool":"T","agent_id":"a","session_id":%q,"seq":%d,"input":{"n":%d}}`,
 					session, seq, n))
 			}
-			w.reconcile()
+			e.reconcile()
 		}
 		send("whole", 0, 1, 2, 3)
 		send("also whole", 1, 2)
 		send("negative", -5)
-		w.wantFindings()
+		e.wantFindings()
 		send("gap", 1, 2, 6)
-		w.wantFindings("sequence_gap 3-5 lacks 3")
+		e.wantFindings("sequence_gap 3-5 lacks 3")
 		send("gap", 4, 4, 4)
-		w.wantFindings("sequence_gap 3-5 lacks 2")
+		e.wantFindings("sequence_gap 3-5 lacks 2")
 		send("gap", 3, 5, 7)
-		w.wantFindings("sequence_gap 3-5 lacks 0 resolved")
+		e.wantFindings("sequence_gap 3-5 lacks 0 resolved")
 		send("late", 3)
-		w.wantFindings("sequence_gap 3-5 lacks 0 resolved", "sequence_gap 1-2 lacks 2")
+		e.wantFindings("sequence_gap 3-5 lacks 0 resolved", "sequence_gap 1-2 lacks 2")
 	})
 }
 
@@ -171,40 +171,40 @@ func TestGapsInASequence(t *testing.T) {
 // replicas that work at once.
 func TestReconcilingIsTheSameInAnySlices(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for i := range 70 {
-			w.allowed(w.agent, "", "T", fmt.Sprintf(`{"n":%d}`, i))
+			e.allowed(e.agent, "", "T", fmt.Sprintf(`{"n":%d}`, i))
 		}
 		for i := range 75 {
-			w.ran(w.agent, fmt.Sprintf(`{"tool":"T","input":{"n":%d}}`, i))
-			w.ran(w.other, fmt.Sprintf(`{"tool":"U","input":{"n":%d}}`, i))
+			e.ran(e.agent, fmt.Sprintf(`{"tool":"T","input":{"n":%d}}`, i))
+			e.ran(e.other, fmt.Sprintf(`{"tool":"U","input":{"n":%d}}`, i))
 		}
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() {
-				if err := execution.New(w.db, w.log, plans{w}, keys{w}).Reconcile(t.Context()); err != nil {
+				if err := execution.New(e.DB, e.Log, plans{e}, keys{e}).Reconcile(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		all.Wait()
 		var matched, wrong int
-		if err := w.db.QueryRow(t.Context(),
+		if err := e.DB.QueryRow(t.Context(),
 			`SELECT COUNT(*) FROM execution WHERE decision_id <> ''`).Scan(&matched); err != nil {
 			t.Fatal(err)
 		}
-		decided, err := decision.Read(t.Context(), w.db, w.acme, 0, 1000)
+		decided, err := decision.Read(t.Context(), e.DB, e.acme, 0, 1000)
 		if err != nil || len(decided) != 70 {
 			t.Fatalf("%d decisions, %v", len(decided), err)
 		}
 		for _, d := range decided {
 			var hash []byte
-			if err := w.db.QueryRow(t.Context(), `SELECT digest FROM execution WHERE decision_id = $1`,
+			if err := e.DB.QueryRow(t.Context(), `SELECT digest FROM execution WHERE decision_id = $1`,
 				d.ID).Scan(&hash); err != nil || string(hash) != string(d.Digest) {
 				wrong++
 			}
 		}
-		if found := len(w.findings()); matched != 70 || wrong != 0 || found != 80 {
+		if found := len(e.findings()); matched != 70 || wrong != 0 || found != 80 {
 			t.Errorf("%d matched, %d of them wrong, %d findings; want 70, 0 and 80", matched, wrong, found)
 		}
 	})
@@ -212,16 +212,16 @@ func TestReconcilingIsTheSameInAnySlices(t *testing.T) {
 
 func TestFindingsArePagedAndPrivate(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for i := range 5 {
-			w.ran(w.agent, fmt.Sprintf(`{"tool":"t%d"}`, i))
-			w.ran(w.foreign, fmt.Sprintf(`{"tool":"foreign%d"}`, i))
-			w.pass(time.Second)
-			w.reconcile()
+			e.ran(e.agent, fmt.Sprintf(`{"tool":"t%d"}`, i))
+			e.ran(e.foreign, fmt.Sprintf(`{"tool":"foreign%d"}`, i))
+			e.Pass(time.Second)
+			e.reconcile()
 		}
 		var tools, cursor string
 		for {
-			got, err := w.service.Findings(t.Context(), w.owner, execution.FindingFilter{Limit: 2, Cursor: cursor})
+			got, err := e.service.Findings(t.Context(), e.owner, execution.FindingFilter{Limit: 2, Cursor: cursor})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,9 +235,9 @@ func TestFindingsArePagedAndPrivate(t *testing.T) {
 		if tools != "t4 t3 t2 t1 t0 " {
 			t.Errorf("pages give %s", tools)
 		}
-		nobody := w.owner
+		nobody := e.owner
 		nobody.Role = ""
-		if _, err := w.service.Findings(t.Context(), nobody, execution.FindingFilter{}); err == nil {
+		if _, err := e.service.Findings(t.Context(), nobody, execution.FindingFilter{}); err == nil {
 			t.Error("someone without a role reads findings")
 		}
 	})
@@ -247,22 +247,22 @@ func TestFindingsArePagedAndPrivate(t *testing.T) {
 // prevented the findings of others.
 func TestOneLogDoesNotKeepTheOthers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		if w.globex > w.acme { // logs are taken in the order of their names
-			w.owner.OrgID = w.globex
-			w.agent, w.foreign = w.foreign, w.agent
+	each(t, func(t *testing.T, e *env) {
+		if e.globex > e.acme { // logs are taken in the order of their names
+			e.owner.OrgID = e.globex
+			e.agent, e.foreign = e.foreign, e.agent
 		}
-		w.allowed(w.foreign, "", "Bash", `{}`)
-		w.write(nil, func(ctx context.Context, tx *database.Tx) error {
-			_, err := tx.Exec(ctx, `UPDATE audit_entry SET record = 'broken' WHERE log = $1`, w.foreign.OrgID)
+		e.allowed(e.foreign, "", "Bash", `{}`)
+		e.Write("", func(ctx context.Context, tx *database.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE audit_entry SET record = 'broken' WHERE log = $1`, e.foreign.OrgID)
 			return err
 		})
-		w.ran(w.agent, `{"tool":"Bash"}`)
-		w.ran(w.foreign, `{"tool":"Bash"}`)
-		if err := w.service.Reconcile(t.Context()); err == nil {
+		e.ran(e.agent, `{"tool":"Bash"}`)
+		e.ran(e.foreign, `{"tool":"Bash"}`)
+		if err := e.service.Reconcile(t.Context()); err == nil {
 			t.Error("a log that cannot be read is not told of")
 		}
-		w.wantFindings("execution_without_decision Bash")
+		e.wantFindings("execution_without_decision Bash")
 	})
 }
 
@@ -270,19 +270,19 @@ func TestOneLogDoesNotKeepTheOthers(t *testing.T) {
 // stays short, and a report takes the oldest that fits best among those.
 func TestManyCallsWait(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.ran(w.agent, `{"tool":"first","status":"blocked"}`)
+	each(t, func(t *testing.T, e *env) {
+		e.ran(e.agent, `{"tool":"first","status":"blocked"}`)
 		var ids []string
 		for i := range 130 {
-			ids = append(ids, w.allowed(w.agent, "", "Bash", fmt.Sprintf(`{"n":%d}`, i)))
+			ids = append(ids, e.allowed(e.agent, "", "Bash", fmt.Sprintf(`{"n":%d}`, i)))
 		}
 		for _, test := range []struct{ n, want int }{{99, 99}, {125, 0}, {1, 1}, {500, 2}} {
-			id := w.ran(w.agent, fmt.Sprintf(`{"tool":"Bash","input":{"n":%d}}`, test.n))
-			w.reconcile()
-			if got := w.decisionOf(id); got != ids[test.want] {
+			id := e.ran(e.agent, fmt.Sprintf(`{"tool":"Bash","input":{"n":%d}}`, test.n))
+			e.reconcile()
+			if got := e.decisionOf(id); got != ids[test.want] {
 				t.Errorf("report %d: decision %d, want %d", test.n, slices.Index(ids, got), test.want)
 			}
 		}
-		w.wantFindings()
+		e.wantFindings()
 	})
 }

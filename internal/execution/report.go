@@ -3,7 +3,6 @@ package execution
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -24,16 +23,16 @@ const (
 	sliceBytes = 1 << 20
 )
 
-// Reported is what became of a row.
+// Reported is the result of a row.
 type Reported struct {
 	ID         string
 	Index      int64  // of its entry in the log
-	Commitment string // the entry's leaf, in hex; of what is new
-	Duplicate  bool   // it was there before
-	Problem    string // why it was not taken; the rest is then empty
+	Commitment string // the entry's leaf, in hex; empty for a duplicate
+	Duplicate  bool   // it was stored before
+	Problem    string // why it was refused; the rest is then empty
 }
 
-// item is a row on its way into a log.
+// item is a row that is not stored yet.
 type item struct {
 	row
 	index  int // in the request
@@ -103,7 +102,7 @@ func (s *Service) prepare(
 			return nil, "", err
 		}
 	}
-	// The same words by another key are another report.
+	// The same row by another key is another report.
 	it.hash = sha256.Sum256(append([]byte(it.by.KeyID+"/"), r.hash[:]...))
 	return it, "", nil
 }
@@ -155,9 +154,8 @@ func (p *presented) holder(ctx context.Context, shown plan.Presented) (principal
 	return found.Principal, found.problem, err
 }
 
-// holderOf is the key that may report with a plan's token alone: the one the token
-// was issued to, while it may still report. That the plan has ended does not matter:
-// what was done under it is reported afterwards.
+// holderOf is the key that a plan's token was issued to, if it may still report. The
+// plan may have ended: calls are reported afterwards.
 func (s *Service) holderOf(ctx context.Context, shown plan.Presented) (principal.Principal, error) {
 	issued, err := s.plans.Issued(ctx, shown)
 	if err != nil {
@@ -213,11 +211,8 @@ func sliceOf(items []*item) int {
 // keep appends a row, unless it is in the log.
 func (s *Service) keep(ctx context.Context, tx *database.Tx, it *item) (Reported, error) {
 	known, err := findByHash(ctx, tx, it.by.OrgID, it.hash)
-	if err != nil || known != nil {
-		if err != nil {
-			return Reported{}, fmt.Errorf("look for a report: %w", err)
-		}
-		return *known, nil
+	if err != nil || known.ID != "" {
+		return known, err
 	}
 	id := database.NewID()
 	added, err := s.log.Append(ctx, tx, audit.Entry{
@@ -234,16 +229,13 @@ func (s *Service) keep(ctx context.Context, tx *database.Tx, it *item) (Reported
 	return Reported{ID: id, Index: added.Index, Commitment: hex.EncodeToString(added.Leaf[:])}, nil
 }
 
-func findByHash(ctx context.Context, tx *database.Tx, orgID string, hash [sha256.Size]byte) (*Reported, error) {
+func findByHash(ctx context.Context, tx *database.Tx, orgID string, hash [sha256.Size]byte) (Reported, error) {
 	found := Reported{Duplicate: true}
 	err := tx.QueryRow(ctx, `
 		SELECT id, position
 		FROM execution
 		WHERE org_id = $1 AND row_hash = $2`, orgID, hash[:]).Scan(&found.ID, &found.Index)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return &found, err
+	return found, database.OrMissing(err, nil, "find a report")
 }
 
 func insertExecution(ctx context.Context, tx *database.Tx, id string, position int64, it *item) error {

@@ -47,18 +47,18 @@ var shapes = map[string]struct {
 
 func TestEveryShapeIsKept(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for name, shape := range shapes {
-			before := len(w.entries(w.acme))
-			answer := w.report(w.agent, shape.row)[0]
-			entries := w.entries(w.acme)
+			before := len(e.entries(e.acme))
+			answer := e.report(e.agent, shape.row)[0]
+			entries := e.entries(e.acme)
 			if answer.ID == "" || answer.Problem != "" || answer.Duplicate || len(answer.Commitment) != 64 ||
 				len(entries) != before+1 {
 				t.Fatalf("%s: %+v, %d entries", name, answer, len(entries))
 			}
 			entry := entries[before]
 			if entry.Index != answer.Index || !strings.Contains(entry.Record, shape.record) ||
-				!strings.Contains(entry.Record, w.agent.KeyID) {
+				!strings.Contains(entry.Record, e.agent.KeyID) {
 				t.Errorf("%s: the record is %s", name, entry.Record)
 			}
 			for _, want := range shape.holds {
@@ -72,26 +72,26 @@ func TestEveryShapeIsKept(t *testing.T) {
 
 func TestRowsThatComeAgainCountOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		const row = `{"tool":"Bash","input":{"a":1,"b":2},"status":"success","executed_at":"2026-11-15T02:07:42Z"}`
 		const spelled = ` { "status":"success", "input":{"b":2,"a":1.0},"tool":"Bash","executed_at":"2026-11-15T02:07:42Z"}`
-		answers := w.report(w.agent, row, spelled)
-		again := w.report(w.agent, row)[0]
+		answers := e.report(e.agent, row, spelled)
+		again := e.report(e.agent, row)[0]
 		if answers[1].ID != answers[0].ID || !answers[1].Duplicate || again.ID != answers[0].ID ||
 			again.Index != answers[0].Index || !again.Duplicate {
 			t.Errorf("%+v, then %+v", answers, again)
 		}
 		later := strings.Replace(row, "02:07:42Z", "02:07:43Z", 1)
-		if a := w.report(w.agent, later)[0]; a.Duplicate {
+		if a := e.report(e.agent, later)[0]; a.Duplicate {
 			t.Error("another call is taken for the same")
 		}
-		if a := w.report(w.other, row)[0]; a.Duplicate {
+		if a := e.report(e.other, row)[0]; a.Duplicate {
 			t.Error("another key's call is taken for the same")
 		}
-		if a := w.report(w.foreign, row)[0]; a.Duplicate {
+		if a := e.report(e.foreign, row)[0]; a.Duplicate {
 			t.Error("another organization's call is taken for the same")
 		}
-		if n := len(w.entries(w.acme)); n != 3 {
+		if n := len(e.entries(e.acme)); n != 3 {
 			t.Errorf("%d entries in the log, want 3", n)
 		}
 	})
@@ -101,39 +101,19 @@ func TestRowsThatComeAgainCountOnce(t *testing.T) {
 func TestSecretsAreNotStored(t *testing.T) {
 	t.Parallel()
 	const secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
-	each(t, func(t *testing.T, w *world) {
-		w.report(w.agent,
+	each(t, func(t *testing.T, e *env) {
+		e.report(e.agent,
 			fmt.Sprintf(`{"tool":"Bash","session_id":%[1]q,"input":{"env":{"password":"hunter2hunter2"},"command":"curl -H 'Authorization: Bearer %[1]s'"},
 			"output":{"text":"token=%[1]s"},"status":"failed","error_message":"refused %[1]s","result_summary":%[1]q}`,
 				secret))
-		for _, table := range []string{"execution", "audit_entry"} {
-			rows, err := w.db.Query(t.Context(), `SELECT * FROM `+table)
-			if err != nil {
-				t.Fatal(err)
+		for table, rows := range e.Rows("execution", "audit_entry") {
+			if len(rows) == 0 {
+				t.Fatalf("no rows of %s", table)
 			}
-			columns, err := rows.Columns()
-			if err != nil {
-				t.Fatal(err)
-			}
-			seen := 0
-			for rows.Next() {
-				values := make([]any, len(columns))
-				for i := range values {
-					values[i] = new(any)
+			for _, row := range rows {
+				if strings.Contains(row, secret) || strings.Contains(row, "hunter2") {
+					t.Errorf("a row holds a secret:\n%s", row)
 				}
-				if err := rows.Scan(values...); err != nil {
-					t.Fatal(err)
-				}
-				for i, v := range values {
-					text := fmt.Sprintf("%s", *v.(*any))
-					if strings.Contains(text, secret) || strings.Contains(text, "hunter2") {
-						t.Errorf("%s.%s holds a secret: %s", table, columns[i], text)
-					}
-				}
-				seen++
-			}
-			if err := rows.Close(); err != nil || seen == 0 {
-				t.Fatalf("%d rows of %s, %v", seen, table, err)
 			}
 		}
 	})
@@ -141,7 +121,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 
 func TestRowsThatAreNotTaken(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		bad := map[string]string{
 			"no object":       `[1]`,
 			"null":            `null`,
@@ -154,11 +134,11 @@ func TestRowsThatAreNotTaken(t *testing.T) {
 			"another's token": `{"tool":"Bash","token":{"plan_id":"x","signature":"stolen"}}`,
 		}
 		for name, row := range bad {
-			by := w.agent
+			by := e.agent
 			if name == "another's token" {
 				by = principal.Principal{}
 			}
-			answers := w.report(by, row,
+			answers := e.report(by, row,
 				`{"tool":"good","input":"`+name+`","token":{"plan_id":"x","signature":"good"}}`)
 			if answers[0].Problem == "" || answers[0].ID != "" {
 				t.Errorf("%s is taken: %+v", name, answers[0])
@@ -170,7 +150,7 @@ func TestRowsThatAreNotTaken(t *testing.T) {
 				t.Errorf("beside %s a good row is refused: %s", name, answers[1].Problem)
 			}
 		}
-		if n := len(w.entries(w.acme)); n != len(bad) {
+		if n := len(e.entries(e.acme)); n != len(bad) {
 			t.Errorf("%d entries, want the %d good ones", n, len(bad))
 		}
 	})
@@ -180,7 +160,7 @@ func TestRowsThatAreNotTaken(t *testing.T) {
 // is told.
 func TestHostileRows(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for name, row := range map[string]string{
 			"a long tool":              `{"tool":"` + strings.Repeat("x", 5000) + `"}`,
 			"control characters":       `{"tool":"a\u0000b\n","agent_id":"\u0000","session_id":"\u202e"}`,
@@ -191,47 +171,47 @@ func TestHostileRows(t *testing.T) {
 			"a NUL in what went in":    `{"tool":"z","input":{"a":"\u0000"}}`,
 			"the sentinel of the SDKs": `{"tool":"u","agent_id":"__sdk_multiuser__","user_id":"__sdk_multiuser__"}`,
 		} {
-			answer := w.report(w.agent, row)[0]
+			answer := e.report(e.agent, row)[0]
 			if answer.Problem != "" {
 				t.Errorf("%s: %s", name, answer.Problem)
 			}
-			if len(w.entries(w.acme)[len(w.entries(w.acme))-1].Payload) > 300<<10 {
+			if len(e.entries(e.acme)[len(e.entries(e.acme))-1].Payload) > 300<<10 {
 				t.Errorf("%s is kept whole", name)
 			}
 		}
-		w.reconcile()
+		e.reconcile()
 	})
 }
 
 // TestReportWithATokenAlone is for clients that send no key.
 func TestReportWithATokenAlone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		id := w.plan(w.acme)
-		answer := w.report(principal.Principal{},
+	each(t, func(t *testing.T, e *env) {
+		id := e.plan(e.acme)
+		answer := e.report(principal.Principal{},
 			fmt.Sprintf(`{"tool":"Bash","token":{"plan_id":%q,"signature":"good"}}`, id))[0]
 		if answer.Problem != "" {
 			t.Fatal(answer.Problem)
 		}
-		entry := w.entries(w.acme)[0]
-		if !strings.Contains(entry.Record, `"plan":"`+id+`"`) || !strings.Contains(entry.Record, w.agent.KeyID) {
+		entry := e.entries(e.acme)[0]
+		if !strings.Contains(entry.Record, `"plan":"`+id+`"`) || !strings.Contains(entry.Record, e.agent.KeyID) {
 			t.Errorf("the record is %s", entry.Record)
 		}
-		nothing := w.report(principal.Principal{}, `{"tool":"Bash"}`)[0]
+		nothing := e.report(principal.Principal{}, `{"tool":"Bash"}`)[0]
 		if nothing.Problem == "" {
 			t.Error("a report by nobody is taken")
 		}
 		for name, spoil := range map[string]func(key *principal.Principal){
 			"may not report":             func(key *principal.Principal) { key.Scopes = nil },
-			"is of another organization": func(key *principal.Principal) { key.OrgID = w.globex },
+			"is of another organization": func(key *principal.Principal) { key.OrgID = e.globex },
 		} {
-			before := w.agent
-			spoil(&w.agent)
+			before := e.agent
+			spoil(&e.agent)
 			row := fmt.Sprintf(`{"tool":"Bash","seq":%d,"token":{"plan_id":%q,"signature":"good"}}`, len(name), id)
-			if answer := w.report(principal.Principal{}, row)[0]; answer.Problem == "" {
+			if answer := e.report(principal.Principal{}, row)[0]; answer.Problem == "" {
 				t.Errorf("the token of a key that %s is taken", name)
 			}
-			w.agent = before
+			e.agent = before
 		}
 	})
 }
@@ -239,19 +219,19 @@ func TestReportWithATokenAlone(t *testing.T) {
 // TestManyRows go in slices; the log then has them in order.
 func TestManyRows(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		var rows []string
 		for i := range 130 {
 			rows = append(rows, fmt.Sprintf(`{"tool":"t%d"}`, i))
 		}
 		rows[77] = `{}`
-		answers := w.report(w.agent, rows...)
+		answers := e.report(e.agent, rows...)
 		for i, a := range answers {
 			if (a.Problem != "") != (i == 77) || i > 77 && a.Index != int64(i-1) {
 				t.Fatalf("row %d: %+v", i, a)
 			}
 		}
-		head, err := audit.ReadHead(t.Context(), w.db, w.acme)
+		head, err := audit.ReadHead(t.Context(), e.DB, e.acme)
 		if err != nil || head.Size != 129 || head.Generation != 0 {
 			t.Errorf("head %+v, %v: reports must not make anything that is remembered old", head, err)
 		}

@@ -79,7 +79,7 @@ type wireRow struct {
 	ExecutedAt jsontext.Value `json:"executed_at"`
 	At         jsontext.Value `json:"at"`
 	DurationMs jsontext.Value `json:"duration_ms"`
-	// Who, and for whom.
+	// The caller, and the person it works for.
 	SessionID   jsontext.Value `json:"session_id"`
 	UserID      jsontext.Value `json:"user_id"`
 	UserEmail   jsontext.Value `json:"user_email"`

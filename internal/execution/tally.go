@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"fmt"
 
 	"writ/internal/database"
 	"writ/internal/fault"
@@ -37,10 +36,7 @@ func (s *Service) PlanTally(ctx context.Context, p principal.Principal, planID s
 		GROUP BY server, tool, step, status
 		ORDER BY step, server, tool, status
 		LIMIT $3`, p.OrgID, planID, MaxTallies)
-	if err != nil {
-		return nil, fmt.Errorf("count the reports about plan %s: %w", planID, err)
-	}
-	return tallies, nil
+	return tallies, database.Wrap(err, "count the reports about plan %s", planID)
 }
 
 // reportsSeen bounds how many reports StepsOf reads.
@@ -62,8 +58,5 @@ func (s *Service) StepsOf(ctx context.Context, orgID, planID string) ([]int, err
 		) AS reports
 		WHERE step >= 0 AND status <> 'blocked'
 		ORDER BY step`, orgID, planID, reportsSeen)
-	if err != nil {
-		return nil, fmt.Errorf("list the steps of plan %s that ran: %w", planID, err)
-	}
-	return steps, nil
+	return steps, database.Wrap(err, "list the steps of plan %s that ran", planID)
 }

@@ -91,18 +91,18 @@ func readCollected(printed io.Reader) <-chan collected {
 func TestTheCollectorItself(t *testing.T) {
 	t.Parallel()
 	path := buildCollector(t)
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		endpoint, spans := startCollector(t, path)
-		settings := w.settings()
+		settings := e.settings()
 		settings.Endpoint = endpoint // it listens where OTLP has it
-		w.put(settings)
-		trace := strings.ReplaceAll(w.someTrace(), "-", "")
-		want := append(decided(w.decide(2)), "order", "ask", "search", "foreign", "writ.test")
-		w.rest()
-		if got := w.status(); got.SentSpans != 4 || got.SentDecisions != 2 || got.Refused != 0 || got.Problem != "" {
+		e.put(settings)
+		trace := strings.ReplaceAll(e.someTrace(), "-", "")
+		want := append(decided(e.decide(2)), "order", "ask", "search", "foreign", "writ.test")
+		e.rest()
+		if got := e.status(); got.SentSpans != 4 || got.SentDecisions != 2 || got.Refused != 0 || got.Problem != "" {
 			t.Errorf("status %+v", got)
 		}
-		if tested, err := w.out.Test(t.Context(), w.admin); err != nil ||
+		if tested, err := e.out.Test(t.Context(), e.admin); err != nil ||
 			tested != (forwarding.Tested{Taken: true, HTTPStatus: 200}) {
 			t.Errorf("a test: %+v, %v", tested, err)
 		}

@@ -32,7 +32,7 @@ type dying struct {
 	kill context.CancelFunc
 }
 
-func newDying(t *testing.T) *dying {
+func newDying(t testing.TB) *dying {
 	t.Helper()
 	permit, err := outbound.ParsePermit("127.0.0.1")
 	if err != nil {
@@ -59,23 +59,23 @@ func (d *dying) Post(ctx context.Context, r outbound.Request) (outbound.Answer, 
 // another organization, was served in the same pass.
 func TestASlowReceiverKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		served := make(chan struct{})
-		slow := w.elsewhere()
+		slow := e.elsewhere()
 		slow.receiver = newReceiver(t)
 		slow.receiver.behave(func(http.ResponseWriter, []*trace.Span) bool {
 			<-served
 			return true
 		})
-		w.receiver.behave(func(http.ResponseWriter, []*trace.Span) bool {
+		e.receiver.behave(func(http.ResponseWriter, []*trace.Span) bool {
 			close(served)
 			return true
 		})
 		slow.put(slow.settings())
-		w.put(w.settings())
-		want, late := decided(w.decide(1)), decided(slow.decide(1))
-		w.rest()
-		w.wantNames("the other", want)
+		e.put(e.settings())
+		want, late := decided(e.decide(1)), decided(slow.decide(1))
+		e.rest()
+		e.wantNames("the other", want)
 		slow.wantNames("the slow one", late)
 	})
 }
@@ -83,7 +83,7 @@ func TestASlowReceiverKeepsNobodyWaiting(t *testing.T) {
 // TestAReceiverThatNeverAnswers is given up after a while, and nothing is lost.
 func TestAReceiverThatNeverAnswers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection is not seen
 			<-r.Context().Done()
@@ -95,13 +95,13 @@ func TestAReceiverThatNeverAnswers(t *testing.T) {
 		}
 		client := outbound.New(outbound.Options{Permits: []outbound.Permit{permit}, Timeout: 50 * time.Millisecond})
 		t.Cleanup(client.Close)
-		w.out = w.replicaBy(client)
-		settings := w.settings()
+		e.out = e.replicaBy(client)
+		settings := e.settings()
 		settings.Endpoint = silent.URL
-		w.put(settings)
-		w.decide(1)
-		w.rest()
-		got := w.status()
+		e.put(settings)
+		e.decide(1)
+		e.rest()
+		got := e.status()
 		if got.Problem != "the target did not answer in time" || got.HTTPStatus != 0 || got.Attempts != 1 ||
 			got.SentDecisions+got.LostDecisions+got.Refused != 0 {
 			t.Errorf("status %+v", got)

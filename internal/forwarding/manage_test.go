@@ -15,11 +15,12 @@ import (
 	"writ/internal/forwarding"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 func TestSettingsAreChecked(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for name, c := range map[string]struct {
 			field string
 			spoil func(*forwarding.Settings)
@@ -69,16 +70,16 @@ func TestSettingsAreChecked(t *testing.T) {
 				"endpoint", func(s *forwarding.Settings) { s.Endpoint = "https://collector.example.org/\x00" },
 			},
 		} {
-			settings := w.settings()
+			settings := e.settings()
 			c.spoil(&settings)
-			_, err := w.out.Put(t.Context(), w.admin, settings)
-			wantFault(t, name, err, fault.Invalid)
+			_, err := e.out.Put(t.Context(), e.admin, settings)
+			testenv.WantFault(t, name, err, fault.Invalid)
 			if err != nil &&
 				(!strings.HasPrefix(err.Error(), c.field+":") || strings.Contains(err.Error(), "secret-in")) {
 				t.Errorf("%s: %v, want it about %s, without a value", name, err, c.field)
 			}
 		}
-		if _, err := w.out.Get(t.Context(), w.admin); !fault.Is(err, fault.NotFound) {
+		if _, err := e.out.Get(t.Context(), e.admin); !fault.Is(err, fault.NotFound) {
 			t.Errorf("something was stored: %v", err)
 		}
 	})
@@ -102,24 +103,24 @@ func manyHeaders(n int) map[string]secret.Text {
 
 func TestOnlyWhoAdministersMay(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.put(w.settings())
+	each(t, func(t *testing.T, e *env) {
+		e.put(e.settings())
 		for _, role := range []principal.Role{principal.Approver, principal.Member, principal.Viewer, ""} {
-			p := w.admin
+			p := e.admin
 			p.Role = role
-			_, err := w.out.Get(t.Context(), p)
-			wantFault(t, "read", err, fault.Forbidden)
-			_, err = w.out.Put(t.Context(), p, w.settings())
-			wantFault(t, "set", err, fault.Forbidden)
-			_, err = w.out.Status(t.Context(), p)
-			wantFault(t, "status", err, fault.Forbidden)
-			_, err = w.out.Test(t.Context(), p)
-			wantFault(t, "test", err, fault.Forbidden)
-			wantFault(t, "delete", w.out.Delete(t.Context(), p), fault.Forbidden)
+			_, err := e.out.Get(t.Context(), p)
+			testenv.WantFault(t, "read", err, fault.Forbidden)
+			_, err = e.out.Put(t.Context(), p, e.settings())
+			testenv.WantFault(t, "set", err, fault.Forbidden)
+			_, err = e.out.Status(t.Context(), p)
+			testenv.WantFault(t, "status", err, fault.Forbidden)
+			_, err = e.out.Test(t.Context(), p)
+			testenv.WantFault(t, "test", err, fault.Forbidden)
+			testenv.WantFault(t, "delete", e.out.Delete(t.Context(), p), fault.Forbidden)
 		}
-		other := w.elsewhere()
-		_, err := w.out.Get(t.Context(), other.admin)
-		wantFault(t, "another organization's", err, fault.NotFound)
+		other := e.elsewhere()
+		_, err := e.out.Get(t.Context(), other.admin)
+		testenv.WantFault(t, "another organization's", err, fault.NotFound)
 	})
 }
 
@@ -127,22 +128,22 @@ func TestOnlyWhoAdministersMay(t *testing.T) {
 // keys sent to a host of their own.
 func TestHeadersStayWithTheirHost(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.put(w.settings())
-		moved := w.settings()
+	each(t, func(t *testing.T, e *env) {
+		e.put(e.settings())
+		moved := e.settings()
 		moved.Headers = nil
 		moved.Endpoint = "https://elsewhere.example.org/v1/traces"
-		_, err := w.out.Put(t.Context(), w.admin, moved)
-		wantFault(t, "another host without headers", err, fault.Invalid)
-		path := w.settings()
+		_, err := e.out.Put(t.Context(), e.admin, moved)
+		testenv.WantFault(t, "another host without headers", err, fault.Invalid)
+		path := e.settings()
 		path.Headers = nil
-		path.Endpoint = w.receiver.URL
-		if got := w.put(path); !slices.Equal(got.HeaderNames, []string{"X-Api-Key"}) ||
+		path.Endpoint = e.receiver.URL
+		if got := e.put(path); !slices.Equal(got.HeaderNames, []string{"X-Api-Key"}) ||
 			!strings.HasSuffix(got.Endpoint, "/v1/traces") {
 			t.Errorf("another path: %+v", got)
 		}
 		moved.Headers = map[string]secret.Text{}
-		if got := w.put(moved); len(got.HeaderNames) != 0 {
+		if got := e.put(moved); len(got.HeaderNames) != 0 {
 			t.Errorf("headers taken away: %+v", got)
 		}
 	})
@@ -151,35 +152,35 @@ func TestHeadersStayWithTheirHost(t *testing.T) {
 // TestSecretsAreSealed looks for the key in everything that is stored.
 func TestSecretsAreSealed(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.put(w.settings())
+	each(t, func(t *testing.T, e *env) {
+		e.put(e.settings())
 		var sealed []byte
-		if err := w.db.QueryRow(t.Context(), `SELECT sealed_headers FROM forwarding WHERE org_id = $1`,
-			w.org).Scan(&sealed); err != nil {
+		if err := e.DB.QueryRow(t.Context(), `SELECT sealed_headers FROM forwarding WHERE org_id = $1`,
+			e.org).Scan(&sealed); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(sealed), "k3y-of") {
 			t.Error("the header is stored in the clear")
 		}
-		entries, err := database.Collect(t.Context(), w.db, func(r database.Scanner) (text string, err error) {
+		entries, err := database.Collect(t.Context(), e.DB, func(r database.Scanner) (text string, err error) {
 			var action, record, payload string
 			err = r.Scan(&action, &record, &payload)
 			return action + record + payload, err
-		}, `SELECT action, record, COALESCE(payload, '') FROM audit_entry WHERE log = $1`, audit.LogOf(w.org))
+		}, `SELECT action, record, COALESCE(payload, '') FROM audit_entry WHERE log = $1`, audit.LogOf(e.org))
 		if err != nil || len(entries) != 1 || !strings.Contains(entries[0], "forwarding.set") ||
 			!strings.Contains(entries[0], "X-Api-Key") || strings.Contains(entries[0], "k3y-of") {
 			t.Errorf("the log says %v, %v", entries, err)
 		}
 		// A row that is moved to another organization does not open there.
-		other := w.elsewhere()
+		other := e.elsewhere()
 		other.put(other.settings())
 		other.write(func(ctx context.Context, tx *database.Tx) error {
 			_, err := tx.Exec(ctx, `UPDATE forwarding SET sealed_headers = $2 WHERE org_id = $1`, other.org, sealed)
 			return err
 		})
-		got, err := w.out.Test(t.Context(), other.admin)
+		got, err := e.out.Test(t.Context(), other.admin)
 		if err != nil || got.Taken || !strings.Contains(got.Problem, "headers cannot be read") ||
-			w.receiver.tries() != 0 {
+			e.receiver.tries() != 0 {
 			t.Errorf("with another's headers: %+v, %v", got, err)
 		}
 	})
@@ -187,24 +188,24 @@ func TestSecretsAreSealed(t *testing.T) {
 
 func TestATestTellsWhatCameOfIt(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		off := w.settings()
+	each(t, func(t *testing.T, e *env) {
+		off := e.settings()
 		off.Enabled = false
-		w.put(off)
-		if got, err := w.out.Test(t.Context(), w.admin); err != nil ||
+		e.put(off)
+		if got, err := e.out.Test(t.Context(), e.admin); err != nil ||
 			got != (forwarding.Tested{Taken: true, HTTPStatus: 200}) {
 			t.Errorf("a test: %+v, %v", got, err)
 		}
-		w.wantNames("the test", []string{"writ.test"})
-		w.receiver.become(http.StatusUnauthorized)
-		if got, err := w.out.Test(t.Context(), w.admin); err != nil || got.Taken || got.HTTPStatus != 401 ||
+		e.wantNames("the test", []string{"writ.test"})
+		e.receiver.become(http.StatusUnauthorized)
+		if got, err := e.out.Test(t.Context(), e.admin); err != nil || got.Taken || got.HTTPStatus != 401 ||
 			got.Problem == "" {
 			t.Errorf("with a wrong key: %+v, %v", got, err)
 		}
-		w.receiver.become(0)
-		w.decide(1)
-		w.rest()
-		w.wantNames("while it is off", []string{"writ.test"})
+		e.receiver.become(0)
+		e.decide(1)
+		e.rest()
+		e.wantNames("while it is off", []string{"writ.test"})
 	})
 }
 
@@ -212,24 +213,24 @@ func TestATestTellsWhatCameOfIt(t *testing.T) {
 // redirect of a receiver that is allowed.
 func TestPrivateAddressesAreNotCalled(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		inside := newReceiver(t) // on another port of this machine, which the permit does not name
-		permitted := strings.TrimPrefix(w.receiver.URL, "http://")
-		w.out = w.replicaFor(permitted)
-		w.put(w.settings())
-		w.decide(1)
-		w.receiver.become(http.StatusTemporaryRedirect, "Location", inside.URL+"/v1/traces")
-		w.rest()
-		if got := w.status(); !strings.Contains(got.Problem, "redirects") || got.SentDecisions != 0 ||
-			inside.tries() != 0 || w.receiver.tries() != 1 {
+		permitted := strings.TrimPrefix(e.receiver.URL, "http://")
+		e.out = e.replicaFor(permitted)
+		e.put(e.settings())
+		e.decide(1)
+		e.receiver.become(http.StatusTemporaryRedirect, "Location", inside.URL+"/v1/traces")
+		e.rest()
+		if got := e.status(); !strings.Contains(got.Problem, "redirects") || got.SentDecisions != 0 ||
+			inside.tries() != 0 || e.receiver.tries() != 1 {
 			t.Errorf("a redirect: %+v; the inside was called %d times", got, inside.tries())
 		}
 		// The permit is taken back: the next try is refused when it is dialled.
-		w.out = w.replicaFor()
-		w.advance(time.Hour)
-		w.receiver.forget()
-		w.rest()
-		if got := w.status(); !strings.Contains(got.Problem, "not a public one") || w.receiver.tries() != 0 ||
+		e.out = e.replicaFor()
+		e.Pass(time.Hour)
+		e.receiver.forget()
+		e.rest()
+		if got := e.status(); !strings.Contains(got.Problem, "not a public one") || e.receiver.tries() != 0 ||
 			got.LostDecisions != 0 {
 			t.Errorf("without a permit: %+v", got)
 		}
@@ -238,29 +239,29 @@ func TestPrivateAddressesAreNotCalled(t *testing.T) {
 
 func TestDeletedClosedAndRestored(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.put(w.settings())
-		if err := w.out.Delete(t.Context(), w.admin); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		e.put(e.settings())
+		if err := e.out.Delete(t.Context(), e.admin); err != nil {
 			t.Fatal(err)
 		}
-		wantFault(t, "delete again", w.out.Delete(t.Context(), w.admin), fault.NotFound)
-		w.decide(1)
-		w.rest()
-		w.put(w.settings())
-		w.decide(1)
-		w.write(forwarding.EndAll)
-		w.rest()
-		if got := w.status(); got.Enabled || !strings.Contains(got.DisabledReason, "restored") {
+		testenv.WantFault(t, "delete again", e.out.Delete(t.Context(), e.admin), fault.NotFound)
+		e.decide(1)
+		e.rest()
+		e.put(e.settings())
+		e.decide(1)
+		e.write(forwarding.EndAll)
+		e.rest()
+		if got := e.status(); got.Enabled || !strings.Contains(got.DisabledReason, "restored") {
 			t.Errorf("after a restore: %+v", got.Forwarding)
 		}
-		w.put(w.settings())
-		w.write(func(ctx context.Context, tx *database.Tx) error {
-			_, err := tx.Exec(ctx, `UPDATE organization SET closed_at = 1 WHERE id = $1`, w.org)
+		e.put(e.settings())
+		e.write(func(ctx context.Context, tx *database.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE organization SET closed_at = 1 WHERE id = $1`, e.org)
 			return err
 		})
-		w.decide(1)
-		w.rest()
-		if names := w.receiver.names(); len(names) > 0 {
+		e.decide(1)
+		e.rest()
+		if names := e.receiver.names(); len(names) > 0 {
 			t.Errorf("sent %v", names)
 		}
 	})

@@ -26,19 +26,19 @@ func wantAttributes(t *testing.T, s *trace.Span, want map[string]any) {
 }
 
 // someTrace is one with a model's answer and a tool's use, and secrets in both.
-func (w *world) someTrace() (traceID string) {
+func (e *env) someTrace() (traceID string) {
 	traceID = database.NewID()
 	model := database.NewID()
-	w.send(`{"trace":{"id":"` + traceID + `","name":"order","startTime":"` + stamp(w.now()) +
+	e.send(`{"trace":{"id":"` + traceID + `","name":"order","startTime":"` + stamp(e.Now()) +
 		`","status":"error","agentId":"bot","sessionId":"` + database.NewID() +
 		`","attributes":{"password":"hunter2-of-the-trace","city":"Bern"}},
 		"spans":[
-		{"id":"` + model + `","kind":"generation","name":"ask","startTime":"` + stamp(w.now()) + `","endTime":"` +
-		stamp(w.now().Add(time.Second)) + `","status":"ok",
+		{"id":"` + model + `","kind":"generation","name":"ask","startTime":"` + stamp(e.Now()) + `","endTime":"` +
+		stamp(e.Now().Add(time.Second)) + `","status":"ok",
 			"attributes":{"model":"gpt-4o","inputTokens":100,"outputTokens":20,"cacheReadTokens":40,"prompt":"who is ann@example.org?","api_key":"sk-secret-of-the-span"}},
 		{"id":"` + database.NewID() + `","parentSpanId":"` + model + `","kind":"tool","name":"search","startTime":"` +
-		stamp(w.now()) + `","status":"denied","attributes":{"toolName":"web.search","rows":[1,2]}},
-		{"id":"` + database.NewID() + `","kind":"generation","name":"foreign","startTime":"` + stamp(w.now()) +
+		stamp(e.Now()) + `","status":"denied","attributes":{"toolName":"web.search","rows":[1,2]}},
+		{"id":"` + database.NewID() + `","kind":"generation","name":"foreign","startTime":"` + stamp(e.Now()) +
 		`","status":"ok","attributes":{"gen_ai.request.model":"own-words","model":"gpt-4o","inputTokens":100}}
 		]}`)
 	return traceID
@@ -46,11 +46,11 @@ func (w *world) someTrace() (traceID string) {
 
 func TestATraceAsSpans(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.put(w.settings())
-		id := w.someTrace()
-		w.rest()
-		root, service := w.receiver.taken("order")
+	each(t, func(t *testing.T, e *env) {
+		e.put(e.settings())
+		id := e.someTrace()
+		e.rest()
+		root, service := e.receiver.taken("order")
 		if service != "shop-bot" || len(root.ParentSpanId) != 0 ||
 			hexOf(root.TraceId) != strings.ReplaceAll(id, "-", "") {
 			t.Errorf("the trace is %v of %s", root, service)
@@ -65,7 +65,7 @@ func TestATraceAsSpans(t *testing.T) {
 		if root.Status.GetCode() != trace.Status_STATUS_CODE_ERROR {
 			t.Errorf("status %v", root.Status)
 		}
-		ask, _ := w.receiver.taken("ask")
+		ask, _ := e.receiver.taken("ask")
 		wantAttributes(t, ask, map[string]any{
 			"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": int64(100),
 			"gen_ai.usage.output_tokens":           int64(20),
@@ -79,7 +79,7 @@ func TestATraceAsSpans(t *testing.T) {
 			ask.EndTimeUnixNano-ask.StartTimeUnixNano != uint64(time.Second) {
 			t.Errorf("below %x, took %d", ask.ParentSpanId, ask.EndTimeUnixNano-ask.StartTimeUnixNano)
 		}
-		search, _ := w.receiver.taken("search")
+		search, _ := e.receiver.taken("search")
 		wantAttributes(t, search, map[string]any{
 			"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "web.search", "writ.status": "denied",
 		})
@@ -87,7 +87,7 @@ func TestATraceAsSpans(t *testing.T) {
 			search.Status.GetCode() != trace.Status_STATUS_CODE_ERROR {
 			t.Errorf("below %x with %v", search.ParentSpanId, search.Status)
 		}
-		foreign, _ := w.receiver.taken("foreign")
+		foreign, _ := e.receiver.taken("foreign")
 		wantAttributes(t, foreign, map[string]any{"gen_ai.request.model": "own-words", "writ.usage.cost_usd": 0.00025})
 	})
 }
@@ -95,23 +95,23 @@ func TestATraceAsSpans(t *testing.T) {
 // TestContent: how much of what agents read and wrote leaves the server.
 func TestContent(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for content, sent := range map[forwarding.Content]struct{ secrets, words bool }{
 			forwarding.None: {false, false}, forwarding.Redacted: {false, true}, forwarding.Full: {true, true},
 		} {
-			w := w.elsewhere()
-			w.receiver.forget()
-			settings := w.settings()
+			e := e.elsewhere()
+			e.receiver.forget()
+			settings := e.settings()
 			settings.Content = content
-			w.put(settings)
-			w.someTrace()
-			w.decide(1, func(d *decision.Record) {
+			e.put(settings)
+			e.someTrace()
+			e.decide(1, func(d *decision.Record) {
 				d.Verdict, d.Reason, d.Arguments = verdict.Deny, "because of amount-of-500",
 					[]byte(`{"to":"argument-value"}`)
 			})
-			w.rest()
+			e.rest()
 			all := ""
-			for _, s := range w.receiver.spans {
+			for _, s := range e.receiver.spans {
 				all += prototext.Format(s)
 			}
 			if got := strings.Contains(all, "hunter2-of-the-trace") ||
@@ -134,19 +134,19 @@ func TestContent(t *testing.T) {
 
 func TestADecisionAsASpan(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.put(w.settings())
+	each(t, func(t *testing.T, e *env) {
+		e.put(e.settings())
 		denied := func(d *decision.Record) {
 			d.Verdict, d.Reason, d.Tool, d.PlanID = verdict.Deny, "too much", "transfer", "plan-1"
 		}
-		w.decide(1, denied)
+		e.decide(1, denied)
 		// what Writ shows of it itself is not sent too
-		if err := projection.New(w.db, w.telemetry, decision.NewRecent()).Run(t.Context()); err != nil {
+		if err := projection.New(e.DB, e.telemetry, decision.NewRecent()).Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.rest()
-		w.wantNames("one decision", []string{"writ.decision transfer"})
-		s, service := w.receiver.taken("writ.decision transfer")
+		e.rest()
+		e.wantNames("one decision", []string{"writ.decision transfer"})
+		s, service := e.receiver.taken("writ.decision transfer")
 		if service != "writ" || s.Status.GetCode() != trace.Status_STATUS_CODE_ERROR ||
 			s.Status.Message != "too much" || s.EndTimeUnixNano-s.StartTimeUnixNano != 1_500_000 {
 			t.Errorf("%v of %s", s, service)
@@ -158,7 +158,7 @@ func TestADecisionAsASpan(t *testing.T) {
 			"writ.policy.rule": "small", "writ.reason": "too much",
 			"writ.tool.server": "bank", "writ.plan.id": "plan-1", "writ.user.email": "ann@example.org",
 		})
-		shown, err := w.telemetry.ListTraces(t.Context(), w.org, telemetry.TraceFilter{Days: 1, Limit: 10})
+		shown, err := e.telemetry.ListTraces(t.Context(), e.org, telemetry.TraceFilter{Days: 1, Limit: 10})
 		if err != nil || len(shown.Items) != 1 || strings.ReplaceAll(shown.Items[0].ID, "-", "") != hexOf(s.TraceId) {
 			t.Errorf("it is in trace %x, and Writ shows it in %+v, %v", s.TraceId, shown.Items, err)
 		}
@@ -168,8 +168,8 @@ func TestADecisionAsASpan(t *testing.T) {
 // TestATraceThatGrows is sent as it comes, below no span of ours.
 func TestATraceThatGrows(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.put(w.settings())
+	each(t, func(t *testing.T, e *env) {
+		e.put(e.settings())
 		id := database.NewID()
 		grow := func(at int64, names ...string) {
 			t.Helper()
@@ -179,12 +179,12 @@ func TestATraceThatGrows(t *testing.T) {
 					ID:         database.NewID(),
 					Kind:       "tool",
 					Name:       name,
-					Start:      w.now(),
-					End:        w.now(),
+					Start:      e.Now(),
+					End:        e.Now(),
 					Attributes: `{}`,
 				})
 			}
-			moved, err := w.telemetry.Grow(t.Context(), w.org, telemetry.Position{Next: at},
+			moved, err := e.telemetry.Grow(t.Context(), e.org, telemetry.Position{Next: at},
 				telemetry.Position{Next: at + 1},
 				[]telemetry.GrowingTrace{{ID: id, Name: "grows", Source: "elsewhere", Spans: spans}})
 			if err != nil || !moved {
@@ -192,16 +192,16 @@ func TestATraceThatGrows(t *testing.T) {
 			}
 		}
 		grow(0, "one", "two")
-		w.advance(4 * time.Second)
+		e.Pass(4 * time.Second)
 		grow(1, "three")
-		w.ingest(0)
-		w.rest()
+		e.ingest(0)
+		e.rest()
 		grow(2, "four")
-		w.rest()
-		w.rest()
-		w.wantNames("each span once", []string{"one", "two", "three", "trace-1", "four"})
+		e.rest()
+		e.rest()
+		e.wantNames("each span once", []string{"one", "two", "three", "trace-1", "four"})
 		for _, name := range []string{"one", "four"} {
-			if s, _ := w.receiver.taken(name); len(s.ParentSpanId) != 0 ||
+			if s, _ := e.receiver.taken(name); len(s.ParentSpanId) != 0 ||
 				hexOf(s.TraceId) != strings.ReplaceAll(id, "-", "") {
 				t.Errorf("%s is %v", name, s)
 			}

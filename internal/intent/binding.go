@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -17,17 +18,16 @@ import (
 )
 
 // A policy binding is a token over the text of a policy, which some plugins
-// want before they activate it. Anyone may ask for one, nothing is stored, and
-// it authorises nothing: its version and its key are not those of plans, and
-// only stored plans are ever judged.
+// request before they activate it. Anyone may request one. It is not stored and
+// authorises nothing: plans have another version and another key, and calls are
+// judged only by stored plans.
 
 // BindRequest asks for a policy binding.
 type BindRequest struct {
-	Plan     []byte // a step for each statement, in the shape of a plan
-	Policy   []byte
-	Identity []byte // of the client's choice; it is not checked
-	// ExpiresIn is in seconds; nil: DefaultLife.
-	ExpiresIn *float64
+	Plan      []byte // a step for each statement, in the shape of a plan
+	Policy    []byte
+	Identity  []byte   // chosen by the client, not checked
+	ExpiresIn *float64 // seconds; nil: DefaultLife
 }
 
 // Bound is a policy binding.
@@ -40,7 +40,7 @@ type Bound struct {
 	Token             plan.Token       `json:"token"`
 }
 
-// Bind signs a policy binding. It stores nothing.
+// Bind signs a policy binding.
 func (s *Service) Bind(ctx context.Context, r BindRequest) (Bound, error) {
 	parsed, err := plan.Parse(r.Plan)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Service) Bind(ctx context.Context, r BindRequest) (Bound, error) {
 	return b, err
 }
 
-// ActionRequest asks whether a value stands at a place in what a token signs.
+// ActionRequest asks whether a token signs this value at this path.
 type ActionRequest struct {
 	Path  string
 	Value []byte // JSON
@@ -94,16 +94,14 @@ type ActionResult struct {
 	MerkleRoot string `json:"merkle_root,omitempty"`
 }
 
-// VerifyAction checks a signature, a time and a proof: that the value stands at
-// the path in what one of our keys has signed. A token of a plan must also be
-// of one that is live. It needs no caller and changes nothing; an error means
-// that it could not be checked, and is no yes.
+// VerifyAction checks that a current token of this server signs the value at the
+// path. The token of a plan must belong to a live plan. It needs no caller and
+// changes nothing. An error means that the check failed, never that it passed.
 func (s *Service) VerifyAction(ctx context.Context, r ActionRequest) (ActionResult, error) {
 	no := func(reason string) (ActionResult, error) { return ActionResult{Reason: reason}, nil }
-	raw := innerToken(r.Token)
-	token, key, err := plan.VerifyToken(raw)
+	token, key, err := plan.VerifyToken(innerToken(r.Token))
 	if err != nil {
-		return no("the token's signature does not hold")
+		return no("the token's signature is not valid")
 	}
 	ours, err := s.isOurs(ctx, token, key)
 	if err != nil {
@@ -129,7 +127,7 @@ func (s *Service) VerifyAction(ctx context.Context, r ActionRequest) (ActionResu
 	}
 	proof, ok := plan.ParseProof(r.Proof)
 	if !ok || !plan.CheckProof(token.PlanHash, leaf, proof) {
-		return no("the proof does not lead from this value to what the token signs")
+		return no("the proof does not connect this value to what the token signs")
 	}
 	hash := leaf.Hash()
 	return ActionResult{
@@ -141,7 +139,7 @@ func (s *Service) VerifyAction(ctx context.Context, r ActionRequest) (ActionResu
 	}, nil
 }
 
-// innerToken is the signed token in the object it was issued in.
+// innerToken returns the signed token, also from the object it was issued in.
 func innerToken(raw []byte) []byte {
 	var holder struct {
 		Token jsontext.Value `json:"token"`
@@ -152,8 +150,8 @@ func innerToken(raw []byte) []byte {
 	return raw
 }
 
-// isOurs reports whether the key inside a token is one of ours, of the purpose
-// that its version has.
+// isOurs reports whether the key in a token is one of ours, for the purpose that
+// the token's version has.
 func (s *Service) isOurs(ctx context.Context, token plan.Token, key ed25519.PublicKey) (bool, error) {
 	purpose, ok := map[string]keyring.Purpose{plan.PlanVersion: PlanKey, plan.PolicyVersion: BindingKey}[token.Version]
 	if !ok {
@@ -163,16 +161,10 @@ func (s *Service) isOurs(ctx context.Context, token plan.Token, key ed25519.Publ
 	if err != nil {
 		return false, err
 	}
-	for _, known := range all {
-		if known.Public.Equal(key) {
-			return true, nil
-		}
-	}
-	return false, nil
+	return slices.ContainsFunc(all, func(known keyring.Key) bool { return known.Public.Equal(key) }), nil
 }
 
-// isLive reports whether a plan's token is of a stored plan that has not ended.
-// A policy binding has none.
+// isLive reports whether the plan of a token is live. A policy binding has no plan.
 func (s *Service) isLive(ctx context.Context, token plan.Token, now time.Time) (bool, error) {
 	if token.Version == plan.PolicyVersion {
 		return true, nil

@@ -12,26 +12,26 @@ import (
 
 const policyPlan = `{"steps":[{"action":"policy_statement:deny-fetch","mcp":"armoriq-policy","description":"d","metadata":{"statement_id":"deny-fetch"}}],"metadata":{"goal":"ArmorIQ policy enforcement","policy_type":"crypto-bound"}}`
 
-func (w *world) bind() intent.Bound {
-	w.t.Helper()
+func (e *env) bind() intent.Bound {
+	e.T.Helper()
 	hour := 3600.0
-	b, err := w.plans.Bind(w.t.Context(), intent.BindRequest{
+	b, err := e.plans.Bind(e.T.Context(), intent.BindRequest{
 		Plan: []byte(policyPlan), Policy: []byte(`{"global":{"metadata":{"version":1}}}`),
 		Identity: []byte(`{"user_id":"claude-user"}`), ExpiresIn: &hour,
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return b
 }
 
 func TestBind(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m := w.mint(w.agent, request(twoSteps))
-		w.bind() // the first makes the key
-		before := w.everything()
-		b := w.bind()
+	each(t, func(t *testing.T, e *env) {
+		m := e.mint(e.agent, request(twoSteps))
+		e.bind() // the first makes the key
+		before := e.everything()
+		b := e.bind()
 		if err := plan.VerifySignature(toJSON(t, b.Token)); err != nil || b.Token.Version != "policy-1" ||
 			b.Token.ExpiresAt-b.Token.IssuedAt != 3600 {
 			t.Errorf("token = %+v, %v", b.Token, err)
@@ -42,7 +42,7 @@ func TestBind(t *testing.T) {
 		if len(b.StepProofs) != 1 || b.StepProofs[0].Path != "/steps/[0]/action" || b.IntentReference == "" {
 			t.Errorf("bound = %+v", b)
 		}
-		if w.everything() != before {
+		if e.everything() != before {
 			t.Error("a policy binding was stored")
 		}
 		// It is of no plan, whatever it is shown as.
@@ -50,12 +50,12 @@ func TestBind(t *testing.T) {
 			"as it is":       plan.ParsePresented(toJSON(t, b)),
 			"with a plan id": {PlanID: m.PlanID, Signature: b.Token.Signature},
 		} {
-			d, err := w.plans.FindByToken(t.Context(), p)
+			d, err := e.plans.FindByToken(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if r := plan.Check(d, p, plan.Call{Tool: "policy_statement:deny-fetch"},
-				plan.Binding{OrgID: w.acme, KeyID: w.agent.KeyID}, w.db.Now()); r.OK {
+				plan.Binding{OrgID: e.acme, KeyID: e.agent.KeyID}, e.DB.Now()); r.OK {
 				t.Errorf("%s: a policy binding authorises a call", name)
 			}
 		}
@@ -63,7 +63,7 @@ func TestBind(t *testing.T) {
 			"no plan": {}, "bad policy": {Plan: []byte(policyPlan), Policy: []byte(`1`)},
 			"bad identity": {Plan: []byte(policyPlan), Identity: []byte(`{`)},
 		} {
-			if _, err := w.plans.Bind(t.Context(), r); err == nil {
+			if _, err := e.plans.Bind(t.Context(), r); err == nil {
 				t.Errorf("%s: bound", name)
 			}
 		}
@@ -72,9 +72,9 @@ func TestBind(t *testing.T) {
 
 func TestVerifyAction(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		b, m := w.bind(), w.mint(w.agent, request(twoSteps))
-		elsewhere := newService(t, w.db, 1) // with no memory
+	each(t, func(t *testing.T, e *env) {
+		b, m := e.bind(), e.mint(e.agent, request(twoSteps))
+		elsewhere := newService(t, e.DB, 1) // with no memory
 		action := intent.ActionRequest{
 			Path:  "/steps/[0]/action",
 			Value: []byte(`"policy_statement:deny-fetch"`),
@@ -125,15 +125,15 @@ func TestVerifyAction(t *testing.T) {
 				t.Errorf("%s: %+v, %v; want %q", tt.name, got, err, tt.want)
 			}
 		}
-		if _, err := w.plans.SetStatus(t.Context(), w.agent, m.PlanID, plan.Completed); err != nil {
+		if _, err := e.plans.SetStatus(t.Context(), e.agent, m.PlanID, plan.Completed); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := w.plans.VerifyAction(t.Context(), planned); err != nil || got.Allowed ||
+		if got, err := e.plans.VerifyAction(t.Context(), planned); err != nil || got.Allowed ||
 			!strings.Contains(got.Reason, "ended") {
 			t.Errorf("of an ended plan: %+v, %v", got, err)
 		}
-		w.pass(time.Hour)
-		if got, err := w.plans.VerifyAction(t.Context(), action); err != nil || got.Allowed ||
+		e.Pass(time.Hour)
+		if got, err := e.plans.VerifyAction(t.Context(), action); err != nil || got.Allowed ||
 			!strings.Contains(got.Reason, "current") {
 			t.Errorf("expired: %+v, %v", got, err)
 		}

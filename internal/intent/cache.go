@@ -6,23 +6,22 @@ import (
 	"writ/internal/intent/plan"
 )
 
-// How many plans are remembered, and how many bytes of their texts. A plan of ten
-// steps has a kilobyte, the largest a quarter of a million, and each takes a few
-// times that when it is ready to be judged.
+// Limits of the cache: plans, and bytes of their texts. A plan of ten steps has a
+// kilobyte of text, the largest 256; a parsed plan takes a few times as much.
 const (
 	cacheSize  = 4096
 	cacheBytes = 16 << 20
 )
 
-// cache remembers plans that calls present, ready to be judged. It holds only
-// plans that exist, so no caller can fill it with guesses.
+// cache holds parsed plans. Only plans that exist are cached, so that no caller can
+// fill it with guesses.
 type cache struct {
 	mu    sync.RWMutex
 	plans map[string]*cached
-	bytes int // of the texts of all
+	bytes int // of all texts
 }
 
-// cached is a plan as it was read after the generation. It is never changed.
+// cached is a plan as it was read at a generation of the log. It is immutable.
 type cached struct {
 	declared   *plan.Declared
 	generation int64
@@ -30,8 +29,7 @@ type cached struct {
 
 func newCache() *cache { return &cache{plans: map[string]*cached{}} }
 
-// forget drops everything.
-func (c *cache) forget() {
+func (c *cache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.plans)
@@ -44,8 +42,8 @@ func (c *cache) get(id string) *cached {
 	return c.plans[id]
 }
 
-// put remembers a plan, unless a later reading is remembered. From a full cache
-// any few go: which of thousands is used next cannot be told.
+// put caches a plan, unless a newer version is cached. A full cache drops arbitrary
+// plans: which of thousands is used next is unknown.
 func (c *cache) put(id string, entry *cached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +65,7 @@ func (c *cache) drop(id string) {
 	}
 }
 
-// makeRoom drops a sixteenth at least, and so many more that the next one fits.
+// makeRoom drops at least a sixteenth, and more until the next plan fits.
 func (c *cache) makeRoom(bytes int) {
 	most, room := cacheSize-cacheSize/16, cacheBytes-cacheBytes/16
 	for id := range c.plans {

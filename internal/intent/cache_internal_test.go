@@ -35,7 +35,7 @@ func TestCacheStaysSmall(t *testing.T) {
 		if known := c.get("0"); known == nil || known.generation != 3 {
 			t.Error("an older reading took the place of a later one")
 		}
-		c.forget()
+		c.clear()
 		if len(c.plans) != 0 || c.bytes != 0 {
 			t.Errorf("after all is forgotten: %d plans, %d bytes", len(c.plans), c.bytes)
 		}

@@ -7,22 +7,19 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync"
 
 	"writ/internal/database"
 )
 
-// digestKeys remembers the keys of digests. They never change, so that they are
-// remembered for good.
+// digestKeys caches digest keys, which never change.
 type digestKeys struct{ byOrg sync.Map }
 
 // Digester makes the digests of one organization.
 type Digester struct{ key []byte }
 
 // Arguments is the digest of a call's arguments, given in canonical JSON and
-// not redacted. Who does not hold the key cannot tell what it is of, nor
-// whether a guess is right.
+// not redacted. Without the key nobody can guess the arguments from the digest.
 func (d Digester) Arguments(canonical string) [sha256.Size]byte {
 	mac := hmac.New(sha256.New, d.key)
 	mac.Write([]byte(canonical))
@@ -39,7 +36,7 @@ func (s *Service) Digest(ctx context.Context, orgID, canonical string) ([]byte, 
 	return sum[:], nil
 }
 
-// Digester gives that of an organization. The first use makes its key.
+// Digester returns the digester of an organization. The first use makes its key.
 func (s *Service) Digester(ctx context.Context, orgID string) (Digester, error) {
 	if known, ok := s.digests.byOrg.Load(orgID); ok {
 		return known.(Digester), nil
@@ -48,11 +45,10 @@ func (s *Service) Digester(ctx context.Context, orgID string) (Digester, error) 
 	if errors.Is(err, sql.ErrNoRows) {
 		d, err = s.makeDigester(ctx, orgID)
 	}
-	if err != nil {
-		return Digester{}, fmt.Errorf("digest key of organization %s: %w", orgID, err)
+	if err == nil {
+		s.digests.byOrg.Store(orgID, d)
 	}
-	s.digests.byOrg.Store(orgID, d)
-	return d, nil
+	return d, database.Wrap(err, "digest key of organization %s", orgID)
 }
 
 func (s *Service) readDigester(ctx context.Context, r database.Reader, orgID string) (Digester, error) {
@@ -64,7 +60,7 @@ func (s *Service) readDigester(ctx context.Context, r database.Reader, orgID str
 	return Digester{key}, err
 }
 
-// makeDigester stores a new key, or takes the one another replica made first.
+// makeDigester stores a new key, or reads the one that another replica stored first.
 func (s *Service) makeDigester(ctx context.Context, orgID string) (d Digester, err error) {
 	key := make([]byte, sha256.Size)
 	rand.Read(key)

@@ -2,18 +2,16 @@ package intent
 
 import (
 	"context"
-	"fmt"
 
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 )
 
-// mintedAction is what the log says of a new plan, with the plan as its subject.
+// mintedAction is the audit action of a new plan, which is its subject.
 const mintedAction = "plan.minted"
 
-// EraseTexts erases the texts of the plans whose entries are at these positions of a
-// log.
+// EraseTexts erases the texts of the plans whose entries are at these positions of a log.
 func EraseTexts(ctx context.Context, tx *database.Tx, log string, positions []int64) error {
 	for _, position := range positions {
 		entries, err := audit.ReadEntries(ctx, tx, log, position, 1)
@@ -34,9 +32,9 @@ func EraseTexts(ctx context.Context, tx *database.Tx, log string, positions []in
 	return nil
 }
 
-// eraseText forgets what a plan said, when the payload of its entry is erased: the
-// shown copy at once, and the exact text unless the plan is live, because then calls
-// are judged by it. Its root and whom it was for stay, and it authorises nothing.
+// eraseText erases the text of a plan: the redacted copy at once, and the exact text
+// unless the plan is live, because calls are still judged by it. The root and the
+// binding stay, and authorise nothing.
 func eraseText(ctx context.Context, tx *database.Tx, orgID, planID string) error {
 	_, err := tx.Exec(ctx, `UPDATE plan SET goal = '' WHERE org_id = $1 AND id = $2`, orgID, planID)
 	if err == nil {
@@ -52,11 +50,7 @@ func eraseText(ctx context.Context, tx *database.Tx, orgID, planID string) error
 			WHERE plan_id IN (SELECT id FROM plan WHERE org_id = $1 AND id = $2 AND (status <> 'active' OR expires_at <= $4))`,
 			orgID, planID, []byte{}, database.Micros(tx.Now()))
 	}
-	if err != nil {
-		return fmt.Errorf("erase the text of plan %s: %w", planID, err)
-	}
-	return nil
+	return database.Wrap(err, "erase the text of plan %s", planID)
 }
 
-// errErased answers who asks for a text that is gone.
 func errErased() error { return fault.New(fault.NotFound, "the text of this plan was erased") }

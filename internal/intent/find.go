@@ -15,14 +15,13 @@ import (
 	"writ/internal/intent/plan"
 )
 
-// Find is the plan of an organization that a call presents, or nil where there
-// is none, which plan.Check answers as such. Whether the token is genuine is
-// not judged here.
+// Find returns the plan that a call presents, or nil if the organization has no such
+// plan. It does not check whether the token is genuine: plan.Check does.
 //
-// The generation is that of the organization's log, read before. What is
-// remembered from it or a later one is given without asking the database:
-// whatever changes a plan raises the generation. A decision that finds a newer
-// generation in its transaction asks FindIn.
+// The generation is that of the organization's log, read before. A plan cached at
+// this generation or a later one is returned without a query, because every change
+// of a plan raises the generation. A decision that finds a newer generation in its
+// transaction calls FindIn.
 func (s *Service) Find(ctx context.Context, orgID string, generation int64, p plan.Presented) (*plan.Declared, error) {
 	id, err := s.planID(ctx, s.db, p)
 	if err != nil || id == "" {
@@ -39,12 +38,12 @@ func (s *Service) Find(ctx context.Context, orgID string, generation int64, p pl
 	return d, err
 }
 
-// Forget drops what is remembered, after the organization's log began another
-// epoch: generations of different epochs cannot be compared.
-func (s *Service) Forget() { s.plans.forget() }
+// Forget clears the cache, after the organization's log began another epoch:
+// generations of different epochs cannot be compared.
+func (s *Service) Forget() { s.plans.clear() }
 
-// FindIn is Find within the decision's transaction. Nothing is remembered of
-// it, for the transaction may be rolled back.
+// FindIn is Find within the decision's transaction. It caches nothing, because the
+// transaction may be rolled back.
 func (s *Service) FindIn(ctx context.Context, tx *database.Tx, orgID string, p plan.Presented) (*plan.Declared, error) {
 	id, err := s.planID(ctx, tx, p)
 	if err != nil || id == "" {
@@ -53,9 +52,9 @@ func (s *Service) FindIn(ctx context.Context, tx *database.Tx, orgID string, p p
 	return s.read(ctx, tx, orgID, id, s.plans.get(id))
 }
 
-// PlanOf is a plan of an organization as it stands, for who looks back at many of
-// them: what decisions remember is used, and not displaced. It is nil where there
-// is none, or its text was erased.
+// PlanOf returns a plan of an organization, or nil if there is none or its text was
+// erased. It reads the cache but adds nothing to it, so that a replay of many plans
+// does not displace those that decisions use.
 func (s *Service) PlanOf(ctx context.Context, orgID, id string) (*plan.Plan, error) {
 	d, err := s.read(ctx, s.db, orgID, id, s.plans.get(id))
 	if err != nil || d == nil {
@@ -64,8 +63,8 @@ func (s *Service) PlanOf(ctx context.Context, orgID, id string) (*plan.Plan, err
 	return d.Plan, nil
 }
 
-// FindByToken is Find where the token is the only credential: no organization
-// is known before it. The caller checks that it is genuine before anything else.
+// FindByToken is Find for callers whose only credential is the token, so that their
+// organization is not known yet. The caller must check first that it is genuine.
 func (s *Service) FindByToken(ctx context.Context, p plan.Presented) (*plan.Declared, error) {
 	id, err := s.planID(ctx, s.db, p)
 	if err != nil || id == "" {
@@ -74,8 +73,8 @@ func (s *Service) FindByToken(ctx context.Context, p plan.Presented) (*plan.Decl
 	return s.read(ctx, s.db, anyOrg, id, s.plans.get(id))
 }
 
-// IDOf is the id of the plan that is named, empty where the organization has none
-// such. Whether a token is genuine does not matter here.
+// IDOf returns the id of the presented plan, or "" if the organization has no such
+// plan. It does not check whether the token is genuine.
 func (s *Service) IDOf(ctx context.Context, orgID string, shown plan.Presented) (string, error) {
 	found, err := s.FindByToken(ctx, shown)
 	if err != nil || found == nil || found.Binding.OrgID != orgID {
@@ -84,8 +83,8 @@ func (s *Service) IDOf(ctx context.Context, orgID string, shown plan.Presented) 
 	return found.ID, nil
 }
 
-// Issued is what a token was issued for, also after its plan has ended. A token that
-// is not as it was issued is Unauthenticated.
+// Issued returns the binding of a token, also after its plan has ended. A token that
+// is not genuine is Unauthenticated.
 func (s *Service) Issued(ctx context.Context, shown plan.Presented) (plan.Binding, error) {
 	found, err := s.FindByToken(ctx, shown)
 	if err != nil {
@@ -98,19 +97,10 @@ func (s *Service) Issued(ctx context.Context, shown plan.Presented) (plan.Bindin
 	return found.Binding, nil
 }
 
-// OfSession is the plan that a session of a key declared last, whatever became of
-// it, or empty where it declared none.
-func OfSession(ctx context.Context, r database.Reader, orgID, keyID, sessionID string) (planID string, err error) {
-	if sessionID == "" {
-		return "", nil
-	}
-	return selectOfSession(ctx, r, orgID, keyID, sessionID)
-}
-
 // anyOrg stands for every organization, where a token is the credential.
 const anyOrg = "*"
 
-// ofOrg hides a plan of another organization.
+// ofOrg returns nil instead of a plan of another organization.
 func ofOrg(d *plan.Declared, orgID string) *plan.Declared {
 	if orgID != anyOrg && d.Binding.OrgID != orgID {
 		return nil
@@ -118,13 +108,13 @@ func ofOrg(d *plan.Declared, orgID string) *plan.Declared {
 	return d
 }
 
-// planID is the plan that is named: by its id, else by the reference made of
-// it, else by the signature of its token.
+// planID finds the presented plan by its id, else by its reference, else by the
+// signature of its token.
 func (s *Service) planID(ctx context.Context, r database.Reader, p plan.Presented) (string, error) {
 	if database.IsID(p.PlanID) {
 		return p.PlanID, nil
 	}
-	if id, ok := strings.CutPrefix(p.Reference, referenceMark); ok && database.IsID(id) {
+	if id, ok := strings.CutPrefix(p.Reference, referencePrefix); ok && database.IsID(id) {
 		return id, nil
 	}
 	if p.Signature == "" || p.PlanHash == "" {
@@ -134,13 +124,13 @@ func (s *Service) planID(ctx context.Context, r database.Reader, p plan.Presente
 	return selectBySignature(ctx, r, hash[:], p.PlanHash)
 }
 
-// read reads a plan: how it stands always, its text only where what is
-// remembered is of another version. It is nil where there is none.
+// read reads a plan, or nil if there is none. It always reads the status, but the
+// text only if another version is cached.
 func (s *Service) read(
 	ctx context.Context, r database.Reader, orgID, id string, known *cached,
 ) (*plan.Declared, error) {
 	if known != nil && ofOrg(known.declared, orgID) != nil {
-		status, root, err := selectStanding(ctx, r, id)
+		status, root, err := selectStatus(ctx, r, id)
 		if err == nil && root == known.declared.Root {
 			d := *known.declared
 			d.Status = status
@@ -151,25 +141,20 @@ func (s *Service) read(
 		}
 	}
 	row, err := selectPlan(ctx, r, orgID, id)
-	if isNotFound(err) {
+	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}
-	if err != nil || len(row.sealed) == 0 { // it has ended, and its text was erased
+	if err != nil || len(row.sealed) == 0 { // the plan has ended and its text was erased
 		return nil, err
 	}
 	return s.declared(row)
 }
 
-// declared makes the plan that is judged from its row. A text that no longer
-// reads as what was signed is refused.
+// declared opens and parses a stored plan. It refuses a text that was not signed.
 func (s *Service) declared(row planRow) (*plan.Declared, error) {
-	stored, err := s.open(row)
+	stored, parsed, err := s.open(row)
 	if err != nil {
 		return nil, err
-	}
-	parsed, err := plan.Parse([]byte(stored.Plan))
-	if err != nil {
-		return nil, fmt.Errorf("stored plan %s: %w", row.ID, err)
 	}
 	if parsed.Tree().Root() != row.Hash {
 		return nil, fmt.Errorf("stored plan %s: its text is not what was signed", row.ID)
@@ -190,18 +175,18 @@ func (s *Service) declared(row planRow) (*plan.Declared, error) {
 	}, nil
 }
 
-// open unseals a plan. A wrong master key, or a row that was altered, fails here.
-func (s *Service) open(row planRow) (sealedPlan, error) {
+// open unseals and parses a plan. A wrong master key, or a row that was altered,
+// fails here.
+func (s *Service) open(row planRow) (stored sealedPlan, parsed *plan.Plan, err error) {
 	if len(row.sealed) == 0 {
-		return sealedPlan{}, errErased()
+		return sealedPlan{}, nil, errErased()
 	}
 	text, err := s.sealer.Open(sealContext(row.ID, row.Hash), row.sealed)
-	if err != nil {
-		return sealedPlan{}, fmt.Errorf("stored plan %s: %w", row.ID, err)
+	if err == nil && json.Unmarshal(text, &stored) != nil {
+		err = errors.New("its text cannot be read") // the decoder's error may show parts of it
 	}
-	var stored sealedPlan
-	if err := json.Unmarshal(text, &stored); err != nil {
-		return sealedPlan{}, fmt.Errorf("stored plan %s: not of our form", row.ID)
+	if err == nil {
+		parsed, err = plan.Parse([]byte(stored.Plan))
 	}
-	return stored, nil
+	return stored, parsed, database.Wrap(err, "stored plan %s", row.ID)
 }

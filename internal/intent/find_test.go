@@ -1,7 +1,6 @@
 package intent_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -13,13 +12,14 @@ import (
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m, foreign := w.mint(w.agent, request(twoSteps)), w.mint(w.foreign, request(twoSteps))
-		by := plan.Binding{OrgID: w.acme, KeyID: w.agent.KeyID, AgentID: "agent"}
+	each(t, func(t *testing.T, e *env) {
+		m, foreign := e.mint(e.agent, request(twoSteps)), e.mint(e.foreign, request(twoSteps))
+		by := plan.Binding{OrgID: e.acme, KeyID: e.agent.KeyID, AgentID: "agent"}
 		tests := []struct {
 			name string
 			give plan.Presented
@@ -52,17 +52,17 @@ func TestFind(t *testing.T) {
 		}
 		for _, round := range []string{"read", "remembered"} {
 			for _, tt := range tests {
-				r := plan.Check(w.find(w.acme, tt.give), tt.give, plan.Call{Tool: "Read"}, by, w.db.Now())
+				r := plan.Check(e.find(e.acme, tt.give), tt.give, plan.Call{Tool: "Read"}, by, e.DB.Now())
 				if r.Drift != tt.want || r.OK != (tt.want == "") {
 					t.Errorf("%s, %s: %+v, want %q", tt.name, round, r, tt.want)
 				}
 			}
 		}
-		if d := w.find(w.globex, shown(m)); d != nil {
+		if d := e.find(e.globex, shown(m)); d != nil {
 			t.Error("a remembered plan shows in another organization")
 		}
 		for name, p := range map[string]plan.Presented{"token": shown(m), "JWT": {PlanID: m.PlanID, JWT: m.JWT}} {
-			if d, err := w.plans.FindByToken(t.Context(), p); err != nil || d == nil || d.Binding.OrgID != w.acme {
+			if d, err := e.plans.FindByToken(t.Context(), p); err != nil || d == nil || d.Binding.OrgID != e.acme {
 				t.Errorf("by its %s alone: %+v, %v", name, d, err)
 			}
 		}
@@ -73,34 +73,34 @@ func TestFind(t *testing.T) {
 // is remembered.
 func TestFindAsksOnlyWhenSomethingChanged(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m := w.mint(w.agent, request(twoSteps))
-		generation := w.generation(w.acme)
-		if d := w.find(w.acme, shown(m)); d == nil {
+	each(t, func(t *testing.T, e *env) {
+		m := e.mint(e.agent, request(twoSteps))
+		generation := e.generation(e.acme)
+		if d := e.find(e.acme, shown(m)); d == nil {
 			t.Fatal("not found")
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		if d, err := w.plans.Find(gone, w.acme, generation, shown(m)); err != nil || d == nil {
+		if d, err := e.plans.Find(gone, e.acme, generation, shown(m)); err != nil || d == nil {
 			t.Errorf("the database was asked: %v", err)
 		}
-		_, err := w.plans.Find(gone, w.acme, generation+1, shown(m))
-		wantFault(t, err, fault.Unavailable)
-		_, err = w.plans.Find(gone, w.acme, generation, plan.Presented{PlanID: database.NewID()})
-		wantFault(t, err, fault.Unavailable)
+		_, err := e.plans.Find(gone, e.acme, generation+1, shown(m))
+		testenv.WantFault(t, "find", err, fault.Unavailable)
+		_, err = e.plans.Find(gone, e.acme, generation, plan.Presented{PlanID: database.NewID()})
+		testenv.WantFault(t, "find", err, fault.Unavailable)
 	})
 }
 
 func TestChangesElsewhereAreSeenAtTheNextGeneration(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m := w.mint(w.agent, request(twoSteps))
-		w.find(w.acme, shown(m))
-		replica := newService(t, w.db, 1)
-		if _, err := replica.SetStatus(t.Context(), w.agent, m.PlanID, plan.Failed); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		m := e.mint(e.agent, request(twoSteps))
+		e.find(e.acme, shown(m))
+		replica := newService(t, e.DB, 1)
+		if _, err := replica.SetStatus(t.Context(), e.agent, m.PlanID, plan.Failed); err != nil {
 			t.Fatal(err)
 		}
-		if d := w.find(w.acme, shown(m)); d.Status != plan.Failed {
+		if d := e.find(e.acme, shown(m)); d.Status != plan.Failed {
 			t.Errorf("status = %s, want failed", d.Status)
 		}
 	})
@@ -109,19 +109,19 @@ func TestChangesElsewhereAreSeenAtTheNextGeneration(t *testing.T) {
 // TestFindInRemembersNothing ends a plan in a transaction that is rolled back.
 func TestFindInRemembersNothing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m := w.mint(w.agent, request(twoSteps))
-		w.find(w.acme, shown(m))
+	each(t, func(t *testing.T, e *env) {
+		m := e.mint(e.agent, request(twoSteps))
+		e.find(e.acme, shown(m))
 		no := errors.New("no")
-		err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		err := e.DB.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 			if _, err := tx.Exec(ctx, `UPDATE plan SET status = 'failed' WHERE id = $1`, m.PlanID); err != nil {
 				return err
 			}
-			d, err := w.plans.FindIn(ctx, tx, w.acme, shown(m))
+			d, err := e.plans.FindIn(ctx, tx, e.acme, shown(m))
 			if err != nil || d.Status != plan.Failed {
 				t.Errorf("within the transaction: %+v, %v", d, err)
 			}
-			if d, err := w.plans.FindIn(ctx, tx, w.globex, shown(m)); err != nil || d != nil {
+			if d, err := e.plans.FindIn(ctx, tx, e.globex, shown(m)); err != nil || d != nil {
 				t.Errorf("of another organization: %+v, %v", d, err)
 			}
 			return no
@@ -129,7 +129,7 @@ func TestFindInRemembersNothing(t *testing.T) {
 		if !errors.Is(err, no) {
 			t.Fatal(err)
 		}
-		if d := w.find(w.acme, shown(m)); d.Status != plan.Active {
+		if d := e.find(e.acme, shown(m)); d.Status != plan.Active {
 			t.Errorf("what was rolled back is remembered: %s", d.Status)
 		}
 	})
@@ -137,18 +137,18 @@ func TestFindInRemembersNothing(t *testing.T) {
 
 func TestEqualTokensOfOneSecond(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		first, second := w.mint(w.agent, request(twoSteps)), w.mint(w.agent, request(twoSteps))
+	each(t, func(t *testing.T, e *env) {
+		first, second := e.mint(e.agent, request(twoSteps)), e.mint(e.agent, request(twoSteps))
 		if first.Token.Signature != second.Token.Signature {
 			t.Fatal("the tokens differ, and this test is void")
 		}
-		if _, err := w.plans.SetStatus(t.Context(), w.agent, first.PlanID, plan.Completed); err != nil {
+		if _, err := e.plans.SetStatus(t.Context(), e.agent, first.PlanID, plan.Completed); err != nil {
 			t.Fatal(err)
 		}
-		if d := w.find(w.acme, shown(first)); d.Status != plan.Completed {
+		if d := e.find(e.acme, shown(first)); d.Status != plan.Completed {
 			t.Errorf("the first is %s", d.Status)
 		}
-		if d := w.find(w.acme, shown(second)); d.Status != plan.Active {
+		if d := e.find(e.acme, shown(second)); d.Status != plan.Active {
 			t.Errorf("the second is %s", d.Status)
 		}
 	})
@@ -156,35 +156,32 @@ func TestEqualTokensOfOneSecond(t *testing.T) {
 
 func TestAlteredRowsAreNotJudged(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		free := w.mint(w.agent, request(`{"steps":[{"action":"Bash"}]}`))
-		m, third := w.mint(w.agent, request(twoSteps)), w.mint(w.agent, request(twoSteps))
-		w.exec(`UPDATE plan_anchor SET sealed = (SELECT sealed FROM plan_anchor WHERE plan_id = $1) WHERE plan_id = $2`,
+	each(t, func(t *testing.T, e *env) {
+		free := e.mint(e.agent, request(`{"steps":[{"action":"Bash"}]}`))
+		m, third := e.mint(e.agent, request(twoSteps)), e.mint(e.agent, request(twoSteps))
+		e.Exec(`UPDATE plan_anchor SET sealed = (SELECT sealed FROM plan_anchor WHERE plan_id = $1) WHERE plan_id = $2`,
 			free.PlanID, m.PlanID)
-		w.exec(`UPDATE plan_anchor SET root = $1 WHERE plan_id = $2`, free.PlanHash, third.PlanID)
+		e.Exec(`UPDATE plan_anchor SET root = $1 WHERE plan_id = $2`, free.PlanHash, third.PlanID)
 		for name, p := range map[string]plan.Presented{
 			"another plan's text": shown(m), "another hash": {PlanID: third.PlanID},
 		} {
-			if d, err := w.plans.Find(t.Context(), w.acme, 0, p); !errors.Is(err, secret.ErrSealBroken) || d != nil {
+			if d, err := e.plans.Find(t.Context(), e.acme, 0, p); !errors.Is(err, secret.ErrSealBroken) || d != nil {
 				t.Errorf("%s: %+v, %v; want a broken seal", name, d, err)
 			}
 		}
 		// A text that reads as another plan than was signed, as after a change of
 		// how plans are read.
-		fourth := w.mint(w.agent, request(twoSteps))
-		sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fourth := e.mint(e.agent, request(twoSteps))
+		sealer := testenv.Sealer(t, 1)
 		sealed := sealer.Seal("plan/"+fourth.PlanID+"/"+fourth.PlanHash, toJSON(t, map[string]string{
 			"plan": `{"steps":[{"action":"Bash"}]}`,
 		}))
-		w.exec(`UPDATE plan_anchor SET sealed = $1 WHERE plan_id = $2`, sealed, fourth.PlanID)
-		if d, err := w.plans.Find(t.Context(), w.acme, 0, shown(fourth)); err == nil ||
+		e.Exec(`UPDATE plan_anchor SET sealed = $1 WHERE plan_id = $2`, sealed, fourth.PlanID)
+		if d, err := e.plans.Find(t.Context(), e.acme, 0, shown(fourth)); err == nil ||
 			!strings.Contains(err.Error(), "not what was signed") || d != nil {
 			t.Errorf("another text: %+v, %v", d, err)
 		}
-		if _, err := newService(t, w.db, 2).Find(t.Context(), w.acme, 0,
+		if _, err := newService(t, e.DB, 2).Find(t.Context(), e.acme, 0,
 			shown(free)); !errors.Is(err, secret.ErrSealBroken) {
 			t.Errorf("another master key: %v", err)
 		}
@@ -193,9 +190,9 @@ func TestAlteredRowsAreNotJudged(t *testing.T) {
 
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m := w.mint(w.agent, request(twoSteps))
-		d := w.find(w.acme, shown(m))
+	each(t, func(t *testing.T, e *env) {
+		m := e.mint(e.agent, request(twoSteps))
+		d := e.find(e.acme, shown(m))
 		for _, tt := range []struct {
 			jump time.Duration
 			want plan.Drift
@@ -204,7 +201,7 @@ func TestClockJumps(t *testing.T) {
 			{-59 * time.Second, ""}, {-time.Hour, plan.NotCurrent},
 		} {
 			if r := plan.CheckPresented(d, shown(m), d.Binding,
-				w.db.Now().Truncate(time.Second).Add(tt.jump)); r.Drift != tt.want {
+				e.DB.Now().Truncate(time.Second).Add(tt.jump)); r.Drift != tt.want {
 				t.Errorf("after a jump of %s: %q, want %q", tt.jump, r.Drift, tt.want)
 			}
 		}
@@ -212,8 +209,8 @@ func TestClockJumps(t *testing.T) {
 }
 
 func BenchmarkFindAndCheck(b *testing.B) {
-	w := benchWorld(b)
-	m, err := w.plans.Mint(b.Context(), w.agent, request(twoSteps))
+	e := benchEnv(b)
+	m, err := e.plans.Mint(b.Context(), e.agent, request(twoSteps))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -221,12 +218,12 @@ func BenchmarkFindAndCheck(b *testing.B) {
 		intent.Minted
 		Plan string `json:"plan"`
 	}{m, twoSteps})
-	by := plan.Binding{OrgID: w.acme, KeyID: w.agent.KeyID}
+	by := plan.Binding{OrgID: e.acme, KeyID: e.agent.KeyID}
 	args := []byte(`{"command":"make"}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		p := plan.ParsePresented(token)
-		d, err := w.plans.Find(b.Context(), w.acme, 0, p)
+		d, err := e.plans.Find(b.Context(), e.acme, 0, p)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -234,7 +231,7 @@ func BenchmarkFindAndCheck(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if r := plan.Check(d, p, plan.Call{Tool: "Bash", Arguments: parsed}, by, w.db.Now()); !r.OK {
+		if r := plan.Check(d, p, plan.Call{Tool: "Bash", Arguments: parsed}, by, e.DB.Now()); !r.OK {
 			b.Fatal(r.Reason)
 		}
 	}

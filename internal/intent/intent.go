@@ -1,31 +1,27 @@
-// Package intent keeps what agents have declared they will do, and issues the
-// tokens they show for it.
+// Package intent stores the plans that agents declare and issues tokens for them.
 //
-// Mint takes a plan, stores it and gives a token: seven members signed with
-// Ed25519 over canonical JSON, a proof for every step, and a JWT. Signing
-// happens here and nowhere later. A call that shows a token is judged by the
-// stored plan, never by the copy it sends along, and a token is genuine when
-// its signature equals the stored one. What is judged, and how, is in package
-// plan; a decision uses
+// Mint stores a plan and returns a token: seven members signed with Ed25519 over
+// canonical JSON, a proof for every step, and a JWT. A call that sends a token is
+// judged by the stored plan, never by the copy it sends along, and a token is
+// genuine if its signature equals the stored one. Package plan has the rules; a
+// decision uses
 //
-//   - Find, before its transaction: the plan a call presents, from memory in
-//     most cases;
+//   - Find, before its transaction: the plan a call presents, usually cached;
 //   - plan.Check: whether the call fits it;
-//   - FindIn and UseStep, inside the transaction: the plan again if anything
-//     changed meanwhile, and the claim on a step that the plan limits.
+//   - FindIn and UseStep, inside the transaction: the plan again if anything has
+//     changed, and the claim on a step that the plan limits.
 //
-// A plan is active until it expires, or a client or person ends it; ended or
-// expired it authorises nothing. A key may end its plans and not more; making
-// one active again needs a person.
+// A plan is active until it expires, or a client or person ends it; after that it
+// authorises nothing. A key may only end its plans; only a person may make one
+// active again.
 //
-// A plan that a plugin made by itself out of the call it is about to judge is
-// refused, because it authorises whatever the model wants; it is let through
-// when the same key, user, agent and context hold a live plan with that call.
+// A plan that a plugin made from the very call that it is about to check is
+// refused, because it authorises whatever the model wants. It is accepted if the
+// same key, user, agent and context have a live plan with that call.
 //
-// The exact plan is stored sealed, because what an agent is about to do holds
-// secrets, and exactness is what a plan is for. What is shown is redacted.
-// Arguments are compared across calls by digests under a key of their
-// organization, so that a digest tells nobody what it is of.
+// The exact plan is stored sealed, because it may hold secrets; people see a
+// redacted copy. Arguments are compared across calls by digests under a key of
+// their organization, so that a digest does not reveal them.
 package intent
 
 import (
@@ -43,18 +39,14 @@ import (
 
 // Lifetimes of tokens.
 const (
-	// DefaultLife is how long a plan lives whose client does not say.
-	DefaultLife = 300 * time.Second
-	// DefaultMaxLife is the longest life where the organization sets none.
-	DefaultMaxLife = 24 * time.Hour
-
-	minLife = time.Second
+	DefaultLife    = 300 * time.Second // unless the client or the agent's settings say otherwise
+	DefaultMaxLife = 24 * time.Hour    // unless the organization sets another
+	minLife        = time.Second
 )
 
 const (
-	maxRequestName = 255 // bytes of an Idempotency-Key
-	// keepRequests is how long an Idempotency-Key is remembered.
-	keepRequests = 24 * time.Hour
+	maxIdempotencyKey  = 255            // bytes
+	idempotencyKeyLife = 24 * time.Hour // after it, the same key may be used again
 )
 
 // Request asks for a token.
@@ -62,20 +54,17 @@ type Request struct {
 	UserID, Email, AgentID, ContextID, SessionID string
 
 	Plan   []byte // JSON, in any published shape
-	Policy []byte // the client's, opaque; JSON or nothing
+	Policy []byte // the client's own JSON, or nothing
 
-	// ExpiresIn is in seconds; nil: DefaultLife.
-	ExpiresIn *float64
+	ExpiresIn *float64 // seconds; nil: DefaultLife
 	// DefaultLife and MaxLife are those of the agent and the organization;
 	// 0: those of this package.
 	DefaultLife, MaxLife time.Duration
 
-	// IdempotencyKey, where there is one, makes the same request give the same
-	// answer.
-	IdempotencyKey string
+	IdempotencyKey string // optional; a repeated request gets the same answer
 }
 
-// checked is r without what stands for nothing, or a fault.
+// checked returns the request with its names trimmed and validated.
 func (r Request) checked() (Request, error) {
 	for _, field := range []struct {
 		name string
@@ -90,21 +79,21 @@ func (r Request) checked() (Request, error) {
 				names.MaxBytes)
 		}
 		if redaction.HoldsKey(*field.text) {
-			return Request{}, fault.Field(field.name, "holds what looks like a key: send a name, it is kept as it is")
+			return Request{}, fault.Field(field.name, "looks like a key: send a name, because it is stored unredacted")
 		}
 		if *field.text == plan.NotStated {
 			*field.text = ""
 		}
 	}
 	r.Email = strings.ToLower(r.Email)
-	if len(r.IdempotencyKey) > maxRequestName {
-		return Request{}, fault.Field("Idempotency-Key", "must be at most %d bytes", maxRequestName)
+	if len(r.IdempotencyKey) > maxIdempotencyKey {
+		return Request{}, fault.Field("Idempotency-Key", "must be at most %d bytes", maxIdempotencyKey)
 	}
 	return r, nil
 }
 
-// life is how long the token lives: what was asked for in whole seconds,
-// rounded up, within the limits.
+// life is how long the token lives: the requested seconds, rounded up, within the
+// limits.
 func (r Request) life() time.Duration {
 	most := r.MaxLife
 	if most <= 0 {
@@ -121,14 +110,14 @@ func (r Request) life() time.Duration {
 			asked = most
 		case seconds >= 1:
 			asked = time.Duration(seconds) * time.Second
-		default: // also for what is no number
+		default: // also NaN
 			asked = minLife
 		}
 	}
 	return max(min(asked, most).Truncate(time.Second), minLife)
 }
 
-// Minted is a token and all that published clients read beside it.
+// Minted is a token and everything else that published clients read.
 type Minted struct {
 	PlanID            string       `json:"plan_id"`
 	IntentReference   string       `json:"intent_reference"`
@@ -139,25 +128,20 @@ type Minted struct {
 	Token             plan.Token   `json:"token"`
 	JWT               string       `json:"jwt_token"`
 
-	// Plan is the plan as it will be judged, for who tells what policy says
-	// about its tools.
-	Plan *plan.Plan `json:"-"`
-	// Widened are the steps that a plan under way did not permit: a person must
-	// agree to their calls.
-	Widened []int `json:"-"`
-	// Repeated: the answer was given before to the same Idempotency-Key.
-	Repeated bool `json:"-"`
+	Plan     *plan.Plan `json:"-"` // as calls will be judged by it
+	Widened  []int      `json:"-"` // see plan.Declared
+	Repeated bool       `json:"-"` // the same Idempotency-Key got this answer before
 }
 
-// referenceMark begins an intent_reference; the plan's id follows.
-const referenceMark = "ir_"
+// referencePrefix comes before the plan's id in an intent_reference.
+const referencePrefix = "ir_"
 
 // View is a plan as it is shown.
 type View struct {
 	ID        string
 	Binding   plan.Binding
 	ParentID  string
-	Status    plan.Status // Expired, too, where its time is over
+	Status    plan.Status // Expired also if the stored status is still active
 	Goal      string
 	Source    string
 	Steps     int
@@ -167,9 +151,8 @@ type View struct {
 	ExpiresAt time.Time
 	CreatedAt time.Time
 	EndedAt   *time.Time
-	// Plan is the redacted plan as JSON; nil for who may not read payloads, in
-	// lists, and where it was erased.
+	// Plan is the redacted plan as JSON; nil in lists, if it was erased, and if the
+	// caller may not read payloads.
 	Plan jsontext.Value
-	// Uses are how often limited steps were used, by index; nil in lists.
-	Uses map[int]int64
+	Uses map[int]int64 // calls of limited steps, by index; nil in lists
 }

@@ -7,17 +7,17 @@ import (
 	"writ/internal/keyring"
 )
 
-// PublicKey is a key that signs, or has signed, what clients hold.
+// PublicKey is a key that signs tokens, or has signed them.
 type PublicKey struct {
 	ID      string
 	Purpose keyring.Purpose
 	Public  ed25519.PublicKey
-	Current bool // it signs now; the others still verify
+	Current bool // it signs new tokens; the others only verify
 }
 
-// PublicKeys are all keys there ever were of tokens, their JWTs and policy
-// bindings, the newest of each first. Who verifies a token elsewhere finds here
-// whether the key inside it is one of this server's.
+// PublicKeys lists all present and past keys of tokens, their JWTs and policy
+// bindings, the newest of each first. A client that verifies a token offline
+// compares the key in it with these.
 func (s *Service) PublicKeys(ctx context.Context) ([]PublicKey, error) {
 	keys := []PublicKey{}
 	for _, purpose := range []keyring.Purpose{PlanKey, JWTKey, BindingKey} {

@@ -3,7 +3,6 @@ package intent
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,8 +20,8 @@ import (
 	"writ/internal/redaction"
 )
 
-// Mint stores the plan and issues its token. A plan is never refused for what
-// policy says about its tools: that is decided call by call.
+// Mint stores the plan and issues its token. Policies do not decide about a plan,
+// only about each call.
 func (s *Service) Mint(ctx context.Context, p principal.Principal, r Request) (Minted, error) {
 	if err := requireAgent(p); err != nil {
 		return Minted{}, err
@@ -39,7 +38,7 @@ func (s *Service) Mint(ctx context.Context, p principal.Principal, r Request) (M
 	if err := s.widening(ctx, n); err != nil {
 		return Minted{}, err
 	}
-	// Signed before the queue: the committer waits for nothing but the database.
+	// Sign outside the transaction, which holds up other changes.
 	if err := s.issue(ctx, n); err != nil {
 		return Minted{}, err
 	}
@@ -62,32 +61,31 @@ func (s *Service) Mint(ctx context.Context, p principal.Principal, r Request) (M
 	case repeats != "":
 		return s.again(ctx, p, repeats)
 	}
-	return n.minted(), nil
+	return minted(n.id, n.plan, n.tree, n.issued), nil
 }
 
-// newPlan is a plan on its way into the database.
+// newPlan is a plan that is not stored yet.
 type newPlan struct {
 	by       principal.Principal
 	request  Request
+	body     [sha256.Size]byte // digest of the request, with an IdempotencyKey
 	id       string
 	plan     *plan.Plan
 	tree     *plan.Tree
 	policy   []byte
-	shown    []byte
-	goal     string // redacted, as source is
+	shown    []byte // redacted, like goal and source
+	goal     string
 	source   string
 	binding  plan.Binding
 	identity string
 	parentID string
-	widened  []int     // steps that a plan under way does not permit
-	issued   time.Time // in whole seconds
+	issuedAt time.Time // in whole seconds
 	expires  time.Time
-	token    plan.Token
-	jwt      string
+	issued   sealedPlan
 	sealed   []byte
 }
 
-// prepare reads the request and completes what needs no database.
+// prepare does everything that needs no database.
 func (s *Service) prepare(p principal.Principal, r Request) (*newPlan, error) {
 	r, err := r.checked()
 	if err != nil {
@@ -106,16 +104,17 @@ func (s *Service) prepare(p principal.Principal, r Request) (*newPlan, error) {
 		return nil, fault.Wrap(err, fault.Invalid, "the plan cannot be read")
 	}
 	n := &newPlan{
-		by:      p,
-		request: r,
-		id:      database.NewID(),
-		plan:    parsed,
-		tree:    parsed.Tree(),
-		policy:  policy,
-		shown:   shown,
-		goal:    redaction.Text(plainText(parsed.Goal)),
-		source:  redaction.Text(plainText(parsed.Source)),
-		issued:  s.db.Now().Truncate(time.Second),
+		by:       p,
+		request:  r,
+		id:       database.NewID(),
+		plan:     parsed,
+		tree:     parsed.Tree(),
+		policy:   policy,
+		shown:    shown,
+		goal:     redaction.Text(plainText(parsed.Goal)),
+		source:   redaction.Text(plainText(parsed.Source)),
+		issuedAt: s.db.Now().Truncate(time.Second),
+		issued:   sealedPlan{Plan: string(r.Plan)},
 		binding: plan.Binding{
 			OrgID:   p.OrgID,
 			KeyID:   p.KeyID,
@@ -129,14 +128,17 @@ func (s *Service) prepare(p principal.Principal, r Request) (*newPlan, error) {
 	if n.identity, err = identityOf(n.binding); err != nil {
 		return nil, err
 	}
-	n.expires = n.issued.Add(r.life())
+	n.expires = n.issuedAt.Add(r.life())
 	if p.ExpiresAt != nil && n.expires.After(*p.ExpiresAt) {
-		n.expires = p.ExpiresAt.Truncate(time.Second) // what a key makes does not outlive it
+		n.expires = p.ExpiresAt.Truncate(time.Second) // a plan does not outlive its key
 	}
-	return n, nil
+	if r.IdempotencyKey != "" {
+		n.body, err = r.digest(policy)
+	}
+	return n, err
 }
 
-// plainText is text without characters that no database takes, or that change
+// plainText removes control characters, which databases refuse and which change
 // what a terminal shows.
 func plainText(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -147,7 +149,7 @@ func plainText(text string) string {
 	}, text)
 }
 
-// identityOf is the composite identity: a hash over whom the plan is bound to.
+// identityOf is the composite identity: a hash of the binding.
 func identityOf(b plan.Binding) (string, error) {
 	text, err := canonical.Marshal(map[string]string{
 		"org_id": b.OrgID, "key_id": b.KeyID, "user_id": b.UserID, "user_email": b.Email, "agent_id": b.AgentID,
@@ -156,20 +158,23 @@ func identityOf(b plan.Binding) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("composite identity: %w", err)
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
+	return plan.DigestOf(text), nil
 }
 
-// issue signs the token and the JWT, and seals all that must be given again.
+// issue signs the token and the JWT, and seals them with the plan.
 func (s *Service) issue(ctx context.Context, n *newPlan) error {
 	key, err := s.keys.Current(ctx, PlanKey)
 	if err != nil {
 		return err
 	}
 	root := n.tree.Root()
-	n.token, err = plan.Token{
-		PlanHash: root, IssuedAt: n.issued.Unix(), ExpiresAt: n.expires.Unix(),
-		Policy: n.policy, Identity: n.identity, Version: plan.PlanVersion,
+	n.issued.Token, err = plan.Token{
+		PlanHash:  root,
+		IssuedAt:  n.issuedAt.Unix(),
+		ExpiresAt: n.expires.Unix(),
+		Policy:    n.policy,
+		Identity:  n.identity,
+		Version:   plan.PlanVersion,
 	}.Sign(key.Private)
 	if err != nil {
 		return err
@@ -177,17 +182,17 @@ func (s *Service) issue(ctx context.Context, n *newPlan) error {
 	if key, err = s.keys.Current(ctx, JWTKey); err != nil {
 		return err
 	}
-	n.jwt, err = plan.JWT{
+	n.issued.JWT, err = plan.JWT{
 		PlanID:   n.id,
 		PlanHash: root,
 		Identity: n.identity,
-		Issued:   n.issued,
+		Issued:   n.issuedAt,
 		Expires:  n.expires,
 	}.Sign(key.ID, key.Private)
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(sealedPlan{Plan: string(n.request.Plan), Token: n.token, JWT: n.jwt, Widened: n.widened})
+	text, err := json.Marshal(n.issued)
 	if err != nil {
 		return fmt.Errorf("seal plan %s: %w", n.id, err)
 	}
@@ -198,18 +203,17 @@ func (s *Service) issue(ctx context.Context, n *newPlan) error {
 // sealedPlan is what is stored sealed: the exact text of the plan, and what was
 // issued for it.
 type sealedPlan struct {
-	Plan  string     `json:"plan"`
-	Token plan.Token `json:"token"`
-	JWT   string     `json:"jwt"`
-	// Widened is no part of what was signed, and of what nobody may alter.
-	Widened []int `json:"widened,omitempty"`
+	Plan    string     `json:"plan"`
+	Token   plan.Token `json:"token"`
+	JWT     string     `json:"jwt"`
+	Widened []int      `json:"widened,omitempty"` // see plan.Declared; not signed
 }
 
-// sealContext ties sealed bytes to their row and to the hash beside them.
+// sealContext binds sealed bytes to their row and to the hash in it.
 func sealContext(planID, root string) string { return "plan/" + planID + "/" + root }
 
-// add stores the plan and records it. A new plan makes nothing old that anyone
-// remembers, so it is an observation and leaves the log's generation.
+// add stores and records the plan. Its entry is an observation, which does not raise
+// the log's generation: a new plan makes no cached plan stale.
 func (s *Service) add(ctx context.Context, tx *database.Tx, n *newPlan) error {
 	if err := insertPlan(ctx, tx, n); err != nil {
 		return err
@@ -233,7 +237,7 @@ func (s *Service) add(ctx context.Context, tx *database.Tx, n *newPlan) error {
 			Session:   n.binding.Session,
 			ExpiresAt: n.expires.Unix(),
 			Under:     n.parentID,
-			Widened:   n.widened,
+			Widened:   n.issued.Widened,
 		},
 	})
 	return err
@@ -245,7 +249,7 @@ type recorded struct {
 	Goal      string   `json:"goal,omitzero"`
 	Source    string   `json:"source,omitzero"`
 	Steps     int      `json:"steps"`
-	Tools     []string `json:"tools"` // the first of them, each once
+	Tools     []string `json:"tools"` // the first recordedTools of them
 	User      string   `json:"userId,omitzero"`
 	Email     string   `json:"userEmail,omitzero"`
 	Agent     string   `json:"agentId,omitzero"`
@@ -253,11 +257,11 @@ type recorded struct {
 	Session   string   `json:"sessionId,omitzero"`
 	ExpiresAt int64    `json:"expiresAt"`
 	Under     string   `json:"under,omitzero"`
-	Widened   []int    `json:"widened,omitempty"` // steps that a plan under way did not permit
+	Widened   []int    `json:"widened,omitempty"` // see plan.Declared
 }
 
-// recordedTools is how many tools of a plan the audit log names. The plan's hash
-// stands beside them and covers all.
+// recordedTools is how many tools of a plan the audit log names. The hash covers
+// all of them.
 const recordedTools = 50
 
 func (n *newPlan) tools() []string {
@@ -271,19 +275,19 @@ func (n *newPlan) tools() []string {
 	return tools
 }
 
-func (n *newPlan) minted() Minted {
-	root := n.tree.Root()
+func minted(id string, p *plan.Plan, tree *plan.Tree, issued sealedPlan) Minted {
+	root := tree.Root()
 	return Minted{
-		PlanID:            n.id,
-		IntentReference:   referenceMark + n.id,
+		PlanID:            id,
+		IntentReference:   referencePrefix + id,
 		PlanHash:          root,
 		MerkleRoot:        root,
-		CompositeIdentity: n.identity,
-		StepProofs:        n.tree.StepProofs(),
-		Token:             n.token,
-		JWT:               n.jwt,
-		Plan:              n.plan,
-		Widened:           n.widened,
+		CompositeIdentity: issued.Token.Identity,
+		StepProofs:        tree.StepProofs(),
+		Token:             issued.Token,
+		JWT:               issued.JWT,
+		Plan:              p,
+		Widened:           issued.Widened,
 	}
 }
 
@@ -293,58 +297,38 @@ func (s *Service) again(ctx context.Context, p principal.Principal, planID strin
 	if err != nil {
 		return Minted{}, err
 	}
-	stored, err := s.open(row)
+	stored, parsed, err := s.open(row)
 	if err != nil {
 		return Minted{}, err
 	}
-	parsed, err := plan.Parse([]byte(stored.Plan))
-	if err != nil {
-		return Minted{}, fmt.Errorf("stored plan %s: %w", planID, err)
-	}
-	tree := parsed.Tree()
-	return Minted{
-		PlanID: planID, IntentReference: referenceMark + planID, PlanHash: tree.Root(), MerkleRoot: tree.Root(),
-		CompositeIdentity: stored.Token.Identity, StepProofs: tree.StepProofs(), Token: stored.Token, JWT: stored.JWT,
-		Plan: parsed, Widened: stored.Widened, Repeated: true,
-	}, nil
+	m := minted(planID, parsed, parsed.Tree(), stored)
+	m.Repeated = true
+	return m, nil
 }
 
-// body is a digest of all that the request asks for, by which a repeated
-// Idempotency-Key is told from one that was used for something else.
-func (n *newPlan) body() ([]byte, error) {
-	r := n.request
+// digest covers the whole request: an Idempotency-Key may be repeated only with the
+// same request.
+func (r Request) digest(policy []byte) ([sha256.Size]byte, error) {
 	text, err := canonical.Marshal(struct {
 		Plan, Policy     jsontext.Value
 		ExpiresIn        *float64
 		User, Email      string
 		Agent            string
 		Context, Session string
-	}{r.Plan, n.policy, r.ExpiresIn, r.UserID, r.Email, r.AgentID, r.ContextID, r.SessionID})
-	if err != nil {
-		return nil, fmt.Errorf("digest of the request: %w", err)
-	}
-	sum := sha256.Sum256(text)
-	return sum[:], nil
+	}{r.Plan, policy, r.ExpiresIn, r.UserID, r.Email, r.AgentID, r.ContextID, r.SessionID})
+	return sha256.Sum256(text), database.Wrap(err, "digest of the request")
 }
 
-// repeats is the plan that was minted for the same Idempotency-Key before, or
-// empty. The key is taken for this plan then.
+// repeats is the id of the plan that was minted for the same Idempotency-Key, or "".
 func (n *newPlan) repeats(ctx context.Context, tx *database.Tx) (planID string, err error) {
 	if n.request.IdempotencyKey == "" {
 		return "", nil
 	}
-	body, err := n.body()
-	if err != nil {
+	planID, body, err := selectRequest(ctx, tx, n.by.KeyID, n.request.IdempotencyKey)
+	if err != nil || planID == "" {
 		return "", err
 	}
-	name := sha256.Sum256([]byte(n.request.IdempotencyKey))
-	planID, earlier, err := selectRequest(ctx, tx, n.by.KeyID, name[:])
-	switch {
-	case err != nil:
-		return "", err
-	case planID == "":
-		return "", nil
-	case string(earlier) != string(body):
+	if string(body) != string(n.body[:]) {
 		return "", fault.New(fault.Conflict, "this Idempotency-Key was used for another request: use a new one")
 	}
 	return planID, nil

@@ -20,20 +20,21 @@ import (
 	"writ/internal/keyring"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 func TestMint(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		seconds := 90.2
 		r := request(twoSteps)
 		r.ExpiresIn, r.Policy = &seconds, []byte(`{"allow":["*"],"n":1.0}`)
-		m := w.mint(w.agent, r)
+		m := e.mint(e.agent, r)
 
 		if err := plan.VerifySignature(toJSON(t, m.Token)); err != nil {
 			t.Errorf("token: %v", err)
 		}
-		now := w.db.Now()
+		now := e.DB.Now()
 		if m.Token.IssuedAt != now.Unix() || m.Token.ExpiresAt != now.Unix()+91 || m.Token.Version != "1.0" ||
 			string(m.Token.Policy) != `{"allow":["*"],"n":1}` {
 			t.Errorf("token = %+v", m.Token)
@@ -51,17 +52,17 @@ func TestMint(t *testing.T) {
 				t.Errorf("the proof of step %d does not hold", i)
 			}
 		}
-		entries, err := audit.ReadEntries(t.Context(), w.db, w.acme, 0, 10)
+		entries, err := audit.ReadEntries(t.Context(), e.DB, e.acme, 0, 10)
 		if err != nil || len(entries) != 1 || entries[0].Action != "plan.minted" ||
 			!strings.Contains(entries[0].Payload, m.PlanHash) ||
 			!strings.Contains(entries[0].Record, m.PlanID) ||
 			!strings.Contains(entries[0].Payload, `"tools":["fs.Read","sh.Bash"]`) {
 			t.Errorf("log = %+v, %v", entries, err)
 		}
-		if w.generation(w.acme) != 0 {
+		if e.generation(e.acme) != 0 {
 			t.Error("a new plan makes old what others remember")
 		}
-		if again := w.mint(w.agent, r); again.PlanID == m.PlanID {
+		if again := e.mint(e.agent, r); again.PlanID == m.PlanID {
 			t.Error("a second mint gives the same plan")
 		}
 	})
@@ -69,13 +70,13 @@ func TestMint(t *testing.T) {
 
 func TestJWTIsSignedWithItsOwnKey(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m := w.mint(w.agent, request(twoSteps))
+	each(t, func(t *testing.T, e *env) {
+		m := e.mint(e.agent, request(twoSteps))
 		sealer, err := secret.NewSealer([]byte(strings.Repeat("\x01", secret.MasterKeySize)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		ring := keyring.New(w.db, audit.Unsigned(w.db), sealer)
+		ring := keyring.New(e.DB, e.Log, sealer)
 		for purpose, want := range map[keyring.Purpose]bool{
 			intent.JWTKey: true, intent.PlanKey: false, keyring.AccessToken: false,
 		} {
@@ -83,7 +84,7 @@ func TestJWTIsSignedWithItsOwnKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := plan.VerifyJWT(m.JWT, key.Public, w.db.Now())
+			got, err := plan.VerifyJWT(m.JWT, key.Public, e.DB.Now())
 			if (err == nil) != want || want && got.PlanID != m.PlanID {
 				t.Errorf("with the key for %s: %+v, %v", purpose, got, err)
 			}
@@ -96,10 +97,10 @@ func TestJWTIsSignedWithItsOwnKey(t *testing.T) {
 
 func TestSecretsAreStoredSealedOnly(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		const raw = `{"goal":"use password=hunter2hunter2","steps":[{"action":"Bash","params":{"command":"curl -H 'Authorization: Bearer abc123def456ghi'","api_key":"SUPERSECRETVALUE12345"}}],"metadata":{"source":"token=abcdefgh12345"}}`
-		m := w.mint(w.agent, request(raw))
-		stored := w.everything()
+		m := e.mint(e.agent, request(raw))
+		stored := e.everything()
 		for _, planted := range []string{
 			"hunter2hunter2", "abc123def456ghi", "SUPERSECRETVALUE12345", "abcdefgh12345",
 		} {
@@ -107,7 +108,7 @@ func TestSecretsAreStoredSealedOnly(t *testing.T) {
 				t.Errorf("%s is stored in the clear", planted)
 			}
 		}
-		view, err := w.plans.Get(t.Context(), w.agent, m.PlanID)
+		view, err := e.plans.Get(t.Context(), e.agent, m.PlanID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,8 +121,8 @@ func TestSecretsAreStoredSealedOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := w.find(w.acme, shown(m))
-		if r := plan.Check(d, shown(m), plan.Call{Tool: "Bash", Arguments: args}, d.Binding, w.db.Now()); !r.OK {
+		d := e.find(e.acme, shown(m))
+		if r := plan.Check(d, shown(m), plan.Call{Tool: "Bash", Arguments: args}, d.Binding, e.DB.Now()); !r.OK {
 			t.Errorf("the planned call is refused: %s", r.Reason)
 		}
 	})
@@ -129,7 +130,7 @@ func TestSecretsAreStoredSealedOnly(t *testing.T) {
 
 func TestLifetime(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		number := func(f float64) *float64 { return &f }
 		tests := []struct {
 			name string
@@ -155,15 +156,15 @@ func TestLifetime(t *testing.T) {
 		}
 		for _, tt := range tests {
 			tt.give.Plan = []byte(twoSteps)
-			m := w.mint(w.agent, tt.give)
+			m := e.mint(e.agent, tt.give)
 			if got := time.Duration(m.Token.ExpiresAt-m.Token.IssuedAt) * time.Second; got != tt.want {
 				t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 			}
 		}
-		ends := w.db.Now().Add(10 * time.Second)
-		short := w.agent
+		ends := e.DB.Now().Add(10 * time.Second)
+		short := e.agent
 		short.ExpiresAt = &ends
-		if m := w.mint(short, request(twoSteps)); m.Token.ExpiresAt != ends.Unix() {
+		if m := e.mint(short, request(twoSteps)); m.Token.ExpiresAt != ends.Unix() {
 			t.Errorf("the plan outlives its key: %d, the key ends at %d", m.Token.ExpiresAt, ends.Unix())
 		}
 	})
@@ -171,15 +172,15 @@ func TestLifetime(t *testing.T) {
 
 func TestMintRefuses(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		unscoped, unbound := w.agent, w.agent
+	each(t, func(t *testing.T, e *env) {
+		unscoped, unbound := e.agent, e.agent
 		unscoped.Scopes = []principal.Scope{principal.Ingest, principal.CLI}
 		unbound.OrgID = ""
 		for name, p := range map[string]principal.Principal{
-			"nobody": {}, "a person": person(w.ada, w.acme, principal.Owner), "operator": principal.Operator(),
+			"nobody": {}, "a person": testenv.Person(e.ada, e.acme, principal.Owner), "operator": principal.Operator(),
 			"key without the scope": unscoped, "key of none": unbound,
 		} {
-			if _, err := w.plans.Mint(t.Context(), p, request(twoSteps)); !fault.Is(err, fault.Forbidden) {
+			if _, err := e.plans.Mint(t.Context(), p, request(twoSteps)); !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: err = %v, want forbidden", name, err)
 			}
 		}
@@ -195,39 +196,39 @@ func TestMintRefuses(t *testing.T) {
 		} {
 			r := request(twoSteps)
 			change(&r)
-			if _, err := w.plans.Mint(t.Context(), w.agent, r); !fault.Is(err, fault.Invalid) {
+			if _, err := e.plans.Mint(t.Context(), e.agent, r); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%s: err = %v, want invalid", name, err)
 			}
 		}
-		if _, err := w.plans.Mint(t.Context(), w.agent,
+		if _, err := e.plans.Mint(t.Context(), e.agent,
 			request(`{"goal":"`+strings.Repeat("x", 1<<20)+`"}`)); !fault.Is(err, fault.TooLarge) {
 			t.Errorf("1 MB: err = %v, want too large", err)
 		}
-		if got := w.actions(w.acme); got != "" {
+		if got := e.actions(e.acme); got != "" {
 			t.Errorf("refusals left%s in the log", got)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := w.plans.Mint(ctx, w.agent, request(twoSteps))
-		wantFault(t, err, fault.Unavailable)
+		_, err := e.plans.Mint(ctx, e.agent, request(twoSteps))
+		testenv.WantFault(t, "mint", err, fault.Unavailable)
 	})
 }
 
 func TestTheLargestPlanIsMinted(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		var steps []string
 		for i := range plan.MaxSteps {
 			steps = append(steps, fmt.Sprintf(`{"action":"%03d%s","mcp":"%s"}`, i, strings.Repeat("t", 197),
 				strings.Repeat("s", 200)))
 		}
-		m := w.mint(w.agent,
+		m := e.mint(e.agent,
 			request(`{"goal":"`+strings.Repeat("g", 20_000)+`","steps":[`+strings.Join(steps, ",")+`]}`))
-		if d := w.find(w.acme, shown(m)); d == nil || len(d.Plan.Steps) != plan.MaxSteps ||
+		if d := e.find(e.acme, shown(m)); d == nil || len(d.Plan.Steps) != plan.MaxSteps ||
 			len(m.StepProofs) != plan.MaxSteps {
 			t.Error("not all of it was kept")
 		}
-		entries, err := audit.ReadEntries(t.Context(), w.db, w.acme, 0, 1)
+		entries, err := audit.ReadEntries(t.Context(), e.DB, e.acme, 0, 1)
 		if err != nil || !strings.Contains(entries[0].Payload, `"steps":500`) || len(entries[0].Payload) > 64<<10 {
 			t.Errorf("the log has %d bytes about it (%v)", len(entries[0].Payload), err)
 		}
@@ -236,10 +237,10 @@ func TestTheLargestPlanIsMinted(t *testing.T) {
 
 func TestNULInAPlanIsStored(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m := w.mint(w.agent,
+	each(t, func(t *testing.T, e *env) {
+		m := e.mint(e.agent,
 			request(`{"goal":"a\u0000b","steps":[{"action":"a","params":{"x":"\u0000"}}],"metadata":{"source":"s\u0000"}}`))
-		if d := w.find(w.acme, shown(m)); d == nil || d.Plan.Goal != "a\x00b" {
+		if d := e.find(e.acme, shown(m)); d == nil || d.Plan.Goal != "a\x00b" {
 			t.Errorf("found %+v", d)
 		}
 	})
@@ -247,16 +248,16 @@ func TestNULInAPlanIsStored(t *testing.T) {
 
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		r := request(twoSteps)
 		r.IdempotencyKey = "k1"
-		first := w.mint(w.agent, r)
-		w.pass(time.Minute)
-		again := w.mint(w.agent, r)
+		first := e.mint(e.agent, r)
+		e.Pass(time.Minute)
+		again := e.mint(e.agent, r)
 		if !again.Repeated || first.Repeated || string(toJSON(t, first)) != string(toJSON(t, again)) {
 			t.Errorf("again = %s\nfirst = %s", toJSON(t, again), toJSON(t, first))
 		}
-		if got := w.actions(w.acme); got != " plan.minted" {
+		if got := e.actions(e.acme); got != " plan.minted" {
 			t.Errorf("log:%s, want one plan", got)
 		}
 		for name, change := range map[string]func(r *intent.Request){
@@ -267,24 +268,24 @@ func TestIdempotencyKey(t *testing.T) {
 		} {
 			changed := r
 			change(&changed)
-			_, err := w.plans.Mint(t.Context(), w.agent, changed)
+			_, err := e.plans.Mint(t.Context(), e.agent, changed)
 			if !fault.Is(err, fault.Conflict) {
 				t.Errorf("another %s: err = %v, want a conflict", name, err)
 			}
 		}
 		spaced := r
 		spaced.Plan = []byte(strings.ReplaceAll(twoSteps, ":", " : "))
-		if m := w.mint(w.agent, spaced); m.PlanID != first.PlanID {
+		if m := e.mint(e.agent, spaced); m.PlanID != first.PlanID {
 			t.Error("the same request in another spelling is another one")
 		}
-		if m := w.mint(w.other, r); m.PlanID == first.PlanID {
+		if m := e.mint(e.other, r); m.PlanID == first.PlanID {
 			t.Error("another key got this key's plan")
 		}
-		w.pass(24 * time.Hour)
-		if err := w.plans.Prune(t.Context()); err != nil {
+		e.Pass(24 * time.Hour)
+		if err := e.plans.Prune(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if m := w.mint(w.agent, r); m.PlanID == first.PlanID {
+		if m := e.mint(e.agent, r); m.PlanID == first.PlanID {
 			t.Error("the request is remembered for more than a day")
 		}
 	})
@@ -292,14 +293,14 @@ func TestIdempotencyKey(t *testing.T) {
 
 func TestRepeatedRequestsAtOnceGiveOnePlan(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		r := request(twoSteps)
 		r.IdempotencyKey = "k1"
 		ids := make([]string, 16)
 		var wg sync.WaitGroup
 		for i := range ids {
 			wg.Go(func() {
-				m, err := w.plans.Mint(context.Background(), w.agent, r)
+				m, err := e.plans.Mint(context.Background(), e.agent, r)
 				if err != nil {
 					t.Errorf("mint: %v", err)
 				}
@@ -320,21 +321,21 @@ const (
 
 func TestSelfMadePlanIsRefused(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		_, err := w.plans.Mint(t.Context(), w.agent, request(selfPlanned))
+	each(t, func(t *testing.T, e *env) {
+		_, err := e.plans.Mint(t.Context(), e.agent, request(selfPlanned))
 		f, ok := errors.AsType[*fault.Error](err)
 		if !ok || f.Kind != fault.Forbidden || !strings.Contains(f.Message, "register a plan") {
 			t.Errorf("err = %v, want forbidden with words for the model", err)
 		}
 		// Every other plan of one step is an ordinary one.
-		w.mint(w.agent, request(`{"goal":"pay","steps":[{"action":"pay","tool":"pay","mcp":"bank","params":{"n":1}}]}`))
-		w.mint(w.agent, request(`{"goal":"g","steps":[{"action":"search","mcp":"web"}]}`))
+		e.mint(e.agent, request(`{"goal":"pay","steps":[{"action":"pay","tool":"pay","mcp":"bank","params":{"n":1}}]}`))
+		e.mint(e.agent, request(`{"goal":"g","steps":[{"action":"search","mcp":"web"}]}`))
 	})
 }
 
 func TestSelfMadePlanUnderARegisteredOne(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		tests := []struct {
 			name   string
 			by     principal.Principal
@@ -342,25 +343,25 @@ func TestSelfMadePlanUnderARegisteredOne(t *testing.T) {
 			after  func(holder intent.Minted)
 			want   bool
 		}{
-			{"held", w.agent, func(_, _ *intent.Request) {}, nil, true},
-			{"another call", w.agent, func(_, own *intent.Request) {
+			{"held", e.agent, func(_, _ *intent.Request) {}, nil, true},
+			{"another call", e.agent, func(_, own *intent.Request) {
 				own.Plan = []byte(strings.Replace(selfPlanned, "make", "rm -rf /", 1))
 			}, nil, false},
-			{"another user", w.agent, func(_, own *intent.Request) { own.UserID = "u2" }, nil, false},
-			{"another agent", w.agent, func(_, own *intent.Request) { own.AgentID = "a2" }, nil, false},
-			{"another context", w.agent, func(_, own *intent.Request) { own.ContextID = "c2" }, nil, false},
-			{"another key", w.other, func(_, _ *intent.Request) {}, nil, false},
-			{"another organization", w.foreign, func(_, _ *intent.Request) {}, nil, false},
-			{"ended", w.agent, func(_, _ *intent.Request) {}, func(m intent.Minted) {
-				if _, err := w.plans.SetStatus(t.Context(), w.agent, m.PlanID, plan.Completed); err != nil {
+			{"another user", e.agent, func(_, own *intent.Request) { own.UserID = "u2" }, nil, false},
+			{"another agent", e.agent, func(_, own *intent.Request) { own.AgentID = "a2" }, nil, false},
+			{"another context", e.agent, func(_, own *intent.Request) { own.ContextID = "c2" }, nil, false},
+			{"another key", e.other, func(_, _ *intent.Request) {}, nil, false},
+			{"another organization", e.foreign, func(_, _ *intent.Request) {}, nil, false},
+			{"ended", e.agent, func(_, _ *intent.Request) {}, func(m intent.Minted) {
+				if _, err := e.plans.SetStatus(t.Context(), e.agent, m.PlanID, plan.Completed); err != nil {
 					t.Fatal(err)
 				}
 			}, false},
 			{
-				"expired", w.agent, func(_, _ *intent.Request) {}, func(intent.Minted) { w.pass(300 * time.Second) },
+				"expired", e.agent, func(_, _ *intent.Request) {}, func(intent.Minted) { e.Pass(300 * time.Second) },
 				false,
 			},
-			{"limited", w.agent, func(holder, _ *intent.Request) {
+			{"limited", e.agent, func(holder, _ *intent.Request) {
 				holder.Plan = []byte(strings.Replace(registered, `"metadata"`, `"max_calls":1,"metadata"`, 1))
 			}, nil, false},
 		}
@@ -368,15 +369,15 @@ func TestSelfMadePlanUnderARegisteredOne(t *testing.T) {
 			holder, own := request(registered), request(selfPlanned)
 			holder.SessionID = string(rune('a' + i))
 			tt.change(&holder, &own)
-			m := w.mint(w.agent, holder)
+			m := e.mint(e.agent, holder)
 			if tt.after != nil {
 				tt.after(m)
 			}
-			_, err := w.plans.Mint(t.Context(), tt.by, own)
+			_, err := e.plans.Mint(t.Context(), tt.by, own)
 			if (err == nil) != tt.want || err != nil && !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: err = %v, want it let through: %t", tt.name, err, tt.want)
 			}
-			if _, err := w.plans.SetStatus(t.Context(), w.agent, m.PlanID, plan.Failed); err != nil {
+			if _, err := e.plans.SetStatus(t.Context(), e.agent, m.PlanID, plan.Failed); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -385,39 +386,39 @@ func TestSelfMadePlanUnderARegisteredOne(t *testing.T) {
 
 func TestSelfMadePlanEndsWithItsHolder(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		holder := w.mint(w.agent, request(registered))
+	each(t, func(t *testing.T, e *env) {
+		holder := e.mint(e.agent, request(registered))
 		long := request(selfPlanned)
 		hour := 3600.0
 		long.ExpiresIn = &hour
-		own := w.mint(w.agent, long)
+		own := e.mint(e.agent, long)
 		if own.Token.ExpiresAt != holder.Token.ExpiresAt {
 			t.Errorf("it expires at %d, its holder at %d", own.Token.ExpiresAt, holder.Token.ExpiresAt)
 		}
-		if d := w.find(w.acme, shown(own)); d.Status != plan.Active {
+		if d := e.find(e.acme, shown(own)); d.Status != plan.Active {
 			t.Fatalf("status = %s", d.Status)
 		}
-		if _, err := w.plans.SetStatus(t.Context(), w.agent, holder.PlanID, plan.Completed); err != nil {
+		if _, err := e.plans.SetStatus(t.Context(), e.agent, holder.PlanID, plan.Completed); err != nil {
 			t.Fatal(err)
 		}
-		if d := w.find(w.acme, shown(own)); d.Status != plan.Completed {
+		if d := e.find(e.acme, shown(own)); d.Status != plan.Completed {
 			t.Errorf("its holder has ended, and it is %s", d.Status)
 		}
 		// One that was let through lets no other through.
-		_, err := w.plans.Mint(t.Context(), w.agent, request(selfPlanned))
-		wantFault(t, err, fault.Forbidden)
+		_, err := e.plans.Mint(t.Context(), e.agent, request(selfPlanned))
+		testenv.WantFault(t, "mint", err, fault.Forbidden)
 	})
 }
 
 func TestDigester(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		digests := make([][sha256.Size]byte, 8)
 		var wg sync.WaitGroup
 		for i := range digests {
-			service := newService(t, w.db, 1) // a replica of its own
+			service := newService(t, e.DB, 1) // a replica of its own
 			wg.Go(func() {
-				d, err := service.Digester(context.Background(), w.acme)
+				d, err := service.Digester(context.Background(), e.acme)
 				if err != nil {
 					t.Errorf("digester: %v", err)
 				}
@@ -430,7 +431,7 @@ func TestDigester(t *testing.T) {
 				t.Fatal("replicas make different digests")
 			}
 		}
-		other, err := w.plans.Digester(t.Context(), w.globex)
+		other, err := e.plans.Digester(t.Context(), e.globex)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -438,10 +439,10 @@ func TestDigester(t *testing.T) {
 			d == other.Arguments(`{"a":2}`) {
 			t.Error("organizations share digests, or digests can be guessed")
 		}
-		if _, err := newService(t, w.db, 2).Digester(t.Context(), w.acme); !errors.Is(err, secret.ErrSealBroken) {
+		if _, err := newService(t, e.DB, 2).Digester(t.Context(), e.acme); !errors.Is(err, secret.ErrSealBroken) {
 			t.Errorf("another master key: %v", err)
 		}
-		if _, err := w.plans.Digester(t.Context(), "no such organization"); err == nil {
+		if _, err := e.plans.Digester(t.Context(), "no such organization"); err == nil {
 			t.Error("a digest key for no organization")
 		}
 	})

@@ -11,10 +11,10 @@ import (
 	"writ/internal/redaction"
 )
 
-// PreflightAction is what the log says of a preflight.
+// PreflightAction is the audit action of a preflight.
 const PreflightAction = "plan.preflighted"
 
-// How many bytes are kept of a prompt, and of why a call would not be allowed.
+// How many bytes are stored of a prompt, and of the reason against a call.
 const (
 	maxPrompt    = 2_000
 	maxViolation = 600
@@ -27,8 +27,8 @@ const (
 	Accepted  = "accepted"
 )
 
-// Preflight is what was said about calls an agent thinks of making, before it
-// declares a plan. It decides nothing.
+// Preflight is the answer about calls that an agent considers before it declares a
+// plan. It decides nothing.
 type Preflight struct {
 	ID         string          `json:"id"`
 	Outcome    string          `json:"decision"`
@@ -38,7 +38,7 @@ type Preflight struct {
 	Violations []string        `json:"violations"`
 }
 
-// PreflightTool is one of the calls; its arguments are not kept.
+// PreflightTool is one of the calls; its arguments are not stored.
 type PreflightTool struct {
 	Server  string `json:"server"`
 	Tool    string `json:"tool"`
@@ -47,13 +47,13 @@ type PreflightTool struct {
 	Rule    string `json:"rule,omitzero"`
 }
 
-// RecordPreflight records a preflight in the log of the caller's organization,
-// redacted, and gives its id. It is an observation: nothing depends on it.
+// RecordPreflight records a preflight, redacted, in the log of the caller's
+// organization and returns its id. No cached state depends on it.
 func (s *Service) RecordPreflight(ctx context.Context, p principal.Principal, f Preflight) (id string, err error) {
 	if err := requireAgent(p); err != nil {
 		return "", err
 	}
-	f = f.kept()
+	f = f.redacted()
 	f.ID = database.NewID()
 	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
@@ -71,21 +71,22 @@ func (s *Service) RecordPreflight(ctx context.Context, p principal.Principal, f 
 	return f.ID, err
 }
 
-// kept is the preflight as it is stored. Names come from a model, and what is said
-// of them repeats them.
-func (f Preflight) kept() Preflight {
-	f.AgentID, f.Prompt = keptText(f.AgentID, names.MaxBytes), keptText(f.Prompt, maxPrompt)
+// redacted is the preflight as it is stored. Names come from a model, and violations
+// repeat them.
+func (f Preflight) redacted() Preflight {
+	f.AgentID, f.Prompt = redactAndCut(f.AgentID, names.MaxBytes), redactAndCut(f.Prompt, maxPrompt)
 	f.Tools, f.Violations = slices.Clone(f.Tools), slices.Clone(f.Violations)
 	for i := range f.Tools {
 		t := &f.Tools[i]
-		t.Server, t.Tool = keptText(t.Server, names.MaxBytes), keptText(t.Tool, names.MaxBytes)
+		t.Server, t.Tool = redactAndCut(t.Server, names.MaxBytes), redactAndCut(t.Tool, names.MaxBytes)
 	}
 	for i := range f.Violations {
-		f.Violations[i] = keptText(f.Violations[i], maxViolation)
+		f.Violations[i] = redactAndCut(f.Violations[i], maxViolation)
 	}
 	return f
 }
 
-// keptText is a text without secrets, and not longer than it may be. It is cut last:
-// half a secret does not look like one.
-func keptText(text string, most int) string { return names.Cut(redaction.Text(plainText(text)), most) }
+// redactAndCut cuts last: half a secret does not look like a secret.
+func redactAndCut(text string, most int) string {
+	return names.Cut(redaction.Text(plainText(text)), most)
+}

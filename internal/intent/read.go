@@ -2,7 +2,6 @@ package intent
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"writ/internal/database"
@@ -16,8 +15,19 @@ import (
 // listName binds cursors to this list.
 const listName = "plan"
 
-// Get shows a plan of the caller's organization; to a key, one that it declared.
-// Who may not read payloads gets it without its text.
+// OrgOf returns the organization of a plan, by which the API authenticates the
+// caller. A caller of another organization gets the same answer as for a plan that
+// does not exist.
+func (s *Service) OrgOf(ctx context.Context, id string) (orgID string, err error) {
+	if !database.IsID(id) {
+		return "", noSuchPlan()
+	}
+	err = s.db.QueryRow(ctx, `SELECT org_id FROM plan WHERE id = $1`, id).Scan(&orgID)
+	return orgID, database.OrMissing(err, noSuchPlan(), "read the organization of plan %s", id)
+}
+
+// Get returns a plan of the caller's organization; for a key, one that it declared.
+// A caller who may not read payloads gets it without its text.
 func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (View, error) {
 	if err := requireReader(p); err != nil {
 		return View{}, err
@@ -30,11 +40,11 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Vi
 	if readsPayloads(p) && len(row.shown) > 0 {
 		view.Plan = row.shown
 	}
-	view.Uses, err = selectAllUses(ctx, s.db, row.ID, row.Anchor)
+	view.Uses, err = selectUses(ctx, s.db, row.ID, row.Anchor)
 	return view, err
 }
 
-// Filter says which plans a list shows. Empty members do not limit it.
+// Filter selects plans. Empty members match all.
 type Filter struct {
 	Status        plan.Status
 	AgentID       string
@@ -42,14 +52,13 @@ type Filter struct {
 	Since, Before *time.Time
 }
 
-// List shows the plans of an organization to its members, newest first, without
-// their text. The limit is page.DefaultLimit when it is not positive, and
-// page.MaxLimit at most.
+// List returns a page of an organization's plans to its members, newest first,
+// without their texts.
 func (s *Service) List(
 	ctx context.Context, p principal.Principal, f Filter, cursor string, limit int,
 ) (page.Page[View], error) {
 	if p.Kind != principal.User {
-		return page.Page[View]{}, fault.New(fault.Forbidden, "plans are listed for a person")
+		return page.Page[View]{}, fault.New(fault.Forbidden, "only a person may list plans")
 	}
 	if err := requireReader(p); err != nil {
 		return page.Page[View]{}, err
@@ -61,30 +70,20 @@ func (s *Service) List(
 		return page.Page[View]{}, fault.New(fault.Invalid,
 			"agent and user must be at most %d bytes without control characters", names.MaxBytes)
 	}
-	after, err := page.Decode(cursor, listName, p.OrgID)
-	if err != nil {
-		return page.Page[View]{}, err
-	}
-	if limit <= 0 {
-		limit = page.DefaultLimit
-	}
-	limit = min(limit, page.MaxLimit)
-	now := s.db.Now()
-	rows, err := selectPlans(ctx, s.db, p.OrgID, f, now, after, limit+1)
-	if err != nil {
-		return page.Page[View]{}, err
-	}
-	views := make([]View, len(rows))
-	for i := range rows {
-		views[i] = rows[i].view(now)
-	}
-	return page.Of(views, limit, func(v View) page.Cursor {
-		return page.Cursor{List: listName, Scope: p.OrgID, Micros: database.Micros(v.CreatedAt), ID: v.ID}
-	}), nil
+	wanted := page.Query{List: listName, Scope: p.OrgID, Cursor: cursor, Limit: limit}
+	return page.Read(wanted, func(after page.Cursor, limit int) ([]View, error) {
+		now := s.db.Now()
+		rows, err := selectPlans(ctx, s.db, p.OrgID, f, now, after, limit)
+		views := make([]View, len(rows))
+		for i := range rows {
+			views[i] = rows[i].view(now)
+		}
+		return views, err
+	}, func(v View) (time.Time, string) { return v.CreatedAt, v.ID })
 }
 
-// Tree is the Merkle tree of a plan. Its hashes let a guess of an argument be
-// checked, so that it needs the right to read payloads.
+// Tree returns the Merkle tree of a plan. It needs the right to read payloads,
+// because its hashes can confirm a guessed argument.
 func (s *Service) Tree(ctx context.Context, p principal.Principal, id string) (*plan.Tree, error) {
 	d, err := s.readDeclared(ctx, p, id)
 	if err != nil {
@@ -93,7 +92,7 @@ func (s *Service) Tree(ctx context.Context, p principal.Principal, id string) (*
 	return d.Plan.Tree(), nil
 }
 
-// StepProofs are the proofs about one step: of its action, and of all it says.
+// StepProofs are the proofs of one step: of its action, and of the whole step.
 type StepProofs struct {
 	Root   string
 	Action plan.PathProof
@@ -114,26 +113,23 @@ func (s *Service) Proof(ctx context.Context, p principal.Principal, id string, s
 	return StepProofs{Root: tree.Root(), Action: action, Step: whole}, nil
 }
 
-// Prune forgets Idempotency-Keys that are older than a day.
+// Prune deletes Idempotency-Keys that are older than a day.
 func (s *Service) Prune(ctx context.Context) error {
 	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM plan_request WHERE created_at < $1`,
-			database.Micros(tx.Now().Add(-keepRequests)))
+			database.Micros(tx.Now().Add(-idempotencyKeyLife)))
 		return err
 	}})
-	if err != nil {
-		return fmt.Errorf("forget old Idempotency-Keys: %w", err)
-	}
-	return nil
+	return database.Wrap(err, "delete old Idempotency-Keys")
 }
 
-// readsPayloads reports whether the caller may see what plans say: members with
-// that right, and the key that said it.
+// readsPayloads reports whether the caller may see the text of plans: members with
+// that right, and the key that declared it.
 func readsPayloads(p principal.Principal) bool {
 	return p.Kind == principal.Key || p.May(principal.ReadPayloads)
 }
 
-// findVisible reads a plan as far as the caller may see it.
+// findVisible reads a plan that the caller may see.
 func findVisible(ctx context.Context, r database.Reader, p principal.Principal, id string) (planRow, error) {
 	row, err := selectPlan(ctx, r, p.OrgID, id)
 	if err == nil && p.Kind == principal.Key && row.Binding.KeyID != p.KeyID {
@@ -142,7 +138,7 @@ func findVisible(ctx context.Context, r database.Reader, p principal.Principal, 
 	return row, err
 }
 
-// view is the plan as it is shown at an instant.
+// view is the plan as shown at an instant.
 func (r planRow) view(now time.Time) View {
 	v := r.View
 	v.Status = r.stored
@@ -152,7 +148,7 @@ func (r planRow) view(now time.Time) View {
 	return v
 }
 
-// Steps are those of a plan, as it is judged, for who may read payloads.
+// Steps returns the parsed steps of a plan to a caller who may read payloads.
 func (s *Service) Steps(ctx context.Context, p principal.Principal, id string) ([]plan.Step, error) {
 	d, err := s.readDeclared(ctx, p, id)
 	if err != nil {
@@ -161,7 +157,7 @@ func (s *Service) Steps(ctx context.Context, p principal.Principal, id string) (
 	return d.Plan.Steps, nil
 }
 
-// readDeclared is what a plan says, for who may read payloads.
+// readDeclared reads a plan for a caller who may read payloads.
 func (s *Service) readDeclared(ctx context.Context, p principal.Principal, id string) (*plan.Declared, error) {
 	if err := requireReader(p); err != nil {
 		return nil, err

@@ -12,23 +12,24 @@ import (
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func TestGet(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		r := request(twoSteps)
 		r.Email, r.SessionID = " Ada@Example.org ", "s1"
-		m := w.mint(w.agent, r)
+		m := e.mint(e.agent, r)
 		for name, tt := range map[string]struct {
 			p        principal.Principal
 			wantPlan bool
 		}{
-			"the key":  {w.agent, true},
-			"a member": {person(w.bob, w.acme, principal.Member), true},
-			"a viewer": {person(w.bob, w.acme, principal.Viewer), false},
+			"the key":  {e.agent, true},
+			"a member": {testenv.Person(e.bob, e.acme, principal.Member), true},
+			"a viewer": {testenv.Person(e.bob, e.acme, principal.Viewer), false},
 		} {
-			v, err := w.plans.Get(t.Context(), tt.p, m.PlanID)
+			v, err := e.plans.Get(t.Context(), tt.p, m.PlanID)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
@@ -37,8 +38,8 @@ func TestGet(t *testing.T) {
 				t.Errorf("%s: plan %s", name, v.Plan)
 			}
 			want := plan.Binding{
-				OrgID:   w.acme,
-				KeyID:   w.agent.KeyID,
+				OrgID:   e.acme,
+				KeyID:   e.agent.KeyID,
 				UserID:  "u1",
 				Email:   "ada@example.org",
 				AgentID: "agent",
@@ -51,33 +52,34 @@ func TestGet(t *testing.T) {
 			}
 		}
 		for name, p := range map[string]principal.Principal{
-			"another key": w.other, "a key of another organization": w.foreign,
-			"a member of another organization": person(w.ada, w.globex, principal.Owner),
+			"another key": e.other, "a key of another organization": e.foreign,
+			"a member of another organization": testenv.Person(e.ada, e.globex, principal.Owner),
 		} {
-			if _, err := w.plans.Get(t.Context(), p, m.PlanID); !fault.Is(err, fault.NotFound) {
+			if _, err := e.plans.Get(t.Context(), p, m.PlanID); !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s: err = %v, want not found", name, err)
 			}
-			if _, err := w.plans.Tree(t.Context(), p, m.PlanID); !fault.Is(err, fault.NotFound) {
+			if _, err := e.plans.Tree(t.Context(), p, m.PlanID); !fault.Is(err, fault.NotFound) {
 				t.Errorf("tree for %s: err = %v, want not found", name, err)
 			}
-			if _, err := w.plans.SetStatus(t.Context(), p, m.PlanID, plan.Failed); !fault.Is(err, fault.NotFound) {
+			if _, err := e.plans.SetStatus(t.Context(), p, m.PlanID, plan.Failed); !fault.Is(err, fault.NotFound) {
 				t.Errorf("status by %s: err = %v, want not found", name, err)
 			}
 		}
 		for _, id := range []string{"", "x", "\x00", database.NewID()} {
-			if _, err := w.plans.Get(t.Context(), w.agent, id); !fault.Is(err, fault.NotFound) {
+			if _, err := e.plans.Get(t.Context(), e.agent, id); !fault.Is(err, fault.NotFound) {
 				t.Errorf("Get(%q): err = %v, want not found", id, err)
 			}
 		}
 		for name, p := range map[string]principal.Principal{
-			"nobody": {}, "no member": person(w.bob, w.acme, ""), "no organization": person(w.bob, "", ""),
+			"nobody": {}, "no member": testenv.Person(e.bob, e.acme, ""),
+			"no organization": testenv.Person(e.bob, "", ""),
 		} {
-			if _, err := w.plans.Get(t.Context(), p, m.PlanID); !fault.Is(err, fault.Forbidden) {
+			if _, err := e.plans.Get(t.Context(), p, m.PlanID); !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: err = %v, want forbidden", name, err)
 			}
 		}
-		w.pass(300 * time.Second)
-		if v, err := w.plans.Get(t.Context(), w.agent, m.PlanID); err != nil || v.Status != plan.Expired {
+		e.Pass(300 * time.Second)
+		if v, err := e.plans.Get(t.Context(), e.agent, m.PlanID); err != nil || v.Status != plan.Expired {
 			t.Errorf("after its time it is %s (%v), want expired", v.Status, err)
 		}
 	})
@@ -85,8 +87,8 @@ func TestGet(t *testing.T) {
 
 func TestList(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		start := w.db.Now()
+	each(t, func(t *testing.T, e *env) {
+		start := e.DB.Now()
 		for i := range 7 {
 			r := request(fmt.Sprintf(`{"goal":"g%d","steps":[]}`, i))
 			r.AgentID = fmt.Sprintf("a%d", i%2)
@@ -94,17 +96,17 @@ func TestList(t *testing.T) {
 			if i == 5 {
 				r.Email = "Ada@example.org"
 			}
-			m := w.mint(w.agent, r)
+			m := e.mint(e.agent, r)
 			if i == 1 || i == 2 {
-				if _, err := w.plans.SetStatus(t.Context(), w.agent, m.PlanID, plan.Completed); err != nil {
+				if _, err := e.plans.SetStatus(t.Context(), e.agent, m.PlanID, plan.Completed); err != nil {
 					t.Fatal(err)
 				}
 			}
-			w.pass(time.Minute)
+			e.Pass(time.Minute)
 		}
-		w.mint(w.foreign, request(`{"goal":"foreign","steps":[]}`))
+		e.mint(e.foreign, request(`{"goal":"foreign","steps":[]}`))
 		at := func(minutes int) *time.Time { t := start.Add(time.Duration(minutes) * time.Minute); return &t }
-		ada := person(w.bob, w.acme, principal.Viewer)
+		ada := testenv.Person(e.bob, e.acme, principal.Viewer)
 		for _, tt := range []struct {
 			name string
 			give intent.Filter
@@ -123,41 +125,42 @@ func TestList(t *testing.T) {
 			{"injection", intent.Filter{AgentID: "' OR '1'='1"}, ""},
 		} {
 			for _, limit := range []int{0, 1, 2} {
-				if got := w.all(ada, tt.give, limit); got != tt.want {
+				if got := e.all(ada, tt.give, limit); got != tt.want {
 					t.Errorf("%s, %d a page: %s, want %s", tt.name, limit, got, tt.want)
 				}
 			}
 		}
-		_, err := w.plans.List(t.Context(), w.agent, intent.Filter{}, "", 0)
-		wantFault(t, err, fault.Forbidden)
-		_, err = w.plans.List(t.Context(), ada, intent.Filter{Status: "odd"}, "", 0)
-		wantFault(t, err, fault.Invalid)
-		_, err = w.plans.List(t.Context(), ada, intent.Filter{UserID: "\x00"}, "", 0)
-		wantFault(t, err, fault.Invalid)
-		first, err := w.plans.List(t.Context(), ada, intent.Filter{}, "", 1)
+		_, err := e.plans.List(t.Context(), e.agent, intent.Filter{}, "", 0)
+		testenv.WantFault(t, "list", err, fault.Forbidden)
+		_, err = e.plans.List(t.Context(), ada, intent.Filter{Status: "odd"}, "", 0)
+		testenv.WantFault(t, "list", err, fault.Invalid)
+		_, err = e.plans.List(t.Context(), ada, intent.Filter{UserID: "\x00"}, "", 0)
+		testenv.WantFault(t, "list", err, fault.Invalid)
+		first, err := e.plans.List(t.Context(), ada, intent.Filter{}, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.plans.List(t.Context(), person(w.bob, w.globex, principal.Viewer), intent.Filter{}, first.NextCursor,
+		_, err = e.plans.List(t.Context(), testenv.Person(e.bob, e.globex, principal.Viewer), intent.Filter{},
+			first.NextCursor,
 			1)
-		wantFault(t, err, fault.Invalid)
+		testenv.WantFault(t, "list", err, fault.Invalid)
 	})
 }
 
 // all reads a list page by page and gives the goals.
-func (w *world) all(p principal.Principal, f intent.Filter, limit int) string {
-	w.t.Helper()
+func (e *env) all(p principal.Principal, f intent.Filter, limit int) string {
+	e.T.Helper()
 	var goals []string
 	cursor := ""
 	for range 20 {
-		page, err := w.plans.List(w.t.Context(), p, f, cursor, limit)
+		page, err := e.plans.List(e.T.Context(), p, f, cursor, limit)
 		if err != nil {
-			w.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		for _, v := range page.Items {
 			goals = append(goals, v.Goal)
 			if v.Plan != nil {
-				w.t.Error("a list shows a plan's text")
+				e.T.Error("a list shows a plan's text")
 			}
 		}
 		if cursor = page.NextCursor; cursor == "" {
@@ -169,17 +172,17 @@ func (w *world) all(p principal.Principal, f intent.Filter, limit int) string {
 
 func TestTreeAndProof(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m := w.mint(w.agent, request(twoSteps))
+	each(t, func(t *testing.T, e *env) {
+		m := e.mint(e.agent, request(twoSteps))
 		for name, p := range map[string]principal.Principal{
-			"key": w.agent, "member": person(w.bob, w.acme, principal.Member),
+			"key": e.agent, "member": testenv.Person(e.bob, e.acme, principal.Member),
 		} {
-			tree, err := w.plans.Tree(t.Context(), p, m.PlanID)
+			tree, err := e.plans.Tree(t.Context(), p, m.PlanID)
 			if err != nil || tree.Root() != m.MerkleRoot || len(tree.Nodes()) != 9 {
 				t.Fatalf("%s: %v", name, err)
 			}
 			for i := range 2 {
-				got, err := w.plans.Proof(t.Context(), p, m.PlanID, i)
+				got, err := e.plans.Proof(t.Context(), p, m.PlanID, i)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -192,80 +195,84 @@ func TestTreeAndProof(t *testing.T) {
 				}
 			}
 			for _, i := range []int{-1, 2, 1 << 40} {
-				if _, err := w.plans.Proof(t.Context(), p, m.PlanID, i); !fault.Is(err, fault.NotFound) {
+				if _, err := e.plans.Proof(t.Context(), p, m.PlanID, i); !fault.Is(err, fault.NotFound) {
 					t.Errorf("%s: step %d: %v, want not found", name, i, err)
 				}
 			}
 		}
-		_, err := w.plans.Tree(t.Context(), person(w.bob, w.acme, principal.Viewer), m.PlanID)
-		wantFault(t, err, fault.Forbidden)
+		_, err := e.plans.Tree(t.Context(), testenv.Person(e.bob, e.acme, principal.Viewer), m.PlanID)
+		testenv.WantFault(t, "tree", err, fault.Forbidden)
 	})
 }
 
 func TestSetStatus(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		owner, admin := person(w.ada, w.acme, principal.Member), person(w.bob, w.acme, principal.Admin)
+	each(t, func(t *testing.T, e *env) {
+		owner, admin := testenv.Person(e.ada, e.acme, principal.Member), testenv.Person(e.bob, e.acme, principal.Admin)
 		tests := []struct {
 			name     string
 			by       principal.Principal
 			from, to plan.Status
 			want     fault.Kind
 		}{
-			{"key completes", w.agent, plan.Active, plan.Completed, ""},
-			{"key fails", w.agent, plan.Active, plan.Failed, ""},
-			{"key expires", w.agent, plan.Active, plan.Expired, ""},
-			{"key repeats", w.agent, plan.Completed, plan.Completed, ""},
-			{"key repeats active", w.agent, plan.Active, plan.Active, ""},
-			{"key from one end to another", w.agent, plan.Completed, plan.Failed, ""},
-			{"key makes active", w.agent, plan.Completed, plan.Active, fault.Forbidden},
+			{"key completes", e.agent, plan.Active, plan.Completed, ""},
+			{"key fails", e.agent, plan.Active, plan.Failed, ""},
+			{"key expires", e.agent, plan.Active, plan.Expired, ""},
+			{"key repeats", e.agent, plan.Completed, plan.Completed, ""},
+			{"key repeats active", e.agent, plan.Active, plan.Active, ""},
+			{"key from one end to another", e.agent, plan.Completed, plan.Failed, ""},
+			{"key makes active", e.agent, plan.Completed, plan.Active, fault.Forbidden},
 			{"owner of the key makes active", owner, plan.Completed, plan.Active, ""},
 			{"owner of the key ends", owner, plan.Active, plan.Failed, ""},
 			{"admin makes active", admin, plan.Failed, plan.Active, ""},
-			{"another member", person(w.bob, w.acme, principal.Member), plan.Completed, plan.Active, fault.Forbidden},
 			{
-				"owner of the key, now a viewer", person(w.ada, w.acme, principal.Viewer), plan.Completed, plan.Active,
+				"another member", testenv.Person(e.bob, e.acme, principal.Member), plan.Completed, plan.Active,
 				fault.Forbidden,
 			},
-			{"no status", w.agent, plan.Active, "", fault.Invalid},
-			{"odd status", w.agent, plan.Active, "revoked", fault.Invalid},
+			{
+				"owner of the key, now a viewer", testenv.Person(e.ada, e.acme, principal.Viewer), plan.Completed,
+				plan.Active,
+				fault.Forbidden,
+			},
+			{"no status", e.agent, plan.Active, "", fault.Invalid},
+			{"odd status", e.agent, plan.Active, "revoked", fault.Invalid},
 		}
 		for _, tt := range tests {
-			m := w.mint(w.agent, request(twoSteps))
-			w.exec(`UPDATE plan SET status = $2 WHERE id = $1`, m.PlanID, string(tt.from))
-			before, generation := w.actions(w.acme), w.generation(w.acme)
-			v, err := w.plans.SetStatus(t.Context(), tt.by, m.PlanID, tt.to)
+			m := e.mint(e.agent, request(twoSteps))
+			e.Exec(`UPDATE plan SET status = $2 WHERE id = $1`, m.PlanID, string(tt.from))
+			before, generation := e.actions(e.acme), e.generation(e.acme)
+			v, err := e.plans.SetStatus(t.Context(), tt.by, m.PlanID, tt.to)
 			if fault.KindOf(err) != tt.want || err == nil && v.Status != tt.to {
 				t.Errorf("%s: %s, %v; want %s %s", tt.name, v.Status, err, tt.to, tt.want)
 			}
 			changed := tt.want == "" && tt.from != tt.to
-			if logged := strings.HasSuffix(w.actions(w.acme)[len(before):], "plan.status_changed"); logged != changed {
+			if logged := strings.HasSuffix(e.actions(e.acme)[len(before):], "plan.status_changed"); logged != changed {
 				t.Errorf("%s: in the log: %t, want %t", tt.name, logged, changed)
 			}
-			if raised := w.generation(w.acme) > generation; raised != changed {
+			if raised := e.generation(e.acme) > generation; raised != changed {
 				t.Errorf("%s: the generation was raised: %t, want %t", tt.name, raised, changed)
 			}
 			if err == nil && (v.EndedAt != nil) != (tt.to != plan.Active) && changed {
 				t.Errorf("%s: ended at %v", tt.name, v.EndedAt)
 			}
 		}
-		m := w.mint(w.agent, request(twoSteps))
-		w.exec(`UPDATE plan SET status = 'completed' WHERE id = $1`, m.PlanID)
-		w.pass(300 * time.Second)
-		_, err := w.plans.SetStatus(t.Context(), owner, m.PlanID, plan.Active)
-		wantFault(t, err, fault.Conflict)
+		m := e.mint(e.agent, request(twoSteps))
+		e.Exec(`UPDATE plan SET status = 'completed' WHERE id = $1`, m.PlanID)
+		e.Pass(300 * time.Second)
+		_, err := e.plans.SetStatus(t.Context(), owner, m.PlanID, plan.Active)
+		testenv.WantFault(t, "set status", err, fault.Conflict)
 	})
 }
 
 func TestEndAll(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m, completed, foreign := w.mint(w.agent, request(twoSteps)), w.mint(w.agent, request(twoSteps)),
-			w.mint(w.foreign, request(twoSteps))
-		if _, err := w.plans.SetStatus(t.Context(), w.agent, completed.PlanID, plan.Completed); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		m, completed, foreign := e.mint(e.agent, request(twoSteps)), e.mint(e.agent, request(twoSteps)),
+			e.mint(e.foreign, request(twoSteps))
+		if _, err := e.plans.SetStatus(t.Context(), e.agent, completed.PlanID, plan.Completed); err != nil {
 			t.Fatal(err)
 		}
-		err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		err := e.DB.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 			ended, err := intent.EndAll(ctx, tx)
 			if ended != 2 {
 				t.Errorf("%d plans ended, want 2", ended)
@@ -278,7 +285,7 @@ func TestEndAll(t *testing.T) {
 		for id, want := range map[string]plan.Status{
 			m.PlanID: plan.Expired, foreign.PlanID: plan.Expired, completed.PlanID: plan.Completed,
 		} {
-			d, err := newService(t, w.db, 1).FindByToken(t.Context(), plan.Presented{PlanID: id})
+			d, err := newService(t, e.DB, 1).FindByToken(t.Context(), plan.Presented{PlanID: id})
 			if err != nil || d.Status != want {
 				t.Errorf("status %v, %v; want %s", d, err, want)
 			}

@@ -9,21 +9,20 @@ import (
 	"writ/internal/intent/plan"
 )
 
-// holdersTried bounds how many live plans are looked at for one call.
+// holdersTried bounds how many live plans are tried for one call.
 const holdersTried = 20
 
-// errSelfPlanned is told to the model whose plugin made a plan by itself.
+// errSelfPlanned answers a plugin that made a plan by itself. The model reads it.
 func errSelfPlanned() error {
 	return fault.New(fault.Forbidden,
-		"no plan holds this call: register a plan that names the tools you will use and what for "+
+		"no plan has this call: register a plan that names the tools you will use and what for "+
 			"(register_intent_plan), then call the tool again")
 }
 
-// allowUnderRegistered lets a plan that a plugin made by itself through when
-// a live plan of the same key, user, agent and context holds its one call. The
-// new plan ends no later than that one, and with it. One that limits or orders
-// its steps does not count: calls made under another plan would escape its
-// counting.
+// allowUnderRegistered accepts a plan that a plugin made by itself if a live plan of
+// the same key, user, agent and context has its one call. The new plan ends with that
+// plan. A plan that limits or orders its steps does not count, because it does not
+// count the calls made under another plan.
 func (s *Service) allowUnderRegistered(ctx context.Context, n *newPlan) error {
 	ids, err := selectLive(ctx, s.db, n.binding, s.db.Now(), holdersTried)
 	if err != nil {
@@ -32,11 +31,7 @@ func (s *Service) allowUnderRegistered(ctx context.Context, n *newPlan) error {
 	step := n.plan.Steps[0]
 	call := plan.Call{Server: step.Server, Tool: step.Tool, Arguments: step.Arguments()}
 	for _, id := range ids {
-		row, err := selectPlan(ctx, s.db, n.binding.OrgID, id)
-		if err != nil {
-			return err
-		}
-		holder, err := s.declared(row)
+		holder, err := s.readOwn(ctx, n, id)
 		if err != nil {
 			return err
 		}
@@ -52,12 +47,21 @@ func (s *Service) allowUnderRegistered(ctx context.Context, n *newPlan) error {
 	return errSelfPlanned()
 }
 
-// stillUnder refuses a plan whose holder was ended since it was looked up.
+// readOwn reads a plan of the organization of a new one.
+func (s *Service) readOwn(ctx context.Context, n *newPlan, id string) (*plan.Declared, error) {
+	row, err := selectPlan(ctx, s.db, n.binding.OrgID, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.declared(row)
+}
+
+// stillUnder refuses a plan whose parent has ended since allowUnderRegistered.
 func (n *newPlan) stillUnder(ctx context.Context, tx *database.Tx) error {
 	if n.parentID == "" {
 		return nil
 	}
-	status, _, err := selectStanding(ctx, tx, n.parentID)
+	status, _, err := selectStatus(ctx, tx, n.parentID)
 	if err != nil {
 		return fmt.Errorf("read plan %s: %w", n.parentID, err)
 	}

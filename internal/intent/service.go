@@ -9,15 +9,15 @@ import (
 	"writ/internal/secret"
 )
 
-// Purposes of the signing keys. A key of one never signs for another.
+// Purposes of the signing keys. A key signs for one purpose only.
 const (
 	PlanKey    keyring.Purpose = "plan"           // tokens of plans
 	JWTKey     keyring.Purpose = "plan-jwt"       // their JWTs
 	BindingKey keyring.Purpose = "policy-binding" // tokens that bind a policy's text
 )
 
-// Service mints, finds, shows and ends plans. Make one a process: what it
-// remembers is shared by all requests.
+// Service mints, finds, shows and ends plans. A process has one, whose cache all
+// requests share.
 type Service struct {
 	db      *database.DB
 	log     *audit.Log
@@ -27,7 +27,7 @@ type Service struct {
 	digests digestKeys
 }
 
-// New makes a service. It starts nothing: the app calls Prune.
+// New makes a service. It starts no job: the app calls Prune.
 func New(db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sealer) *Service {
 	return &Service{
 		db:     db,
@@ -38,18 +38,18 @@ func New(db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sea
 	}
 }
 
-// requireAgent admits keys that may declare plans, of an organization.
+// requireAgent admits the keys of an organization that may declare plans.
 func requireAgent(p principal.Principal) error {
 	switch {
 	case !p.HasScope(principal.Enforce):
-		return fault.New(fault.Forbidden, "plans are declared with an API key of the scope enforce")
+		return fault.New(fault.Forbidden, "an API key with the scope enforce is needed to declare plans")
 	case p.OrgID == "":
 		return fault.New(fault.Forbidden, "this key belongs to no organization")
 	}
 	return nil
 }
 
-// requireReader admits who may see plans at all: members, and keys for their own.
+// requireReader admits members, and keys for their own plans.
 func requireReader(p principal.Principal) error {
 	if p.Kind == principal.Key {
 		return requireAgent(p)

@@ -2,7 +2,6 @@ package intent
 
 import (
 	"context"
-	"fmt"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -12,9 +11,8 @@ import (
 )
 
 // SetStatus ends a plan, or makes an ended one active again. A key may end the
-// plans it declared, and repeat their present status; only a person may make
-// one active: the owner of the key, or who manages keys. Plans that were let
-// through under an ended one end with it.
+// plans it declared. Only a person may make one active: the owner of the key, or a
+// member who manages keys. Plans that were accepted under an ended one end with it.
 func (s *Service) SetStatus(ctx context.Context, p principal.Principal, id string, status plan.Status) (View, error) {
 	if err := requireReader(p); err != nil {
 		return View{}, err
@@ -53,7 +51,7 @@ func (s *Service) SetStatus(ctx context.Context, p principal.Principal, id strin
 	return s.Get(ctx, p, id)
 }
 
-// mayChange refuses callers who may not give the plan this status.
+// mayChange refuses callers who may not set this status.
 func mayChange(p principal.Principal, row planRow, status plan.Status) error {
 	if p.Kind == principal.Key {
 		if status == plan.Active {
@@ -67,15 +65,12 @@ func mayChange(p principal.Principal, row planRow, status plan.Status) error {
 	return p.Require(principal.ManageKeys)
 }
 
-// EndAll ends every plan, after a restore: a backup must not bring back plans
-// that were ended since, or uses of steps that were claimed since.
+// EndAll ends every plan, after a restore: a backup must not bring back plans that
+// have ended since, or uses of steps that have been claimed since.
 func EndAll(ctx context.Context, tx *database.Tx) (ended int64, err error) {
 	ended, err = tx.Exec(ctx, `
 		UPDATE plan
 		SET status = 'expired', ended_at = $1
 		WHERE status = 'active'`, database.Micros(tx.Now()))
-	if err != nil {
-		return 0, fmt.Errorf("end all plans: %w", err)
-	}
-	return ended, nil
+	return ended, database.Wrap(err, "end all plans")
 }

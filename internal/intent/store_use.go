@@ -2,9 +2,6 @@ package intent
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 
 	"writ/internal/database"
 	"writ/internal/intent/plan"
@@ -18,62 +15,33 @@ func claimStep(ctx context.Context, tx *database.Tx, d *plan.Declared, step int)
 		ON CONFLICT (plan_id, anchor, step) DO UPDATE
 		SET uses = plan_step.uses + 1
 		WHERE plan_step.uses < $4`, d.ID, d.Anchor, step, d.Plan.Steps[step].MaxCalls)
-	if err != nil {
-		return false, fmt.Errorf("use step %d of plan %s: %w", step, d.ID, err)
-	}
-	return changed == 1, nil
+	return changed == 1, database.Wrap(err, "use step %d of plan %s", step, d.ID)
 }
 
-// selectUses is how often a step was used.
-func selectUses(ctx context.Context, r database.Reader, d *plan.Declared, step int) (uses int64, err error) {
-	err = r.QueryRow(ctx, `
-		SELECT uses
-		FROM plan_step
-		WHERE plan_id = $1 AND anchor = $2 AND step = $3`, d.ID, d.Anchor, step).Scan(&uses)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, fmt.Errorf("uses of step %d of plan %s: %w", step, d.ID, err)
-	}
-	return uses, nil
-}
-
-// selectAllUses is how often each limited step was used, by index.
-func selectAllUses(ctx context.Context, r database.Reader, planID string, anchor int64) (map[int]int64, error) {
-	type use struct {
-		step int
-		uses int64
-	}
-	rows, err := database.Collect(ctx, r, func(s database.Scanner) (u use, err error) {
-		err = s.Scan(&u.step, &u.uses)
-		return u, err
+// selectUses counts the calls of each limited step, by index.
+func selectUses(ctx context.Context, r database.Reader, planID string, anchor int64) (map[int]int64, error) {
+	uses := map[int]int64{}
+	_, err := database.Collect(ctx, r, func(s database.Scanner) (step int, err error) {
+		var calls int64
+		err = s.Scan(&step, &calls)
+		uses[step] = calls
+		return step, err
 	}, `SELECT step, uses FROM plan_step WHERE plan_id = $1 AND anchor = $2`, planID, anchor)
-	if err != nil {
-		return nil, fmt.Errorf("uses of plan %s: %w", planID, err)
-	}
-	uses := make(map[int]int64, len(rows))
-	for _, u := range rows {
-		uses[u.step] = u.uses
-	}
-	return uses, nil
+	return uses, database.Wrap(err, "uses of plan %s", planID)
 }
 
 // selectPosition is the step of an ordered plan that was used last.
 func selectPosition(ctx context.Context, tx *database.Tx, d *plan.Declared) (last int, err error) {
 	err = tx.QueryRow(ctx, `SELECT position FROM plan_anchor WHERE plan_id = $1 AND number = $2`, d.ID,
 		d.Anchor).Scan(&last)
-	if err != nil {
-		return 0, fmt.Errorf("position of plan %s: %w", d.ID, err)
-	}
-	return last, nil
+	return last, database.Wrap(err, "position of plan %s", d.ID)
 }
 
-// movePosition makes a step the one used last, if that is still the one it was.
+// movePosition makes a step the one used last, unless another call was faster.
 func movePosition(ctx context.Context, tx *database.Tx, d *plan.Declared, last, step int) (bool, error) {
 	changed, err := tx.Exec(ctx, `
 		UPDATE plan_anchor
 		SET position = $4
 		WHERE plan_id = $1 AND number = $2 AND position = $3`, d.ID, d.Anchor, last, step)
-	if err != nil {
-		return false, fmt.Errorf("use step %d of plan %s: %w", step, d.ID, err)
-	}
-	return changed == 1, nil
+	return changed == 1, database.Wrap(err, "use step %d of plan %s", step, d.ID)
 }

@@ -1,10 +1,8 @@
 package intent_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,14 +10,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
-	"writ/internal/keyring"
-	"writ/internal/principal"
-	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // use claims a step for a call in a transaction of its own, as a decision does.
@@ -40,15 +35,15 @@ func use(
 // once.
 func TestOneUseAmongAThousandCalls(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m := w.mint(w.agent, request(`{"steps":[{"action":"pay","max_calls":1}]}`))
-		d := w.find(w.acme, shown(m))
-		dbs := []*database.DB{w.db, dbtest.Open(t, w.options)}
+	each(t, func(t *testing.T, e *env) {
+		m := e.mint(e.agent, request(`{"steps":[{"action":"pay","max_calls":1}]}`))
+		d := e.find(e.acme, shown(m))
+		dbs := []*database.DB{e.DB, dbtest.Open(t, e.Options)}
 		var passed, refused atomic.Int64
 		var wg sync.WaitGroup
 		for i := range 1000 {
 			wg.Go(func() {
-				step, result, err := use(context.Background(), dbs[i%2], w.plans, d, "pay")
+				step, result, err := use(context.Background(), dbs[i%2], e.plans, d, "pay")
 				switch {
 				case err != nil:
 					t.Errorf("use: %v", err)
@@ -65,7 +60,7 @@ func TestOneUseAmongAThousandCalls(t *testing.T) {
 		if passed.Load() != 1 || refused.Load() != 999 {
 			t.Errorf("%d passed and %d were refused, want 1 and 999", passed.Load(), refused.Load())
 		}
-		view, err := w.plans.Get(t.Context(), w.agent, m.PlanID)
+		view, err := e.plans.Get(t.Context(), e.agent, m.PlanID)
 		if err != nil || view.Uses[0] != 1 {
 			t.Errorf("uses = %v, %v", view.Uses, err)
 		}
@@ -74,7 +69,7 @@ func TestOneUseAmongAThousandCalls(t *testing.T) {
 
 func TestUseStep(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		tests := []struct {
 			name, plan, calls, want string
 		}{
@@ -101,10 +96,10 @@ func TestUseStep(t *testing.T) {
 			{"not in the plan", `{"ordered":true,"steps":[{"action":"a"}]}`, "x", "not_in_plan"},
 		}
 		for _, tt := range tests {
-			d := w.find(w.acme, shown(w.mint(w.agent, request(tt.plan))))
+			d := e.find(e.acme, shown(e.mint(e.agent, request(tt.plan))))
 			var got []string
 			for tool := range strings.FieldsSeq(tt.calls) {
-				step, refused, err := use(t.Context(), w.db, w.plans, d, tool)
+				step, refused, err := use(t.Context(), e.DB, e.plans, d, tool)
 				if err != nil {
 					t.Fatalf("%s: %v", tt.name, err)
 				}
@@ -123,12 +118,12 @@ func TestUseStep(t *testing.T) {
 
 func TestUseStepNeedsTheLog(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		d := w.find(w.acme, shown(w.mint(w.agent, request(`{"steps":[{"action":"a","max_calls":1}]}`))))
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.globex}, Do: func(
+	each(t, func(t *testing.T, e *env) {
+		d := e.find(e.acme, shown(e.mint(e.agent, request(`{"steps":[{"action":"a","max_calls":1}]}`))))
+		err := e.DB.Write(t.Context(), database.Change{Logs: []string{e.globex}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			step, _, err := w.plans.UseStep(ctx, tx, d, []int{0})
+			step, _, err := e.plans.UseStep(ctx, tx, d, []int{0})
 			if step != -1 {
 				t.Errorf("step %d beside the error", step)
 			}
@@ -143,12 +138,12 @@ func TestUseStepNeedsTheLog(t *testing.T) {
 // TestARolledBackUseIsNone claims in a transaction that fails.
 func TestARolledBackUseIsNone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		d := w.find(w.acme, shown(w.mint(w.agent, request(`{"ordered":true,"steps":[{"action":"a","max_calls":1}]}`))))
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
+	each(t, func(t *testing.T, e *env) {
+		d := e.find(e.acme, shown(e.mint(e.agent, request(`{"ordered":true,"steps":[{"action":"a","max_calls":1}]}`))))
+		err := e.DB.Write(t.Context(), database.Change{Logs: []string{e.acme}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			if step, _, err := w.plans.UseStep(ctx, tx, d, []int{0}); step != 0 || err != nil {
+			if step, _, err := e.plans.UseStep(ctx, tx, d, []int{0}); step != 0 || err != nil {
 				t.Errorf("step %d, %v", step, err)
 			}
 			return fmt.Errorf("no")
@@ -156,57 +151,19 @@ func TestARolledBackUseIsNone(t *testing.T) {
 		if err == nil {
 			t.Fatal("the change did not fail")
 		}
-		if step, _, err := use(t.Context(), w.db, w.plans, d, "a"); step != 0 || err != nil {
+		if step, _, err := use(t.Context(), e.DB, e.plans, d, "a"); step != 0 || err != nil {
 			t.Errorf("after the rollback: step %d, %v", step, err)
 		}
 	})
 }
 
-// benchWorld is an organization with a key, on SQLite.
-func benchWorld(b *testing.B) *world {
+// benchEnv is an organization with a key, on SQLite.
+func benchEnv(b *testing.B) *env {
 	b.Helper()
-	db, err := database.Open(b.Context(), database.Options{SQLitePath: filepath.Join(b.TempDir(), "writ.db")})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = db.Close() })
-	sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
-	if err != nil {
-		b.Fatal(err)
-	}
-	log := audit.Unsigned(db)
-	w := &world{db: db, plans: intent.New(db, log, keyring.New(db, log, sealer), sealer), acme: database.NewID()}
-	user, key := database.NewID(), database.NewID()
-	err = db.Write(b.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		for _, s := range []struct {
-			query string
-			args  []any
-		}{
-			{`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, '', 1, 1)`, []any{w.acme}},
-			{
-				`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, 'a@example.org', '', '', 1)`,
-				[]any{user},
-			},
-			{`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
-				VALUES ($1, $2, $3, '', '', '', '', '', $4, 1)`, []any{key, w.acme, user, secret.Hash(key)}},
-		} {
-			if _, err := tx.Exec(ctx, s.query, s.args...); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	w.agent = principal.Principal{
-		Kind:   principal.Key,
-		KeyID:  key,
-		UserID: user,
-		OrgID:  w.acme,
-		Scopes: []principal.Scope{principal.Enforce},
-	}
-	return w
+	base := testenv.New(b, dbtest.SQLite(b))
+	e := &env{Env: base, plans: newService(b, base.DB, 1), acme: base.Organization("Acme")}
+	e.agent = e.key(e.User("ada@example.org"), e.acme)
+	return e
 }
 
 func toRaw(b *testing.B, v any) []byte {
@@ -222,18 +179,18 @@ func toRaw(b *testing.B, v any) []byte {
 // tool, of which one is left.
 func TestTheLastOfManySteps(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m := w.mint(w.agent,
+	each(t, func(t *testing.T, e *env) {
+		m := e.mint(e.agent,
 			request(`{"steps":[`+
 				strings.TrimSuffix(strings.Repeat(`{"action":"pay","max_calls":1},`, plan.MaxSteps), ",")+`]}`))
-		d := w.find(w.acme, shown(m))
+		d := e.find(e.acme, shown(m))
 		for step := range plan.MaxSteps {
 			if step != 321 {
-				w.exec(`INSERT INTO plan_step (plan_id, anchor, step, uses) VALUES ($1, 1, $2, 1)`, m.PlanID, step)
+				e.Exec(`INSERT INTO plan_step (plan_id, anchor, step, uses) VALUES ($1, 1, $2, 1)`, m.PlanID, step)
 			}
 		}
 		for _, want := range []string{"321", "used_up", "used_up"} {
-			step, refused, err := use(t.Context(), w.db, w.plans, d, "pay")
+			step, refused, err := use(t.Context(), e.DB, e.plans, d, "pay")
 			if got := fmt.Sprint(step); err != nil || got != want && string(refused.Drift) != want {
 				t.Errorf("step %d, %+v, %v; want %s", step, refused, err, want)
 			}

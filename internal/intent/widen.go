@@ -9,20 +9,20 @@ import (
 	"writ/internal/intent/plan"
 )
 
-// A plan that is declared while another of the same session or context is under
-// way goes on from it. Its steps that the other does not permit are held until a
-// person agrees, or an agent that was led astray would simply declare what it was
-// told to do. Where no session is stated, and the context is the one that SDKs send
-// by default, nobody can tell a new task from an old one: there every plan is new.
+// A plan that is declared while another plan of the same session or context is live
+// continues it. Its steps that the other plan does not permit are held until a person
+// agrees: otherwise a manipulated agent would simply declare what it was manipulated
+// to do. Without a session, and with the context that SDKs send by default, a new task
+// cannot be distinguished from an old one, and every plan counts as new.
 
-// defaultContext is what SDKs send that were given none.
+// defaultContext is what SDKs send by default.
 const defaultContext = "default"
 
-// continuedTried bounds how many live plans a new one is compared with. With more,
-// the oldest permit nothing.
+// continuedTried bounds how many live plans a new one is compared with. Older ones
+// permit nothing.
 const continuedTried = 20
 
-// widening finds the steps of a new plan that widen those it goes on from.
+// widening finds the steps of a new plan that widen the plans it continues.
 func (s *Service) widening(ctx context.Context, n *newPlan) error {
 	if n.parentID != "" {
 		return nil // it is within a registered plan
@@ -33,11 +33,7 @@ func (s *Service) widening(ctx context.Context, n *newPlan) error {
 	}
 	var before []*plan.Declared
 	for _, id := range ids {
-		row, err := selectPlan(ctx, s.db, n.binding.OrgID, id)
-		if err != nil {
-			return err
-		}
-		declared, err := s.declared(row)
+		declared, err := s.readOwn(ctx, n, id)
 		if err != nil {
 			return err
 		}
@@ -45,7 +41,7 @@ func (s *Service) widening(ctx context.Context, n *newPlan) error {
 			before = append(before, declared)
 		}
 	}
-	n.widened = n.plan.Widening(before)
+	n.issued.Widened = n.plan.Widening(before)
 	return nil
 }
 
@@ -59,10 +55,7 @@ func selectContinued(
 		if continuity.value == "" || continuity.column == "context_id" && continuity.value == defaultContext {
 			continue
 		}
-		found, err := database.Collect(ctx, r, func(s database.Scanner) (id string, err error) {
-			err = s.Scan(&id)
-			return id, err
-		}, `
+		found, err := database.Collect(ctx, r, database.Column[string], `
 			SELECT id
 			FROM plan
 			WHERE key_id = $1 AND org_id = $2 AND `+continuity.column+` = $3 AND `+continuity.column+` <> ''
@@ -70,7 +63,7 @@ func selectContinued(
 			ORDER BY created_at DESC, id DESC
 			LIMIT $5`, b.KeyID, b.OrgID, continuity.value, database.Micros(now), limit)
 		if err != nil {
-			return nil, fmt.Errorf("list the plans that a new one goes on from: %w", err)
+			return nil, fmt.Errorf("list the plans that a new one continues: %w", err)
 		}
 		ids = append(ids, found...)
 	}

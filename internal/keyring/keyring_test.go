@@ -1,7 +1,6 @@
 package keyring_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -15,16 +14,8 @@ import (
 	"writ/internal/keyring"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
-
-func sealer(t *testing.T, fill byte) *secret.Sealer {
-	t.Helper()
-	s, err := secret.NewSealer(bytes.Repeat([]byte{fill}, secret.MasterKeySize))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 func TestReplicasAgreeOnTheFirstKey(t *testing.T) {
 	t.Parallel()
@@ -33,7 +24,7 @@ func TestReplicasAgreeOnTheFirstKey(t *testing.T) {
 		ids := make([]string, 8)
 		for i := range ids {
 			db := dbtest.Open(t, o)
-			ring := keyring.New(db, audit.Unsigned(db), sealer(t, 1))
+			ring := keyring.New(db, audit.Unsigned(db), testenv.Sealer(t, 1))
 			wg.Go(func() {
 				key, err := ring.Current(context.Background(), keyring.AccessToken)
 				if err != nil {
@@ -54,7 +45,7 @@ func TestReplicasAgreeOnTheFirstKey(t *testing.T) {
 func TestRotateKeepsTheOldForVerifying(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		ring := keyring.New(db, audit.Unsigned(db), sealer(t, 1))
+		ring := keyring.New(db, audit.Unsigned(db), testenv.Sealer(t, 1))
 		old, err := ring.Current(t.Context(), keyring.AccessToken)
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +54,7 @@ func TestRotateKeepsTheOldForVerifying(t *testing.T) {
 			t.Fatal(err)
 		}
 		// A ring without memory reads what the first one stored.
-		fresh := keyring.New(db, audit.Unsigned(db), sealer(t, 1))
+		fresh := keyring.New(db, audit.Unsigned(db), testenv.Sealer(t, 1))
 		current, err := fresh.Current(t.Context(), keyring.AccessToken)
 		if err != nil || current.ID == old.ID {
 			t.Errorf("current after rotation = %s (%v), want another than %s", current.ID, err, old.ID)
@@ -89,7 +80,7 @@ func TestRotateKeepsTheOldForVerifying(t *testing.T) {
 func TestFindRefuses(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		ring := keyring.New(db, audit.Unsigned(db), sealer(t, 1))
+		ring := keyring.New(db, audit.Unsigned(db), testenv.Sealer(t, 1))
 		key, err := ring.Current(t.Context(), keyring.AccessToken)
 		if err != nil {
 			t.Fatal(err)
@@ -113,11 +104,11 @@ func TestFindRefuses(t *testing.T) {
 func TestWrongMasterKey(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		if _, err := keyring.New(db, audit.Unsigned(db), sealer(t, 1)).Current(t.Context(),
+		if _, err := keyring.New(db, audit.Unsigned(db), testenv.Sealer(t, 1)).Current(t.Context(),
 			keyring.AccessToken); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := keyring.New(db, audit.Unsigned(db), sealer(t, 2)).Current(t.Context(),
+		if _, err := keyring.New(db, audit.Unsigned(db), testenv.Sealer(t, 2)).Current(t.Context(),
 			keyring.AccessToken); !errors.Is(err, secret.ErrSealBroken) {
 			t.Errorf("err = %v, want ErrSealBroken", err)
 		}

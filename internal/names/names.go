@@ -1,6 +1,5 @@
-// Package names is the one rule for names that clients choose: of servers and tools,
-// of agents, users and sessions. They stand in records that nobody can erase, and
-// people decide by them.
+// Package names checks names that clients choose: of servers, tools, agents, users and
+// sessions. They are part of records that cannot be erased, and people decide by them.
 package names
 
 import (
@@ -9,11 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBytes is the length of a name. Longer ones are mistakes or attacks.
+// MaxBytes is the maximum length of a name.
 const MaxBytes = 200
 
-// Valid reports whether text can be stored as a name, and is what it looks like. No
-// name at all is valid.
+// Valid reports whether text can be stored as a name and looks like what it is. The empty name is valid.
 func Valid(text string) bool {
 	if len(text) > MaxBytes {
 		return false
@@ -26,16 +24,14 @@ func Valid(text string) bool {
 	return true
 }
 
-// Hides reports whether a character has no place in a name that people read: it
-// controls, turns the direction of what is around it, ends a line, or is not to be
-// seen, so that the name shows as another than it is. What joins letters and
-// pictures is not meant.
+// Hides reports whether a character can make a name look like another: a control character, a line separator, or an
+// invisible one, such as a mark that changes the direction of text. Joiners of letters and emoji are allowed.
 func Hides(r rune) bool {
 	const joiner, nonJoiner = '\u200d', '\u200c'
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && r != joiner && r != nonJoiner
 }
 
-// Clean is what is kept of a text that is no valid name.
+// Clean makes a valid name from any text.
 func Clean(text string) string {
 	return Cut(strings.Map(func(r rune) rune {
 		if Hides(r) {
@@ -45,7 +41,7 @@ func Clean(text string) string {
 	}, strings.ToValidUTF8(text, "")), MaxBytes)
 }
 
-// Cut is the first bytes of a text, as valid text.
+// Cut is at most the first bytes of a text, as valid UTF-8.
 func Cut(text string, most int) string {
 	if len(text) <= most {
 		return text

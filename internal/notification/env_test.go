@@ -1,35 +1,30 @@
 package notification_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/mail"
 	"writ/internal/notification"
 	"writ/internal/notification/notice"
 	"writ/internal/notification/webhook"
 	"writ/internal/outbound"
 	"writ/internal/principal"
-	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // env is an organization with people, and requests to which things happen.
 type env struct {
-	t     *testing.T
-	db    *database.DB
+	*testenv.Env
 	told  *notification.Service
 	hooks *webhook.Service
 	post  *postbox
 	org   string
-	ahead *atomic.Int64
 
 	mu     sync.Mutex // guards the rest
 	people []notification.Person
@@ -40,32 +35,20 @@ var start = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		ahead := new(atomic.Int64)
-		o.Now = func() time.Time { return start.Add(time.Duration(ahead.Load())) }
-		e := &env{
-			t:     t,
-			db:    dbtest.Open(t, o),
-			post:  &postbox{},
-			org:   database.NewID(),
-			ahead: ahead,
-		}
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		base.Set(start)
+		e := &env{Env: base, post: &postbox{}, org: base.Organization("Acme")}
 		e.told = e.replica()
-		e.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, e.org)
 		body(t, e)
 	})
 }
 
 // replica is another process on the same database.
 func (e *env) replica() *notification.Service {
-	e.t.Helper()
-	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	e.hooks = webhook.NewService(e.db, audit.Unsigned(e.db), sealer, nowhere{}, "https://writ.example.org")
+	e.T.Helper()
+	e.hooks = webhook.NewService(e.DB, e.Log, testenv.Sealer(e.T, 7), nowhere{}, "https://writ.example.org")
 	return notification.New(notification.Options{
-		Database: e.db, Webhooks: e.hooks, Mail: e.post, PublicURL: "https://writ.example.org",
+		Database: e.DB, Webhooks: e.hooks, Mail: e.post, PublicURL: "https://writ.example.org",
 		Sources: notification.Sources{Events: e.eventsAfter, People: e.members},
 	})
 }
@@ -91,20 +74,17 @@ func (e *env) members(_ context.Context, orgID string) ([]notification.Person, e
 
 // person is a new member.
 func (e *env) person(role principal.Role) principal.Principal {
-	e.t.Helper()
-	p := principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: e.org, Role: role}
-	address := p.UserID + "@example.org"
-	e.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, p.UserID,
-		address)
+	e.T.Helper()
+	p := e.NewPerson(e.org, role)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.people = append(e.people, notification.Person{UserID: p.UserID, Email: address, Role: role})
+	e.people = append(e.people, notification.Person{UserID: p.UserID, Email: p.UserID + "@example.org", Role: role})
 	return p
 }
 
 // happen adds an event, with the entry in the log that every event has.
 func (e *env) happen(kind notice.Kind, r notice.Request, actor string) {
-	e.t.Helper()
+	e.T.Helper()
 	e.mu.Lock()
 	if r.Tool == "" {
 		r.Server, r.Tool = "bank", "pay"
@@ -113,19 +93,19 @@ func (e *env) happen(kind notice.Kind, r notice.Request, actor string) {
 		r.Status = "pending"
 	}
 	if r.ExpiresAt.IsZero() {
-		r.ExpiresAt = e.db.Now().Add(30 * time.Minute)
+		r.ExpiresAt = e.DB.Now().Add(30 * time.Minute)
 	}
 	e.events = append(e.events, notice.Event{
 		OrgID:   e.org,
 		Number:  int64(len(e.events)) + 1,
 		Kind:    kind,
-		At:      e.db.Now(),
+		At:      e.DB.Now(),
 		ActorID: actor,
 		Request: r,
 	})
 	e.mu.Unlock()
 	e.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := audit.Unsigned(e.db).Append(ctx, tx, audit.Entry{
+		_, err := e.Log.Append(ctx, tx, audit.Entry{
 			Log: e.org, Action: string(kind), Actor: principal.Operator(), Observation: true,
 		})
 		return err
@@ -133,25 +113,25 @@ func (e *env) happen(kind notice.Kind, r notice.Request, actor string) {
 }
 
 func (e *env) tell() {
-	e.t.Helper()
-	if err := e.told.ProcessEvents(e.t.Context()); err != nil {
-		e.t.Fatal(err)
+	e.T.Helper()
+	if err := e.told.ProcessEvents(e.T.Context()); err != nil {
+		e.T.Fatal(err)
 	}
 }
 
 func (e *env) sendMails() {
-	e.t.Helper()
-	if err := e.told.SendMails(e.t.Context()); err != nil {
-		e.t.Fatal(err)
+	e.T.Helper()
+	if err := e.told.SendMails(e.T.Context()); err != nil {
+		e.T.Fatal(err)
 	}
 }
 
 // inbox are the titles of a person's notifications, the newest first.
 func (e *env) inbox(p principal.Principal, unread bool) []string {
-	e.t.Helper()
-	found, err := e.told.List(e.t.Context(), p, unread, "", 0)
+	e.T.Helper()
+	found, err := e.told.List(e.T.Context(), p, unread, "", 0)
 	if err != nil {
-		e.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	titles := []string{}
 	for _, n := range found.Items {
@@ -160,21 +140,9 @@ func (e *env) inbox(p principal.Principal, unread bool) []string {
 	return titles
 }
 
-func (e *env) advance(d time.Duration) { e.ahead.Add(int64(d)) }
-
-func (e *env) exec(query string, args ...any) {
-	e.t.Helper()
-	e.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, query, args...)
-		return err
-	})
-}
-
 func (e *env) write(do func(ctx context.Context, tx *database.Tx) error) {
-	e.t.Helper()
-	if err := e.db.Write(e.t.Context(), database.Change{Logs: []string{e.org}, Do: do}); err != nil {
-		e.t.Fatal(err)
-	}
+	e.T.Helper()
+	e.Write(e.org, do)
 }
 
 // postbox takes mails.

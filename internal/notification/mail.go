@@ -24,7 +24,7 @@ const (
 func mailOff(ctx context.Context, tx *database.Tx, orgID string) ([]string, error) {
 	users, err := database.Collect(ctx, tx, database.Column[string],
 		`SELECT user_id FROM notification_reader WHERE org_id = $1 AND mail_off = 1`, orgID)
-	return users, database.Wrap(err, "read who wants no mail")
+	return users, database.Wrap(err, "read the members without mail")
 }
 
 // neverExpires is the stored expiry of a proposal, which unlike a request has none.

@@ -44,14 +44,14 @@ func TestOneMailThenADigest(t *testing.T) {
 		second := open("transfer")
 		open("sell")
 		e.happen(notice.Rejected, second, bob.UserID) // nobody has to answer it any more
-		e.advance(9 * time.Minute)
+		e.Pass(9 * time.Minute)
 		e.tell()
 		e.sendMails()
 		if early := e.post.take(); len(early) != 0 {
 			t.Errorf("within ten minutes: %+v", early)
 		}
 		open("buy")
-		e.advance(time.Minute)
+		e.Pass(time.Minute)
 		e.sendMails()
 		digest := e.post.take()
 		if len(digest) != 1 || digest[0].Subject != "2 requests wait for your approval on Writ" ||
@@ -90,9 +90,9 @@ func TestNoMail(t *testing.T) {
 		if got := e.post.take(); len(got) != 1 || got[0].To != amy.UserID+"@example.org" {
 			t.Errorf("mails: %+v", got)
 		}
-		e.happen(notice.Opened, notice.Request{ID: database.NewID(), ExpiresAt: e.db.Now().Add(time.Minute)}, "")
+		e.happen(notice.Opened, notice.Request{ID: database.NewID(), ExpiresAt: e.DB.Now().Add(time.Minute)}, "")
 		e.tell()
-		e.advance(time.Hour)
+		e.Pass(time.Hour)
 		e.sendMails()
 		if got := e.post.take(); len(got) != 0 {
 			t.Errorf("what is over is mailed: %+v", got)

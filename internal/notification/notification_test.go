@@ -15,6 +15,7 @@ import (
 	"writ/internal/notification/notice"
 	"writ/internal/notification/webhook"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // TestWhoIsTold: those whose answer is wanted, then the owner of the agent.
@@ -152,7 +153,7 @@ func TestReading(t *testing.T) {
 		ctx, bob, amy := t.Context(), e.person(principal.Approver), e.person(principal.Admin)
 		for i := range 5 {
 			e.happen(notice.Opened, notice.Request{ID: database.NewID(), Tool: fmt.Sprint("t", i)}, "")
-			e.advance(time.Second)
+			e.Pass(time.Second)
 		}
 		e.tell()
 		titles, cursor := []string{}, ""
@@ -174,16 +175,16 @@ func TestReading(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = e.told.List(ctx, amy, false, first.NextCursor, 2)
-		wantFault(t, "another's cursor", err, fault.Invalid)
+		testenv.WantFault(t, "another's cursor", err, fault.Invalid)
 		id := first.Items[0].ID
 		for name, p := range map[string]principal.Principal{
 			"a colleague":   amy,
 			"elsewhere":     {Kind: principal.User, UserID: bob.UserID, OrgID: database.NewID(), Role: principal.Owner},
 			"another's own": {Kind: principal.User, UserID: database.NewID(), OrgID: e.org, Role: principal.Owner},
 		} {
-			wantFault(t, name, e.told.MarkRead(ctx, p, id), fault.NotFound)
+			testenv.WantFault(t, name, e.told.MarkRead(ctx, p, id), fault.NotFound)
 		}
-		wantFault(t, "no id", e.told.MarkRead(ctx, bob, "x"), fault.NotFound)
+		testenv.WantFault(t, "no id", e.told.MarkRead(ctx, bob, "x"), fault.NotFound)
 		for range 2 {
 			if err := e.told.MarkRead(ctx, bob, id); err != nil {
 				t.Fatal(err)
@@ -198,7 +199,7 @@ func TestReading(t *testing.T) {
 		if got := e.inbox(amy, true); len(got) != 5 {
 			t.Errorf("a colleague's unread: %v", got)
 		}
-		e.advance(91 * 24 * time.Hour)
+		e.Pass(91 * 24 * time.Hour)
 		if err := e.told.Prune(ctx); err != nil || len(e.inbox(amy, false)) != 0 {
 			t.Errorf("after 91 days: %v, %v", e.inbox(amy, false), err)
 		}
@@ -215,15 +216,16 @@ func TestOnlyPeopleHaveAnInbox(t *testing.T) {
 			"nowhere":      {Kind: principal.User, UserID: database.NewID(), Role: principal.Owner},
 		} {
 			_, err := e.told.List(t.Context(), p, false, "", 0)
-			wantFault(t, name+" lists", err, fault.Forbidden)
+			testenv.WantFault(t, name+" lists", err, fault.Forbidden)
 			_, err = e.told.Unread(t.Context(), p)
-			wantFault(t, name+" counts", err, fault.Forbidden)
-			wantFault(t, name+" reads", e.told.MarkRead(t.Context(), p, database.NewID()), fault.Forbidden)
+			testenv.WantFault(t, name+" counts", err, fault.Forbidden)
+			testenv.WantFault(t, name+" reads", e.told.MarkRead(t.Context(), p, database.NewID()), fault.Forbidden)
 			_, err = e.told.MarkAllRead(t.Context(), p)
-			wantFault(t, name+" reads all", err, fault.Forbidden)
+			testenv.WantFault(t, name+" reads all", err, fault.Forbidden)
 			_, err = e.told.Preferences(t.Context(), p)
-			wantFault(t, name+" prefers", err, fault.Forbidden)
-			wantFault(t, name+" changes", e.told.SetPreferences(t.Context(), p, e.wantsMail(true)), fault.Forbidden)
+			testenv.WantFault(t, name+" prefers", err, fault.Forbidden)
+			testenv.WantFault(t, name+" changes", e.told.SetPreferences(t.Context(), p, e.wantsMail(true)),
+				fault.Forbidden)
 		}
 	})
 }
@@ -244,7 +246,7 @@ func TestDisabledWebhooksAreTold(t *testing.T) {
 			if err := e.hooks.Deliver(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			e.advance(time.Hour)
+			e.Pass(time.Hour)
 		}
 		e.tell()
 		e.tell()
@@ -280,11 +282,4 @@ func TestARestoreAsksNobody(t *testing.T) {
 			t.Errorf("the webhook: %+v, %v", got, err)
 		}
 	})
-}
-
-func wantFault(t *testing.T, what string, err error, kind fault.Kind) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("%s: %v, want %s", what, err, kind)
-	}
 }

@@ -16,14 +16,14 @@ import (
 
 // propose tells of a profile, as the change does that makes the proposal.
 func (e *env) propose(p notice.Proposal) string {
-	e.t.Helper()
-	p.ID, p.OrgID, p.At = database.NewID(), e.org, e.db.Now()
+	e.T.Helper()
+	p.ID, p.OrgID, p.At = database.NewID(), e.org, e.DB.Now()
 	e.write(func(ctx context.Context, tx *database.Tx) error { return e.told.NotifyProposal(ctx, tx, e.people, p) })
 	return p.ID
 }
 
 func (e *env) settle(orgID, id string) {
-	e.t.Helper()
+	e.T.Helper()
 	e.write(func(ctx context.Context, tx *database.Tx) error { return e.told.SettleProposal(ctx, tx, orgID, id) })
 }
 
@@ -81,7 +81,7 @@ func TestMailsOfProposals(t *testing.T) {
 		id := e.propose(notice.Proposal{
 			Name: "armorgemini-current\r\nBcc: eve@example.org", Reason: "no exfil", OwnerID: "u", ByKey: true,
 		})
-		e.advance(48 * time.Hour)
+		e.Pass(48 * time.Hour)
 		e.sendMails()
 		mails := e.post.take()
 		if len(mails) != 1 || mails[0].Subject != "A profile waits for your confirmation on Writ" {
@@ -95,7 +95,7 @@ func TestMailsOfProposals(t *testing.T) {
 		}
 		var subjects []string
 		next := func() {
-			e.advance(11 * time.Minute)
+			e.Pass(11 * time.Minute)
 			e.tell()
 			e.sendMails()
 			for _, m := range e.post.take() {
@@ -109,7 +109,7 @@ func TestMailsOfProposals(t *testing.T) {
 		e.propose(notice.Proposal{Name: "c", OwnerID: "v"})
 		next()
 		e.propose(notice.Proposal{Name: "d", OwnerID: "u"})
-		e.happen(notice.Opened, notice.Request{ID: database.NewID(), ExpiresAt: e.db.Now().Add(time.Hour)}, "")
+		e.happen(notice.Opened, notice.Request{ID: database.NewID(), ExpiresAt: e.DB.Now().Add(time.Hour)}, "")
 		next()
 		if err := e.told.SetPreferences(t.Context(), admin, e.wantsMail(false)); err != nil {
 			t.Fatal(err)

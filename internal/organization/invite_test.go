@@ -10,28 +10,28 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/mail"
 	"writ/internal/organization"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 func TestInvite(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
-		invite, token := f.invite(t, owner, " Two@Example.ORG ", principal.Approver)
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
+		invite, token := e.invite(t, owner, " Two@Example.ORG ", principal.Approver)
 		want := organization.Invite{
 			ID:        invite.ID,
 			OrgID:     owner.OrgID,
 			Email:     "two@example.org",
 			Role:      principal.Approver,
 			InvitedBy: owner.UserID,
-			CreatedAt: f.clock.Now(),
-			ExpiresAt: f.clock.Now().Add(lifetime),
+			CreatedAt: e.Now(),
+			ExpiresAt: e.Now().Add(lifetime),
 		}
 		if diff := cmp.Diff(want, invite); diff != "" {
 			t.Errorf("Invite (-want +got):\n%s", diff)
@@ -48,18 +48,18 @@ The link works once and expires in 7 days, on 9 January 2026 at 03:04 UTC.
 
 If you did not expect this invitation, you can ignore this e-mail.
 `}
-		if diff := cmp.Diff([]mail.Message{wantMail}, f.mails.mails); diff != "" {
+		if diff := cmp.Diff([]mail.Message{wantMail}, e.mails.mails); diff != "" {
 			t.Errorf("mails (-want +got):\n%s", diff)
 		}
 		var hash []byte
-		if err := f.db.QueryRow(t.Context(), `SELECT token_hash FROM organization_invite WHERE id = $1`,
+		if err := e.DB.QueryRow(t.Context(), `SELECT token_hash FROM organization_invite WHERE id = $1`,
 			invite.ID).Scan(&hash); err != nil {
 			t.Fatal(err)
 		}
 		if !secret.SameHash(hash, secret.Hash(token)) {
 			t.Errorf("stored %x, which is not the token's hash", hash)
 		}
-		f.wantLog(t, owner.OrgID,
+		e.wantLog(t, owner.OrgID,
 			entry{
 				"invite.created", "user " + owner.UserID, "invite " + invite.ID,
 				`{"email":"two@example.org","role":"approver"}`,
@@ -69,10 +69,10 @@ If you did not expect this invitation, you can ignore this e-mail.
 
 func TestInviteRefuses(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
-		admin := f.add(t, owner.OrgID, principal.Admin)
-		f.exec(t, `UPDATE user_account SET email = 'here@example.org' WHERE id = $1`, admin.UserID)
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
+		admin := e.add(t, owner.OrgID, principal.Admin)
+		e.Exec(`UPDATE user_account SET email = 'here@example.org' WHERE id = $1`, admin.UserID)
 		for _, tt := range []struct {
 			name, email string
 			role        principal.Role
@@ -85,36 +85,36 @@ func TestInviteRefuses(t *testing.T) {
 			{"unknown role", "a@example.org", "root", fault.Invalid},
 			{"a member", "HERE@example.org", principal.Member, fault.Conflict},
 		} {
-			got, err := f.service.Invite(t.Context(), owner, tt.email, tt.role)
-			wantKind(t, tt.name, err, tt.want)
+			got, err := e.service.Invite(t.Context(), owner, tt.email, tt.role)
+			testenv.WantFault(t, tt.name, err, tt.want)
 			if got != (organization.Invite{}) {
 				t.Errorf("%s: %+v beside the fault", tt.name, got)
 			}
 		}
-		if len(f.mails.mails) != 0 {
-			t.Errorf("mails were sent: %v", f.mails.mails)
+		if len(e.mails.mails) != 0 {
+			t.Errorf("mails were sent: %v", e.mails.mails)
 		}
-		f.wantLog(t, owner.OrgID)
+		e.wantLog(t, owner.OrgID)
 	})
 }
 
 func TestInviteReplacesTheOneBefore(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
-		first, firstToken := f.invite(t, owner, "two@example.org", principal.Admin)
-		f.clock.advance(lifetime + time.Hour) // one that has expired is in the way too
-		second, secondToken := f.invite(t, owner, "TWO@example.org", principal.Member)
-		third, thirdToken := f.invite(t, owner, "two@example.org", principal.Viewer)
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
+		first, firstToken := e.invite(t, owner, "two@example.org", principal.Admin)
+		e.Pass(lifetime + time.Hour) // one that has expired is in the way too
+		second, secondToken := e.invite(t, owner, "TWO@example.org", principal.Member)
+		third, thirdToken := e.invite(t, owner, "two@example.org", principal.Viewer)
 		for _, token := range []string{firstToken, secondToken} {
-			_, err := f.service.InvitedEmail(t.Context(), token)
+			_, err := e.service.InvitedEmail(t.Context(), token)
 			wantFault(t, "an old link", err, fault.NotFound, invalidInvite)
 		}
-		if got, err := f.service.InvitedEmail(t.Context(), thirdToken); err != nil || got != "two@example.org" {
+		if got, err := e.service.InvitedEmail(t.Context(), thirdToken); err != nil || got != "two@example.org" {
 			t.Errorf("InvitedEmail = %q, %v", got, err)
 		}
 		actor, replaced := "user "+owner.UserID, `{"email":"two@example.org","reason":"replaced"}`
-		f.wantLog(t, owner.OrgID,
+		e.wantLog(t, owner.OrgID,
 			entry{"invite.created", actor, "invite " + first.ID, `{"email":"two@example.org","role":"admin"}`},
 			entry{"invite.withdrawn", actor, "invite " + first.ID, replaced},
 			entry{"invite.created", actor, "invite " + second.ID, `{"email":"two@example.org","role":"member"}`},
@@ -127,29 +127,29 @@ func TestInviteReplacesTheOneBefore(t *testing.T) {
 // An admin cannot keep an owner from making another owner.
 func TestAdminLeavesOwnersInvitationsAlone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
-		admin := f.add(t, owner.OrgID, principal.Admin)
-		invite, token := f.invite(t, owner, "two@example.org", principal.Owner)
-		_, err := f.service.Invite(t.Context(), admin, "two@example.org", principal.Viewer)
-		wantKind(t, "replace", err, fault.Forbidden)
-		wantKind(t, "withdraw", f.service.Withdraw(t.Context(), admin, invite.ID), fault.Forbidden)
-		if _, err := f.service.InvitedEmail(t.Context(), token); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
+		admin := e.add(t, owner.OrgID, principal.Admin)
+		invite, token := e.invite(t, owner, "two@example.org", principal.Owner)
+		_, err := e.service.Invite(t.Context(), admin, "two@example.org", principal.Viewer)
+		testenv.WantFault(t, "replace", err, fault.Forbidden)
+		testenv.WantFault(t, "withdraw", e.service.Withdraw(t.Context(), admin, invite.ID), fault.Forbidden)
+		if _, err := e.service.InvitedEmail(t.Context(), token); err != nil {
 			t.Errorf("the invitation is gone: %v", err)
 		}
-		wantKind(t, "the owner withdraws", f.service.Withdraw(t.Context(), owner, invite.ID), "")
+		testenv.WantFault(t, "the owner withdraws", e.service.Withdraw(t.Context(), owner, invite.ID), "")
 	})
 }
 
 func TestInvitationThatCannotBeMailed(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		f.mails.onSend = cancel // the caller goes away while it is sent
-		f.mails.refusal = mail.None{}.Send(ctx, mail.Message{})
-		got, err := f.service.Invite(ctx, owner, "two@example.org", principal.Member)
+		e.mails.onSend = cancel // the caller goes away while it is sent
+		e.mails.refusal = mail.None{}.Send(ctx, mail.Message{})
+		got, err := e.service.Invite(ctx, owner, "two@example.org", principal.Member)
 		refusal, ok := errors.AsType[*fault.Error](err)
 		if !ok || refusal.Kind != fault.Unavailable || refusal.Message != "mail is not configured: set WRIT_SMTP_URL" {
 			t.Errorf("Invite = %v, want the sender's own fault", err)
@@ -157,17 +157,17 @@ func TestInvitationThatCannotBeMailed(t *testing.T) {
 		if got != (organization.Invite{}) {
 			t.Errorf("Invite = %+v beside the fault", got)
 		}
-		token := f.mails.lastToken(t)
+		token := e.mails.lastToken(t)
 		if strings.Contains(err.Error(), token) {
 			t.Errorf("the error tells the token: %v", err)
 		}
-		_, err = f.service.InvitedEmail(t.Context(), token)
+		_, err = e.service.InvitedEmail(t.Context(), token)
 		wantFault(t, "its token", err, fault.NotFound, invalidInvite)
 		var id string
-		if err := f.db.QueryRow(t.Context(), `SELECT id FROM organization_invite`).Scan(&id); err != nil {
+		if err := e.DB.QueryRow(t.Context(), `SELECT id FROM organization_invite`).Scan(&id); err != nil {
 			t.Fatal(err)
 		}
-		f.wantLog(t, owner.OrgID,
+		e.wantLog(t, owner.OrgID,
 			entry{
 				"invite.created", "user " + owner.UserID, "invite " + id, `{"email":"two@example.org","role":"member"}`,
 			},
@@ -182,18 +182,18 @@ func TestInvitationThatCannotBeMailed(t *testing.T) {
 // What became of an invitation while its mail failed is not overwritten.
 func TestInvitationAcceptedBeforeItsMailFails(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
-		joiner := principal.Principal{Kind: principal.User, UserID: f.user(t, "two@example.org")}
-		f.mails.refusal = fault.New(fault.Unavailable, "mail could not be sent")
-		f.mails.onSend = func() {
-			if _, err := f.service.Accept(t.Context(), joiner, "two@example.org", f.mails.lastToken(t)); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
+		joiner := principal.Principal{Kind: principal.User, UserID: e.user(t, "two@example.org")}
+		e.mails.refusal = fault.New(fault.Unavailable, "mail could not be sent")
+		e.mails.onSend = func() {
+			if _, err := e.service.Accept(t.Context(), joiner, "two@example.org", e.mails.lastToken(t)); err != nil {
 				t.Errorf("Accept: %v", err)
 			}
 		}
-		_, err := f.service.Invite(t.Context(), owner, "two@example.org", principal.Member)
-		wantKind(t, "invite", err, fault.Unavailable)
-		log := f.log(t, owner.OrgID, 2)
+		_, err := e.service.Invite(t.Context(), owner, "two@example.org", principal.Member)
+		testenv.WantFault(t, "invite", err, fault.Unavailable)
+		log := e.log(t, owner.OrgID, 2)
 		if len(log) != 3 || log[2].Action != "member.joined" {
 			t.Errorf("log = %+v, want nothing after the joining", log)
 		}
@@ -204,19 +204,19 @@ func TestInvitationAcceptedBeforeItsMailFails(t *testing.T) {
 // that do not hold what was meant.
 func TestMailOfHostileNames(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
+	each(t, func(t *testing.T, e *env) {
 		for _, name := range []string{
 			`Blue"`, "=?utf-8?q?=0D=0ABcc:_x@example.org?=", "Bcc: x@example.org", "%s%d%!", ".", "<b>Blue</b>",
 			"Зелёный 😀",
 		} {
-			f.clock.advance(time.Hour) // an address is invited only so often
+			e.Pass(time.Hour) // an address is invited only so often
 			dir := t.TempDir()
-			outbox, err := mail.NewOutbox(dir, "writ@example.org", slog.New(slog.DiscardHandler), f.clock.Now)
+			outbox, err := mail.NewOutbox(dir, "writ@example.org", slog.New(slog.DiscardHandler), e.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			service := organization.New(f.db, audit.Unsigned(f.db), outbox, "https://writ.example.org")
-			if _, err := service.Invite(t.Context(), f.create(t, name), "two@example.org",
+			service := organization.New(e.DB, e.Log, outbox, "https://writ.example.org")
+			if _, err := service.Invite(t.Context(), e.create(t, name), "two@example.org",
 				principal.Member); err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
@@ -235,27 +235,27 @@ func TestMailOfHostileNames(t *testing.T) {
 
 func TestInvites(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
-		if got, err := f.service.Invites(t.Context(), owner); err != nil || got == nil || len(got) != 0 {
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
+		if got, err := e.service.Invites(t.Context(), owner); err != nil || got == nil || len(got) != 0 {
 			t.Errorf("Invites = %#v, %v; want an empty list", got, err)
 		}
-		f.invite(t, owner, "expired@example.org", principal.Member)
-		f.clock.advance(time.Microsecond)
-		oldest, _ := f.invite(t, owner, "oldest@example.org", principal.Owner)
-		f.clock.advance(lifetime - time.Microsecond) // to the very end of the first
-		withdrawn, _ := f.invite(t, owner, "withdrawn@example.org", principal.Member)
-		if err := f.service.Withdraw(t.Context(), owner, withdrawn.ID); err != nil {
+		e.invite(t, owner, "expired@example.org", principal.Member)
+		e.Pass(time.Microsecond)
+		oldest, _ := e.invite(t, owner, "oldest@example.org", principal.Owner)
+		e.Pass(lifetime - time.Microsecond) // to the very end of the first
+		withdrawn, _ := e.invite(t, owner, "withdrawn@example.org", principal.Member)
+		if err := e.service.Withdraw(t.Context(), owner, withdrawn.ID); err != nil {
 			t.Fatal(err)
 		}
-		_, token := f.invite(t, owner, "accepted@example.org", principal.Member)
-		joiner := principal.Principal{Kind: principal.User, UserID: f.user(t, "accepted@example.org")}
-		if _, err := f.service.Accept(t.Context(), joiner, "accepted@example.org", token); err != nil {
+		_, token := e.invite(t, owner, "accepted@example.org", principal.Member)
+		joiner := principal.Principal{Kind: principal.User, UserID: e.user(t, "accepted@example.org")}
+		if _, err := e.service.Accept(t.Context(), joiner, "accepted@example.org", token); err != nil {
 			t.Fatal(err)
 		}
-		newer, _ := f.invite(t, owner, "newer@example.org", principal.Member)
-		newest, _ := f.invite(t, owner, "newest@example.org", principal.Viewer) // of the same instant: by id
-		got, err := f.service.Invites(t.Context(), owner)
+		newer, _ := e.invite(t, owner, "newer@example.org", principal.Member)
+		newest, _ := e.invite(t, owner, "newest@example.org", principal.Viewer) // of the same instant: by id
+		got, err := e.service.Invites(t.Context(), owner)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,14 +267,14 @@ func TestInvites(t *testing.T) {
 
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
-		invite, token := f.invite(t, owner, "two@example.org", principal.Member)
-		wantKind(t, "withdraw", f.service.Withdraw(t.Context(), owner, invite.ID), "")
-		_, err := f.service.InvitedEmail(t.Context(), token)
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
+		invite, token := e.invite(t, owner, "two@example.org", principal.Member)
+		testenv.WantFault(t, "withdraw", e.service.Withdraw(t.Context(), owner, invite.ID), "")
+		_, err := e.service.InvitedEmail(t.Context(), token)
 		wantFault(t, "its token", err, fault.NotFound, invalidInvite)
-		wantFault(t, "again", f.service.Withdraw(t.Context(), owner, invite.ID), fault.NotFound, noSuchInvite)
-		f.wantLog(t, owner.OrgID,
+		wantFault(t, "again", e.service.Withdraw(t.Context(), owner, invite.ID), fault.NotFound, noSuchInvite)
+		e.wantLog(t, owner.OrgID,
 			entry{
 				"invite.created", "user " + owner.UserID, "invite " + invite.ID,
 				`{"email":"two@example.org","role":"member"}`,
@@ -285,12 +285,12 @@ func TestWithdraw(t *testing.T) {
 			},
 		)
 
-		accepted, token := f.invite(t, owner, "two@example.org", principal.Member)
-		joiner := principal.Principal{Kind: principal.User, UserID: f.user(t, "two@example.org")}
-		if _, err := f.service.Accept(t.Context(), joiner, "two@example.org", token); err != nil {
+		accepted, token := e.invite(t, owner, "two@example.org", principal.Member)
+		joiner := principal.Principal{Kind: principal.User, UserID: e.user(t, "two@example.org")}
+		if _, err := e.service.Accept(t.Context(), joiner, "two@example.org", token); err != nil {
 			t.Fatal(err)
 		}
-		wantFault(t, "accepted", f.service.Withdraw(t.Context(), owner, accepted.ID), fault.NotFound, noSuchInvite)
-		wantFault(t, "unknown", f.service.Withdraw(t.Context(), owner, database.NewID()), fault.NotFound, noSuchInvite)
+		wantFault(t, "accepted", e.service.Withdraw(t.Context(), owner, accepted.ID), fault.NotFound, noSuchInvite)
+		wantFault(t, "unknown", e.service.Withdraw(t.Context(), owner, database.NewID()), fault.NotFound, noSuchInvite)
 	})
 }

@@ -13,20 +13,21 @@ import (
 	"writ/internal/organization"
 	"writ/internal/page"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func TestMembers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
-		f.add(t, f.create(t, "Other").OrgID, principal.Member)
-		joined := f.clock.Now()
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
+		e.add(t, e.create(t, "Other").OrgID, principal.Member)
+		joined := e.Now()
 		want := []principal.Principal{owner}
 		for i := range 6 {
 			if i%3 == 0 {
-				f.clock.advance(-time.Hour) // threes share an instant, later ones join earlier
+				e.Pass(-time.Hour) // threes share an instant, later ones join earlier
 			}
-			want = append(want, f.add(t, owner.OrgID, principal.Roles()[i%5]))
+			want = append(want, e.add(t, owner.OrgID, principal.Roles()[i%5]))
 		}
 		slices.SortFunc(want[1:], func(a, b principal.Principal) int {
 			return slices.Compare([]byte(a.UserID), []byte(b.UserID))
@@ -36,7 +37,7 @@ func TestMembers(t *testing.T) {
 		var got []organization.Member
 		cursor := ""
 		for range 10 {
-			p, err := f.service.Members(t.Context(), owner, cursor, 2)
+			p, err := e.service.Members(t.Context(), owner, cursor, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,24 +62,24 @@ func TestMembers(t *testing.T) {
 
 func TestMembersLimits(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
-		f.exec(t, `
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
+		e.Exec(`
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
 			INSERT INTO user_account (id, email, name, password_hash, created_at)
 			SELECT 'user ' || CAST(i AS TEXT), 'user' || CAST(i AS TEXT) || '@example.org', '', '', 0 FROM n`)
-		f.exec(t, `
+		e.Exec(`
 			INSERT INTO organization_member (org_id, user_id, role, joined_at)
 			SELECT $1, id, 'member', 1 FROM user_account WHERE name = ''`, owner.OrgID)
 		for give, want := range map[int]int{
 			-1: page.DefaultLimit, 0: page.DefaultLimit, 1: 1, 200: 200, 201: page.MaxLimit, 1 << 40: page.MaxLimit,
 		} {
-			if p, err := f.service.Members(t.Context(), owner, "", give); err != nil || len(p.Items) != want ||
+			if p, err := e.service.Members(t.Context(), owner, "", give); err != nil || len(p.Items) != want ||
 				!p.HasMore {
 				t.Errorf("limit %d: %d members, more %t, %v; want %d", give, len(p.Items), p.HasMore, err, want)
 			}
 		}
-		_, err := f.service.Members(t.Context(), owner, "made up", 1)
+		_, err := e.service.Members(t.Context(), owner, "made up", 1)
 		wantFault(t, "a cursor of the caller's own", err, fault.Invalid, "Invalid cursor")
 	})
 }
@@ -87,14 +88,14 @@ func TestMembersLimits(t *testing.T) {
 // that has nothing to do with owners, others nothing.
 func TestChangeRole(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
-		target := f.add(t, owner.OrgID, principal.Member)
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
+		target := e.add(t, owner.OrgID, principal.Member)
 		for _, caller := range principal.Roles() {
-			p := f.add(t, owner.OrgID, caller)
+			p := e.add(t, owner.OrgID, caller)
 			for _, from := range principal.Roles() {
 				for _, to := range principal.Roles() {
-					f.exec(t, `UPDATE organization_member SET role = $2 WHERE user_id = $1`, target.UserID,
+					e.Exec(`UPDATE organization_member SET role = $2 WHERE user_id = $1`, target.UserID,
 						string(from))
 					allowed := caller == principal.Owner ||
 						caller == principal.Admin && from != principal.Owner && to != principal.Owner
@@ -103,13 +104,13 @@ func TestChangeRole(t *testing.T) {
 						want, wantRole = fault.Forbidden, from
 					}
 					what := fmt.Sprintf("%s changes %s to %s", caller, from, to)
-					got, err := f.service.ChangeRole(t.Context(), p, target.UserID, to)
-					wantKind(t, what, err, want)
+					got, err := e.service.ChangeRole(t.Context(), p, target.UserID, to)
+					testenv.WantFault(t, what, err, want)
 					if allowed && (got.Role != to || got.UserID != target.UserID) ||
 						!allowed && got != (organization.Member{}) {
 						t.Errorf("%s: %+v", what, got)
 					}
-					if role, err := f.service.RoleOf(t.Context(), owner.OrgID, target.UserID); err != nil ||
+					if role, err := e.service.RoleOf(t.Context(), owner.OrgID, target.UserID); err != nil ||
 						role != wantRole {
 						t.Errorf("%s: the role is %s (%v), want %s", what, role, err, wantRole)
 					}
@@ -121,11 +122,11 @@ func TestChangeRole(t *testing.T) {
 
 func TestChangeRoleIsRecorded(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
-		target := f.add(t, owner.OrgID, principal.Member)
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
+		target := e.add(t, owner.OrgID, principal.Member)
 		for range 2 { // the second time there is nothing to change
-			got, err := f.service.ChangeRole(t.Context(), owner, target.UserID, principal.Approver)
+			got, err := e.service.ChangeRole(t.Context(), owner, target.UserID, principal.Approver)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,100 +135,100 @@ func TestChangeRoleIsRecorded(t *testing.T) {
 				Email:    got.Email,
 				Name:     "Name of " + got.Email,
 				Role:     principal.Approver,
-				JoinedAt: f.clock.Now(),
+				JoinedAt: e.Now(),
 			}
 			if diff := cmp.Diff(want, got); diff != "" || got.Email == "" {
 				t.Errorf("ChangeRole (-want +got):\n%s", diff)
 			}
 		}
-		f.wantLog(t, owner.OrgID,
+		e.wantLog(t, owner.OrgID,
 			entry{
 				"member.role_changed", "user " + owner.UserID, "member " + target.UserID,
 				`{"from":"member","to":"approver"}`,
 			})
 		for _, role := range []principal.Role{"", "root", "Owner", "owner "} {
-			_, err := f.service.ChangeRole(t.Context(), owner, target.UserID, role)
-			wantKind(t, "role "+string(role), err, fault.Invalid)
+			_, err := e.service.ChangeRole(t.Context(), owner, target.UserID, role)
+			testenv.WantFault(t, "role "+string(role), err, fault.Invalid)
 		}
 	})
 }
 
 func TestRemove(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
 		var want []entry
 		for _, caller := range principal.Roles() {
-			p := f.add(t, owner.OrgID, caller)
+			p := e.add(t, owner.OrgID, caller)
 			for _, role := range principal.Roles() {
-				target := f.add(t, owner.OrgID, role)
+				target := e.add(t, owner.OrgID, role)
 				allowed := caller == principal.Owner || caller == principal.Admin && role != principal.Owner
 				what := fmt.Sprintf("%s removes %s", caller, role)
-				err := f.service.Remove(t.Context(), p, target.UserID)
-				_, roleErr := f.service.RoleOf(t.Context(), owner.OrgID, target.UserID)
+				err := e.service.Remove(t.Context(), p, target.UserID)
+				_, roleErr := e.service.RoleOf(t.Context(), owner.OrgID, target.UserID)
 				if !allowed {
-					wantKind(t, what, err, fault.Forbidden)
-					wantKind(t, what+": afterwards", roleErr, "")
+					testenv.WantFault(t, what, err, fault.Forbidden)
+					testenv.WantFault(t, what+": afterwards", roleErr, "")
 					continue
 				}
-				wantKind(t, what, err, "")
+				testenv.WantFault(t, what, err, "")
 				wantFault(t, what+": afterwards", roleErr, fault.Forbidden, notMember)
-				wantFault(t, what+" twice", f.service.Remove(t.Context(), p, target.UserID), fault.NotFound,
+				wantFault(t, what+" twice", e.service.Remove(t.Context(), p, target.UserID), fault.NotFound,
 					noSuchMember)
 				want = append(want, entry{
 					"member.removed", "user " + p.UserID, "member " + target.UserID, `{"role":"` + string(role) + `"}`,
 				})
 			}
 		}
-		f.wantLog(t, owner.OrgID, want...)
+		e.wantLog(t, owner.OrgID, want...)
 	})
 }
 
 func TestLeave(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner := f.create(t, "Blue")
+	each(t, func(t *testing.T, e *env) {
+		owner := e.create(t, "Blue")
 		var want []entry
 		for _, role := range principal.Roles() {
-			p := f.add(t, owner.OrgID, role)
-			wantKind(t, string(role)+" leaves", f.service.Remove(t.Context(), p, p.UserID), "")
+			p := e.add(t, owner.OrgID, role)
+			testenv.WantFault(t, string(role)+" leaves", e.service.Remove(t.Context(), p, p.UserID), "")
 			want = append(want, entry{
 				"member.removed", "user " + p.UserID, "member " + p.UserID, `{"role":"` + string(role) + `"}`,
 			})
-			_, err := f.service.RoleOf(t.Context(), p.OrgID, p.UserID)
+			_, err := e.service.RoleOf(t.Context(), p.OrgID, p.UserID)
 			wantFault(t, string(role)+" afterwards", err, fault.Forbidden, notMember)
 		}
 		// A key acts with its owner's role, but it is not the person.
-		viewer := f.add(t, owner.OrgID, principal.Viewer)
+		viewer := e.add(t, owner.OrgID, principal.Viewer)
 		viewer.Kind, viewer.KeyID = principal.Key, database.NewID()
-		wantKind(t, "a key leaves", f.service.Remove(t.Context(), viewer, viewer.UserID), fault.Forbidden)
-		f.wantLog(t, owner.OrgID, want...)
+		testenv.WantFault(t, "a key leaves", e.service.Remove(t.Context(), viewer, viewer.UserID), fault.Forbidden)
+		e.wantLog(t, owner.OrgID, want...)
 	})
 }
 
 func TestLastOwnerStays(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		owner, other := f.create(t, "Blue"), f.create(t, "Other")
-		f.add(t, other.OrgID, principal.Owner) // another organization's owners do not count
+	each(t, func(t *testing.T, e *env) {
+		owner, other := e.create(t, "Blue"), e.create(t, "Other")
+		e.add(t, other.OrgID, principal.Owner) // another organization's owners do not count
 		operator := principal.Principal{Kind: principal.System, OrgID: owner.OrgID}
 		for name, p := range map[string]principal.Principal{"alone": owner, "the operator": operator} {
-			_, err := f.service.ChangeRole(t.Context(), p, owner.UserID, principal.Admin)
+			_, err := e.service.ChangeRole(t.Context(), p, owner.UserID, principal.Admin)
 			wantFault(t, name+": demote", err, fault.Conflict, onlyOwnerRefuse)
-			wantFault(t, name+": remove", f.service.Remove(t.Context(), p, owner.UserID), fault.Conflict,
+			wantFault(t, name+": remove", e.service.Remove(t.Context(), p, owner.UserID), fault.Conflict,
 				onlyOwnerRefuse)
 		}
-		if got, err := f.service.ChangeRole(t.Context(), owner, owner.UserID, principal.Owner); err != nil ||
+		if got, err := e.service.ChangeRole(t.Context(), owner, owner.UserID, principal.Owner); err != nil ||
 			got.Role != principal.Owner {
 			t.Errorf("the last owner stays owner: %+v, %v", got, err)
 		}
-		f.wantLog(t, owner.OrgID)
+		e.wantLog(t, owner.OrgID)
 
-		second := f.add(t, owner.OrgID, principal.Owner)
-		if _, err := f.service.ChangeRole(t.Context(), owner, owner.UserID, principal.Viewer); err != nil {
+		second := e.add(t, owner.OrgID, principal.Owner)
+		if _, err := e.service.ChangeRole(t.Context(), owner, owner.UserID, principal.Viewer); err != nil {
 			t.Errorf("one of two owners steps down: %v", err)
 		}
-		wantFault(t, "the other leaves", f.service.Remove(t.Context(), second, second.UserID), fault.Conflict,
+		wantFault(t, "the other leaves", e.service.Remove(t.Context(), second, second.UserID), fault.Conflict,
 			onlyOwnerRefuse)
 	})
 }
@@ -235,25 +236,25 @@ func TestLastOwnerStays(t *testing.T) {
 // TestAddMember: the operator needs no invitation, and what is done is in the log.
 func TestAddMember(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
+	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
-		owner, operator := f.create(t, "Blue"), principal.Operator()
-		bob := f.user(t, "bob@example.org")
-		if err := f.service.AddMember(ctx, operator, owner.OrgID, bob, principal.Approver); err != nil {
+		owner, operator := e.create(t, "Blue"), principal.Operator()
+		bob := e.user(t, "bob@example.org")
+		if err := e.service.AddMember(ctx, operator, owner.OrgID, bob, principal.Approver); err != nil {
 			t.Fatal(err)
 		}
-		if role, err := f.service.RoleOf(ctx, owner.OrgID, bob); err != nil || role != principal.Approver {
+		if role, err := e.service.RoleOf(ctx, owner.OrgID, bob); err != nil || role != principal.Approver {
 			t.Errorf("the role is %q, %v", role, err)
 		}
-		entries := f.log(t, owner.OrgID, 0)
+		entries := e.log(t, owner.OrgID, 0)
 		want := entry{"member.joined", "system ", "member " + bob, `{"role":"approver"}`}
 		if last := entries[len(entries)-1]; last != want {
 			t.Errorf("the log ends with %+v, want %+v", last, want)
 		}
-		carol := f.user(t, "carol@example.org")
+		carol := e.user(t, "carol@example.org")
 		key := principal.Principal{Kind: principal.Key, OrgID: owner.OrgID}
-		closed := f.create(t, "Red")
-		if err := f.service.Close(ctx, closed); err != nil {
+		closed := e.create(t, "Red")
+		if err := e.service.Close(ctx, closed); err != nil {
 			t.Fatal(err)
 		}
 		for name, refused := range map[string]struct {
@@ -272,13 +273,13 @@ func TestAddMember(t *testing.T) {
 			"an API key":          {key, owner.OrgID, carol, principal.Viewer, fault.Forbidden},
 			"nobody":              {principal.Principal{}, owner.OrgID, carol, principal.Viewer, fault.Forbidden},
 		} {
-			wantKind(t, name, f.service.AddMember(ctx, refused.by, refused.orgID, refused.user, refused.role),
+			testenv.WantFault(t, name, e.service.AddMember(ctx, refused.by, refused.orgID, refused.user, refused.role),
 				refused.want)
 		}
-		if _, err := f.service.RoleOf(ctx, owner.OrgID, carol); err == nil {
+		if _, err := e.service.RoleOf(ctx, owner.OrgID, carol); err == nil {
 			t.Error("a refusal made a member")
 		}
-		if n := len(f.log(t, owner.OrgID, 0)); n != len(entries) {
+		if n := len(e.log(t, owner.OrgID, 0)); n != len(entries) {
 			t.Errorf("%d entries, want %d: a refusal is in the log", n, len(entries))
 		}
 	})

@@ -4,57 +4,35 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/fault"
 	"writ/internal/mail"
 	"writ/internal/organization"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
-// fixture is an empty database with the service on it.
-type fixture struct {
-	db      *database.DB
+// env is an empty database with the service on it.
+type env struct {
+	*testenv.Env
 	service *organization.Service
-	clock   *clock
 	mails   *recorder
 }
 
 // each runs the test on every database.
-func each(t *testing.T, body func(t *testing.T, f *fixture)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		f := &fixture{clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, mails: &recorder{}}
-		o.Now = f.clock.Now
-		f.db = dbtest.Open(t, o)
-		f.service = organization.New(f.db, audit.Unsigned(f.db), f.mails, "https://writ.example.org/")
-		body(t, f)
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		base.Set(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+		e := &env{Env: base, mails: &recorder{}}
+		e.service = organization.New(e.DB, e.Log, e.mails, "https://writ.example.org/")
+		body(t, e)
 	})
-}
-
-// clock stands still until it is moved.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(by time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(by)
 }
 
 // recorder keeps the mails it is given, or refuses them.
@@ -87,33 +65,21 @@ func (r *recorder) lastToken(t *testing.T) string {
 	return found[1]
 }
 
-// exec changes the database behind the service's back.
-func (f *fixture) exec(t *testing.T, statement string, args ...any) {
-	t.Helper()
-	err := f.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, statement, args...)
-		return err
-	}})
-	if err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
-}
-
 // user makes an account and gives its id.
-func (f *fixture) user(t *testing.T, email string) string {
+func (e *env) user(t *testing.T, email string) string {
 	t.Helper()
 	id := database.NewID()
-	f.exec(t, `
+	e.Exec(`
 		INSERT INTO user_account (id, email, name, password_hash, verified_at, created_at)
 		VALUES ($1, $2, $3, '', 0, 0)`, id, email, "Name of "+email)
 	return id
 }
 
 // create makes an organization; the principal is its owner.
-func (f *fixture) create(t *testing.T, name string) principal.Principal {
+func (e *env) create(t *testing.T, name string) principal.Principal {
 	t.Helper()
-	owner := principal.Principal{Kind: principal.User, UserID: f.user(t, database.NewID()+"@example.org")}
-	o, err := f.service.Create(t.Context(), owner, name)
+	owner := principal.Principal{Kind: principal.User, UserID: e.user(t, database.NewID()+"@example.org")}
+	o, err := e.service.Create(t.Context(), owner, name)
 	if err != nil {
 		t.Fatalf("create %s: %v", name, err)
 	}
@@ -122,38 +88,37 @@ func (f *fixture) create(t *testing.T, name string) principal.Principal {
 }
 
 // add makes a new account a member of the organization, without an audit entry.
-func (f *fixture) add(t *testing.T, orgID string, role principal.Role) principal.Principal {
+func (e *env) add(t *testing.T, orgID string, role principal.Role) principal.Principal {
 	t.Helper()
-	id := f.user(t, database.NewID()+"@example.org")
-	f.exec(t, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
-		orgID, id, string(role), database.Micros(f.db.Now()))
-	return principal.Principal{Kind: principal.User, UserID: id, OrgID: orgID, Role: role}
+	id := e.user(t, database.NewID()+"@example.org")
+	e.Exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
+		orgID, id, string(role), database.Micros(e.DB.Now()))
+	return testenv.Person(id, orgID, role)
 }
 
 // invite invites and gives the token that was mailed.
-func (f *fixture) invite(
+func (e *env) invite(
 	t *testing.T, p principal.Principal, email string, role principal.Role,
 ) (organization.Invite, string) {
 	t.Helper()
-	invite, err := f.service.Invite(t.Context(), p, email, role)
+	invite, err := e.service.Invite(t.Context(), p, email, role)
 	if err != nil {
 		t.Fatalf("invite %s: %v", email, err)
 	}
-	return invite, f.mails.lastToken(t)
+	return invite, e.mails.lastToken(t)
 }
 
 // entry is what the log says, as the tests compare it.
 type entry struct{ Action, Actor, Subject, Payload string }
 
 // log reads the entries of an organization from an index on.
-func (f *fixture) log(t *testing.T, orgID string, from int64) []entry {
+func (e *env) log(t *testing.T, orgID string, from int64) []entry {
 	t.Helper()
-	stored, err := audit.ReadEntries(t.Context(), f.db, orgID, from, 100)
-	if err != nil {
-		t.Fatalf("read the log: %v", err)
-	}
 	entries := []entry{}
-	for _, s := range stored {
+	for _, s := range e.Entries(orgID) {
+		if s.Index < from {
+			continue
+		}
 		var record struct {
 			Actor   struct{ Kind, ID string }
 			Subject struct{ Type, ID string }
@@ -170,20 +135,13 @@ func (f *fixture) log(t *testing.T, orgID string, from int64) []entry {
 }
 
 // wantLog compares the log after its first two entries, those of the creation.
-func (f *fixture) wantLog(t *testing.T, orgID string, want ...entry) {
+func (e *env) wantLog(t *testing.T, orgID string, want ...entry) {
 	t.Helper()
 	if want == nil {
 		want = []entry{}
 	}
-	if diff := cmp.Diff(want, f.log(t, orgID, 2)); diff != "" {
+	if diff := cmp.Diff(want, e.log(t, orgID, 2)); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
-	}
-}
-
-func wantKind(t *testing.T, what string, err error, want fault.Kind) {
-	t.Helper()
-	if got := fault.KindOf(err); got != want {
-		t.Errorf("%s: %q (%v), want %q", what, got, err, want)
 	}
 }
 

@@ -2,57 +2,35 @@ package organization_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
-	"writ/internal/audit"
-	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/fault"
 	"writ/internal/organization"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 const rounds = 12 // so that the two meet in more than one way
 
 // eachPair gives the test two processes' worth of services on one database.
-func eachPair(t *testing.T, body func(t *testing.T, f *fixture, other *organization.Service)) {
+func eachPair(t *testing.T, body func(t *testing.T, e *env, other *organization.Service)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		f := &fixture{clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, mails: &recorder{}}
-		o.Now = f.clock.Now
-		f.db = dbtest.Open(t, o)
-		f.service = organization.New(f.db, audit.Unsigned(f.db), f.mails, "https://writ.example.org")
-		other := dbtest.Open(t, o)
-		body(t, f, organization.New(other, audit.Unsigned(other), f.mails, "https://writ.example.org"))
+	each(t, func(t *testing.T, e *env) {
+		other := e.Replica()
+		body(t, e, organization.New(other.DB, other.Log, e.mails, "https://writ.example.org"))
 	})
 }
 
-// atOnce runs both at the same time.
-func atOnce(one, two func() error) (errs [2]error) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i, do := range []func() error{one, two} {
-		wg.Go(func() {
-			<-start
-			errs[i] = do()
-		})
-	}
-	close(start)
-	wg.Wait()
-	return errs
-}
-
 // wantOne checks that exactly one of the two was done and why the other was not.
-func wantOne(t *testing.T, what string, errs [2]error, refused fault.Kind) {
+func wantOne(t *testing.T, what string, errs []error, refused fault.Kind) {
 	t.Helper()
 	if (errs[0] == nil) == (errs[1] == nil) {
 		t.Errorf("%s: %v and %v, want one of them done", what, errs[0], errs[1])
 	}
 	for _, err := range errs {
 		if err != nil {
-			wantKind(t, what, err, refused)
+			testenv.WantFault(t, what, err, refused)
 		}
 	}
 }
@@ -88,24 +66,24 @@ func TestTwoOwnersAtOnce(t *testing.T) {
 				return err
 			}, fault.Conflict},
 	}
-	eachPair(t, func(t *testing.T, f *fixture, other *organization.Service) {
+	eachPair(t, func(t *testing.T, e *env, other *organization.Service) {
 		for _, tt := range tests {
 			for range rounds {
-				a := f.create(t, "Blue")
-				b := f.add(t, a.OrgID, principal.Owner)
-				errs := atOnce(
-					func() error { return tt.act(t.Context(), f.service, a, b) },
+				a := e.create(t, "Blue")
+				b := e.add(t, a.OrgID, principal.Owner)
+				errs := testenv.AtOnce(
+					func() error { return tt.act(t.Context(), e.service, a, b) },
 					func() error { return tt.act(t.Context(), other, b, a) },
 				)
 				wantOne(t, tt.name, errs, tt.refused)
 				var owners int
-				err := f.db.QueryRow(t.Context(),
+				err := e.DB.QueryRow(t.Context(),
 					`SELECT COUNT(*) FROM organization_member WHERE org_id = $1 AND role = 'owner'`,
 					a.OrgID).Scan(&owners)
 				if err != nil || owners != 1 {
 					t.Errorf("%s: %d owners are left (%v), want 1", tt.name, owners, err)
 				}
-				if log := f.log(t, a.OrgID, 2); len(log) != 1 {
+				if log := e.log(t, a.OrgID, 2); len(log) != 1 {
 					t.Errorf("%s: log %+v, want one entry", tt.name, log)
 				}
 			}
@@ -115,20 +93,20 @@ func TestTwoOwnersAtOnce(t *testing.T) {
 
 func TestAcceptAtOnce(t *testing.T) {
 	t.Parallel()
-	eachPair(t, func(t *testing.T, f *fixture, other *organization.Service) {
-		joiner := f.joiner(t)
+	eachPair(t, func(t *testing.T, e *env, other *organization.Service) {
+		joiner := e.joiner(t)
 		for range rounds {
-			f.clock.advance(time.Hour) // an address is invited only so often
-			owner := f.create(t, "Blue")
-			_, token := f.invite(t, owner, joinerEmail, principal.Member)
+			e.Pass(time.Hour) // an address is invited only so often
+			owner := e.create(t, "Blue")
+			_, token := e.invite(t, owner, joinerEmail, principal.Member)
 			accept := func(s *organization.Service) func() error {
 				return func() error {
 					_, err := s.Accept(t.Context(), joiner, joinerEmail, token)
 					return err
 				}
 			}
-			wantOne(t, "accept twice", atOnce(accept(f.service), accept(other)), fault.NotFound)
-			if log := f.log(t, owner.OrgID, 2); len(log) != 3 {
+			wantOne(t, "accept twice", testenv.AtOnce(accept(e.service), accept(other)), fault.NotFound)
+			if log := e.log(t, owner.OrgID, 2); len(log) != 3 {
 				t.Errorf("log %+v, want that one was invited and joined once", log)
 			}
 		}
@@ -139,21 +117,21 @@ func TestAcceptAtOnce(t *testing.T) {
 // that made a member was not withdrawn.
 func TestAcceptAndWithdrawAtOnce(t *testing.T) {
 	t.Parallel()
-	eachPair(t, func(t *testing.T, f *fixture, other *organization.Service) {
-		joiner := f.joiner(t)
+	eachPair(t, func(t *testing.T, e *env, other *organization.Service) {
+		joiner := e.joiner(t)
 		for range rounds {
-			f.clock.advance(time.Hour)
-			owner := f.create(t, "Blue")
-			invite, token := f.invite(t, owner, joinerEmail, principal.Member)
-			errs := atOnce(
-				func() error { return f.service.Withdraw(t.Context(), owner, invite.ID) },
+			e.Pass(time.Hour)
+			owner := e.create(t, "Blue")
+			invite, token := e.invite(t, owner, joinerEmail, principal.Member)
+			errs := testenv.AtOnce(
+				func() error { return e.service.Withdraw(t.Context(), owner, invite.ID) },
 				func() error {
 					_, err := other.Accept(t.Context(), joiner, joinerEmail, token)
 					return err
 				},
 			)
 			wantOne(t, "accept and withdraw", errs, fault.NotFound)
-			_, err := f.service.RoleOf(t.Context(), owner.OrgID, joiner.UserID)
+			_, err := e.service.RoleOf(t.Context(), owner.OrgID, joiner.UserID)
 			if joined := err == nil; joined != (errs[1] == nil) {
 				t.Errorf("joined is %t, but Accept said %v", joined, errs[1])
 			}

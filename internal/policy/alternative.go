@@ -2,21 +2,17 @@ package policy
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
-	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/policy/engine"
 )
 
-// Alternative is the set of an organization as it is, and as it would be with a
-// draft in place of what is active of its policy.
+// Alternative is the set of an organization as it is, and as it would be with a draft.
 type Alternative struct {
 	Today, Drafted *engine.Set
-	// Name is that of the draft's document; PolicyID is DraftID for one that
-	// belongs to no policy, and Version 0 for one that is not stored.
+	// Name is the draft's name. PolicyID is DraftID if it belongs to no policy, and Version is 0 if it is not stored.
 	Name     string
 	PolicyID string
 	Version  int
@@ -24,10 +20,8 @@ type Alternative struct {
 	LongestLimit time.Duration
 }
 
-// Alternative compiles both sets. A subject with a source and a policy's id is a
-// document in that policy's place; with a source alone it is one beside all
-// others. Active policies that are to be without are left out of the draft's set. It
-// asks nobody's leave: who asks has found that the caller may draft.
+// Alternative compiles both sets. A subject with a source and a policy's id replaces that policy; with a source alone
+// it is added to the others. The draft's set leaves out the active policies in without. The caller checks permissions.
 func (s *Service) Alternative(
 	ctx context.Context, orgID string, subject Subject, without ...string,
 ) (Alternative, error) {
@@ -56,52 +50,40 @@ func (s *Service) Alternative(
 	}, nil
 }
 
-// draftOf compiles the draft, and tells the ids of what it takes the place of.
+// draftOf compiles the draft, and returns the ids of the policies that it replaces.
 func (s *Service) draftOf(ctx context.Context, orgID string, subject Subject) (engine.Active, []string, error) {
-	if subject.Source != nil && subject.PolicyID == "" {
-		c, err := s.compiler.read(ctx, *subject.Source)
-		return engine.Active{ID: DraftID, Policy: c.policy}, nil, err
+	if subject.PolicyID == "" {
+		draft, err := s.subject(ctx, orgID, subject)
+		return draft, nil, err
 	}
 	policy, err := find(ctx, s.db, orgID, subject.PolicyID)
 	if err != nil {
 		return engine.Active{}, nil, err
 	}
-	draft := engine.Active{ID: policy.ID}
-	if subject.Source != nil {
-		c, err := s.compiler.read(ctx, *subject.Source)
-		if err != nil {
-			return engine.Active{}, nil, err
-		}
-		draft.Policy = c.policy
-	} else {
-		draft.Version = subject.Version
-		if draft.Version == LatestVersion {
-			draft.Version = policy.LatestVersion
-		}
-		if _, err := findVersion(ctx, s.db, orgID, policy.ID, draft.Version); err != nil {
-			return engine.Active{}, nil, err
-		}
-		if draft.Policy, err = s.load(ctx, s.compiler, orgID, part{policy.ID, draft.Version}); err != nil {
-			return engine.Active{}, nil, err
-		}
+	draft, err := s.subject(ctx, orgID, subject)
+	if err != nil {
+		return engine.Active{}, nil, err
 	}
+	draft.ID = policy.ID
 	b, err := readBindings(ctx, s.db, orgID, policy.ID)
 	if err != nil {
 		return engine.Active{}, nil, err
 	}
-	draft.Bindings = engine.Bindings{Users: b.Members, Agents: b.Clients, Roles: b.Roles}
+	draft.Bindings = b.forEngine()
 	replaced := []string{policy.ID}
-	if policy.Face == AsProfile { // of which at most one is active
-		profiles, err := selectProfilePolicies(ctx, s.db, orgID)
+	if policy.Face == AsProfile { // at most one profile is active
+		profiles, err := selectActiveProfiles(ctx, s.db, orgID)
 		if err != nil {
 			return engine.Active{}, nil, err
 		}
-		replaced = append(replaced, profiles...)
+		for _, profile := range profiles {
+			replaced = append(replaced, profile.ID)
+		}
 	}
 	return draft, replaced, nil
 }
 
-// compiledActive is what the set of an organization is made of at present.
+// compiledActive is the active policies of an organization, compiled.
 func (s *Service) compiledActive(ctx context.Context, orgID string) ([]engine.Active, error) {
 	if _, err := s.Snapshot(ctx, orgID); err != nil {
 		return nil, err
@@ -118,21 +100,6 @@ func (s *Service) compiledActive(ctx context.Context, orgID string) ([]engine.Ac
 		}
 	}
 	return active, nil
-}
-
-func selectProfilePolicies(ctx context.Context, r database.Reader, orgID string) ([]string, error) {
-	ids, err := database.Collect(ctx, r, func(s database.Scanner) (id string, err error) {
-		err = s.Scan(&id)
-		return id, err
-	}, `
-		SELECT id
-		FROM policy
-		WHERE org_id = $1 AND face = $2 AND active_version IS NOT NULL AND deleted_at IS NULL`, orgID,
-		string(AsProfile))
-	if err != nil {
-		return nil, fmt.Errorf("find the active profile: %w", err)
-	}
-	return ids, nil
 }
 
 func longestLimit(active []engine.Active) (longest time.Duration) {

@@ -5,37 +5,35 @@ import (
 	"database/sql"
 	"errors"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
 )
 
-// Create stores a new policy, a draft.
-func (s *Service) Create(ctx context.Context, p principal.Principal, source Source) (Full, error) {
-	if err := requireDrafter(p); err != nil {
-		return Full{}, err
-	}
-	c, err := s.compiler.read(ctx, source)
+// Create stores a new policy, which is a draft.
+func (s *Service) Create(ctx context.Context, p principal.Principal, source Source) (full Full, err error) {
+	c, err := s.compileDraft(ctx, p, source)
 	if err != nil {
 		return Full{}, err
 	}
-	var full Full
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) (err error) {
+	err = s.inLog(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
 		full, err = s.create(ctx, tx, p, p.OrgID, c, AsDocument)
 		return err
-	}})
-	if err != nil {
-		return Full{}, err
-	}
-	return full, nil
+	})
+	return full, err
 }
 
-// Add stores a draft within a change of another area: the first run. It asks
-// nobody's leave; the caller has. The change must declare audit.LogOf(orgID).
+// compileDraft compiles a document for a caller who may draft policies.
+func (s *Service) compileDraft(ctx context.Context, p principal.Principal, source Source) (compiled, error) {
+	if err := requireDrafter(p); err != nil {
+		return compiled{}, err
+	}
+	return s.compiler.read(ctx, source)
+}
+
+// Add stores a draft as part of the first run's change, which must declare audit.LogOf(orgID). The caller checks
+// permissions.
 func (s *Service) Add(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID string, source Source,
 ) (Policy, error) {
@@ -67,7 +65,7 @@ func (s *Service) create(
 		CreatedAt:     tx.Now(),
 		UpdatedAt:     tx.Now(),
 	}
-	// Looked up first: a violated index would end the transaction of others.
+	// Check first: a violated index would also end other changes in the transaction.
 	if err := requireFreeName(ctx, tx, policy); err != nil {
 		return Full{}, err
 	}
@@ -94,31 +92,23 @@ func (s *Service) write(
 	return Full{Policy: policy, Version: v, Document: c.doc, Warnings: c.policy.Warnings()}, nil
 }
 
-// AnyVersion is the precondition of an update that has none.
+// AnyVersion lets an update replace any latest version.
 const AnyVersion = 0
 
-// Update stores a new latest version. Where expected is not AnyVersion it must
-// be the latest version so far: somebody else's edit is not overwritten unseen.
-// The same text again changes nothing.
+// Update stores a new latest version. Unless it is AnyVersion, expected must be the latest version so far, so that
+// nobody overwrites an edit that they have not seen. The same text again changes nothing.
 func (s *Service) Update(
 	ctx context.Context, p principal.Principal, id string, source Source, expected int,
-) (Full, error) {
-	if err := requireDrafter(p); err != nil {
-		return Full{}, err
-	}
-	c, err := s.compiler.read(ctx, source)
+) (full Full, err error) {
+	c, err := s.compileDraft(ctx, p, source)
 	if err != nil {
 		return Full{}, err
 	}
-	var full Full
 	err = s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) (err error) {
 		full, err = s.update(ctx, tx, p, policy, c, expected)
 		return err
 	})
-	if err != nil {
-		return Full{}, err
-	}
-	return full, nil
+	return full, err
 }
 
 func (s *Service) update(
@@ -139,14 +129,14 @@ func (s *Service) update(
 	if latest.Source == c.source {
 		return Full{Policy: policy, Version: latest, Document: c.doc, Warnings: c.policy.Warnings()}, nil
 	}
-	if policy, err = next(ctx, tx, policy, c.doc); err != nil {
+	if policy, err = nextVersion(ctx, tx, policy, c.doc); err != nil {
 		return Full{}, err
 	}
 	return s.write(ctx, tx, p, updated, policy, c, 0)
 }
 
-// next makes room for one more version of a policy.
-func next(ctx context.Context, tx *database.Tx, policy Policy, doc *document.Document) (Policy, error) {
+// nextVersion gives a policy one more version, which is still to be stored.
+func nextVersion(ctx context.Context, tx *database.Tx, policy Policy, doc *document.Document) (Policy, error) {
 	if policy.LatestVersion >= MaxVersions {
 		return Policy{}, fault.New(fault.Conflict, "the policy has %d versions, which is the most: create a new one",
 			policy.LatestVersion)
@@ -159,20 +149,13 @@ func next(ctx context.Context, tx *database.Tx, policy Policy, doc *document.Doc
 	return policy, updatePolicy(ctx, tx, policy)
 }
 
-// Import stores a document as the latest version of the policy of its name, or
-// as a new policy where there is none.
-func (s *Service) Import(ctx context.Context, p principal.Principal, source Source) (Full, error) {
-	if err := requireDrafter(p); err != nil {
-		return Full{}, err
-	}
-	c, err := s.compiler.read(ctx, source)
+// Import stores a document as the latest version of the policy with its name, or as a new policy.
+func (s *Service) Import(ctx context.Context, p principal.Principal, source Source) (full Full, err error) {
+	c, err := s.compileDraft(ctx, p, source)
 	if err != nil {
 		return Full{}, err
 	}
-	var full Full
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) error {
+	err = s.inLog(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		policy, err := findByName(ctx, tx, p.OrgID, c.doc.Name)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
@@ -181,15 +164,11 @@ func (s *Service) Import(ctx context.Context, p principal.Principal, source Sour
 			full, err = s.update(ctx, tx, p, policy, c, AnyVersion)
 		}
 		return err
-	}})
-	if err != nil {
-		return Full{}, err
-	}
-	return full, nil
+	})
+	return full, err
 }
 
-// Delete takes a policy that is not active out of sight. Its versions stay, for
-// decisions name them.
+// Delete hides a policy that is not active. Its versions stay, because decisions name them.
 func (s *Service) Delete(ctx context.Context, p principal.Principal, id string) error {
 	if err := requireManager(p); err != nil {
 		return err

@@ -15,37 +15,38 @@ import (
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func TestVersionsAreKept(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		first := yaml("pay", "allow bank.*")
 		second := policy.Source{Text: first.Text + "# a comment\n", Format: document.YAML}
-		full := w.create(first)
+		full := e.create(first)
 		if full.Status() != policy.Draft || full.LatestVersion != 1 || full.Version.Number != 1 ||
 			full.Version.Rules != 1 {
 			t.Errorf("created %+v", full.Policy)
 		}
-		after, err := w.policies.Update(t.Context(), w.owner, full.ID, second, 1)
+		after, err := e.policies.Update(t.Context(), e.owner, full.ID, second, 1)
 		if err != nil || after.LatestVersion != 2 || after.Version.Number != 2 {
 			t.Fatalf("updated %+v, %v", after.Policy, err)
 		}
-		again, err := w.policies.Update(t.Context(), w.owner, full.ID, second, policy.AnyVersion)
+		again, err := e.policies.Update(t.Context(), e.owner, full.ID, second, policy.AnyVersion)
 		if err != nil || again.LatestVersion != 2 {
 			t.Errorf("the same text again: %+v, %v, want no new version", again.Policy, err)
 		}
 		for number, want := range map[int]policy.Source{1: first, 2: second, policy.LatestVersion: second} {
-			got, err := w.policies.Get(t.Context(), w.owner, full.ID, number)
+			got, err := e.policies.Get(t.Context(), e.owner, full.ID, number)
 			if err != nil || got.Version.Source != want {
 				t.Errorf("version %d is %q (%v), want %q", number, got.Version.Source.Text, err, want.Text)
 			}
-			text, err := w.policies.Export(t.Context(), w.owner, full.ID, number)
+			text, err := e.policies.Export(t.Context(), e.owner, full.ID, number)
 			if err != nil || string(text) != want.Text {
 				t.Errorf("export of %d is %q (%v), want %q", number, text, err, want.Text)
 			}
 		}
-		if diff := cmp.Diff([]string{"policy.created", "policy.updated"}, w.recorded()); diff != "" {
+		if diff := cmp.Diff([]string{"policy.created", "policy.updated"}, e.recorded()); diff != "" {
 			t.Errorf("recorded (-want +got):\n%s", diff)
 		}
 	})
@@ -53,21 +54,21 @@ func TestVersionsAreKept(t *testing.T) {
 
 func TestUpdateConflicts(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		full, other := w.create(yaml("pay")), w.create(yaml("other"))
-		_, err := w.policies.Update(t.Context(), w.owner, full.ID, yaml("pay", "deny *"), 2)
-		wantKind(t, "a version that is not the latest", err, fault.Conflict)
-		_, err = w.policies.Update(t.Context(), w.owner, full.ID, yaml("other", "deny *"), 1)
-		wantKind(t, "the name of another policy", err, fault.Conflict)
-		_, err = w.policies.Create(t.Context(), w.owner, yaml("pay"))
-		wantKind(t, "a name that is taken", err, fault.Conflict)
-		if err := w.policies.Delete(t.Context(), w.owner, other.ID); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		full, other := e.create(yaml("pay")), e.create(yaml("other"))
+		_, err := e.policies.Update(t.Context(), e.owner, full.ID, yaml("pay", "deny *"), 2)
+		testenv.WantFault(t, "a version that is not the latest", err, fault.Conflict)
+		_, err = e.policies.Update(t.Context(), e.owner, full.ID, yaml("other", "deny *"), 1)
+		testenv.WantFault(t, "the name of another policy", err, fault.Conflict)
+		_, err = e.policies.Create(t.Context(), e.owner, yaml("pay"))
+		testenv.WantFault(t, "a name that is taken", err, fault.Conflict)
+		if err := e.policies.Delete(t.Context(), e.owner, other.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err = w.policies.Update(t.Context(), w.owner, full.ID, yaml("other", "deny *"), 1); err != nil {
+		if _, err = e.policies.Update(t.Context(), e.owner, full.ID, yaml("other", "deny *"), 1); err != nil {
 			t.Errorf("the name of a deleted policy: %v", err)
 		}
-		if _, err := w.policies.Create(t.Context(), person(w.globex, principal.Owner), yaml("other")); err != nil {
+		if _, err := e.policies.Create(t.Context(), person(e.globex, principal.Owner), yaml("other")); err != nil {
 			t.Errorf("the name of another organization's policy: %v", err)
 		}
 	})
@@ -75,12 +76,12 @@ func TestUpdateConflicts(t *testing.T) {
 
 func TestImport(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		first, err := w.policies.Import(t.Context(), w.owner, yaml("pay"))
+	each(t, func(t *testing.T, e *env) {
+		first, err := e.policies.Import(t.Context(), e.owner, yaml("pay"))
 		if err != nil || first.LatestVersion != 1 {
 			t.Fatalf("import: %+v, %v", first.Policy, err)
 		}
-		second, err := w.policies.Import(t.Context(), w.owner, yaml("pay", "deny *"))
+		second, err := e.policies.Import(t.Context(), e.owner, yaml("pay", "deny *"))
 		if err != nil || second.ID != first.ID || second.LatestVersion != 2 {
 			t.Errorf("import again: %+v, %v, want version 2 of %s", second.Policy, err, first.ID)
 		}
@@ -89,7 +90,7 @@ func TestImport(t *testing.T) {
 
 func TestDocumentsThatAreNotStored(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for name, test := range map[string]struct {
 			text string
 			kind fault.Kind
@@ -106,13 +107,13 @@ func TestDocumentsThatAreNotStored(t *testing.T) {
 			"NUL":                {"version: v1\nname: \"a\x00\"\nrules: []\n", fault.Invalid, "NUL"},
 			"more than is taken": {strings.Repeat("#", document.MaxBytes+1), fault.TooLarge, ""},
 		} {
-			_, err := w.policies.Create(t.Context(), w.owner, policy.Source{Text: test.text, Format: document.YAML})
-			wantKind(t, name, err, test.kind)
+			_, err := e.policies.Create(t.Context(), e.owner, policy.Source{Text: test.text, Format: document.YAML})
+			testenv.WantFault(t, name, err, test.kind)
 			if err == nil || !strings.Contains(detailed(err), test.says) {
 				t.Errorf("%s: %v, want that it says %q", name, err, test.says)
 			}
 		}
-		list, err := w.policies.List(t.Context(), w.owner, policy.Filter{}, "", 0)
+		list, err := e.policies.List(t.Context(), e.owner, policy.Filter{}, "", 0)
 		if err != nil || len(list.Items) != 0 {
 			t.Errorf("stored %+v, %v", list.Items, err)
 		}
@@ -134,14 +135,14 @@ func detailed(err error) string {
 
 func TestLists(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		var want []string
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
-			want = append([]string{w.create(yaml(name)).ID}, want...)
+			want = append([]string{e.create(yaml(name)).ID}, want...)
 		}
 		var got []string
 		for cursor, more := "", true; more; {
-			list, err := w.policies.List(t.Context(), w.owner, policy.Filter{}, cursor, 2)
+			list, err := e.policies.List(t.Context(), e.owner, policy.Filter{}, cursor, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,26 +154,26 @@ func TestLists(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("pages (-want +got):\n%s", diff)
 		}
-		if _, err := w.policies.Activate(t.Context(), w.owner, want[0], policy.LatestVersion); err != nil {
+		if _, err := e.policies.Activate(t.Context(), e.owner, want[0], policy.LatestVersion); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.policies.Activate(t.Context(), w.owner, want[1], policy.LatestVersion); err != nil {
+		if _, err := e.policies.Activate(t.Context(), e.owner, want[1], policy.LatestVersion); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.policies.Deactivate(t.Context(), w.owner, want[1]); err != nil {
+		if _, err := e.policies.Deactivate(t.Context(), e.owner, want[1]); err != nil {
 			t.Fatal(err)
 		}
 		for f, ids := range map[policy.Filter][]string{
 			{Status: policy.Active}: want[:1], {Status: policy.Inactive}: want[1:2], {Status: policy.Draft}: want[2:],
 			{Name: "b"}: want[3:4], {Name: "nope"}: nil, {Name: "b", Status: policy.Active}: nil,
 		} {
-			list, err := w.policies.List(t.Context(), w.owner, f, "", 0)
+			list, err := e.policies.List(t.Context(), e.owner, f, "", 0)
 			if got := idsOf(list); err != nil || !cmp.Equal(got, ids) {
 				t.Errorf("%+v: %v, %v, want %v", f, got, err, ids)
 			}
 		}
-		_, err := w.policies.List(t.Context(), w.owner, policy.Filter{Status: "gone"}, "", 0)
-		wantKind(t, "an unknown state", err, fault.Invalid)
+		_, err := e.policies.List(t.Context(), e.owner, policy.Filter{Status: "gone"}, "", 0)
+		testenv.WantFault(t, "an unknown state", err, fault.Invalid)
 	})
 }
 
@@ -185,15 +186,15 @@ func idsOf(list page.Page[policy.Policy]) (ids []string) {
 
 func TestVersionsList(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		full := w.create(yaml("pay"))
+	each(t, func(t *testing.T, e *env) {
+		full := e.create(yaml("pay"))
 		for _, rule := range []string{"deny *", "allow *"} {
-			if _, err := w.policies.Update(t.Context(), key(w.acme, principal.DraftPolicy), full.ID, yaml("pay", rule),
+			if _, err := e.policies.Update(t.Context(), key(e.acme, principal.DraftPolicy), full.ID, yaml("pay", rule),
 				policy.AnyVersion); err != nil {
 				t.Fatal(err)
 			}
 		}
-		list, err := w.policies.Versions(t.Context(), w.owner, full.ID, "", 2)
+		list, err := e.policies.Versions(t.Context(), e.owner, full.ID, "", 2)
 		if err != nil || len(list.Items) != 2 || list.Items[0].Number != 3 || list.Items[1].Number != 2 ||
 			!list.HasMore {
 			t.Fatalf("%+v, %v, want versions 3 and 2", list, err)
@@ -202,7 +203,7 @@ func TestVersionsList(t *testing.T) {
 			list.Items[0].Source.Text != "" {
 			t.Errorf("%+v, want the key as its author, and no text", list.Items[0])
 		}
-		rest, err := w.policies.Versions(t.Context(), w.owner, full.ID, list.NextCursor, 2)
+		rest, err := e.policies.Versions(t.Context(), e.owner, full.ID, list.NextCursor, 2)
 		if err != nil || len(rest.Items) != 1 || rest.Items[0].Number != 1 || rest.HasMore {
 			t.Errorf("%+v, %v, want version 1", rest, err)
 		}
@@ -213,9 +214,9 @@ func TestVersionsList(t *testing.T) {
 // those of elsewhere NotFound.
 func TestWhoMayWhat(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		full := w.create(yaml("pay"))
-		ctx, s, id := t.Context(), w.policies, full.ID
+	each(t, func(t *testing.T, e *env) {
+		full := e.create(yaml("pay"))
+		ctx, s, id := t.Context(), e.policies, full.ID
 		calls := map[string]struct {
 			may string // roles and scopes
 			do  func(p principal.Principal) error
@@ -278,12 +279,12 @@ func TestWhoMayWhat(t *testing.T) {
 				"owner admin", func(p principal.Principal) error { _, err := s.Rollback(ctx, p, id, 1); return err },
 			},
 			"bind": {"owner admin", func(p principal.Principal) error {
-				w.bind(id, policy.Bindings{Roles: []string{"viewer"}})
+				e.bind(id, policy.Bindings{Roles: []string{"viewer"}})
 				_, err := s.Bind(ctx, p, id, policy.Bindings{Roles: []string{"viewer", "member"}})
 				return err
 			}},
 			"unbind": {"owner admin", func(p principal.Principal) error {
-				w.bind(id, policy.Bindings{Roles: []string{"viewer", "member"}})
+				e.bind(id, policy.Bindings{Roles: []string{"viewer", "member"}})
 				_, err := s.Unbind(ctx, p, id, policy.Bindings{Roles: []string{"viewer"}})
 				return err
 			}},
@@ -296,41 +297,43 @@ func TestWhoMayWhat(t *testing.T) {
 			},
 			"delete": {
 				"owner admin",
-				func(p principal.Principal) error { return s.Delete(ctx, p, w.create(yaml(database.NewID())).ID) },
+				func(p principal.Principal) error { return s.Delete(ctx, p, e.create(yaml(database.NewID())).ID) },
 			},
 		}
 		for name, call := range calls {
 			for _, role := range principal.Roles() {
-				w.wantLeave(name+" by "+string(role), call.do(person(w.acme, role)),
+				e.wantLeave(name+" by "+string(role), call.do(person(e.acme, role)),
 					strings.Contains(call.may, string(role)))
 			}
 			for _, scope := range append(principal.RequestableScopes(), principal.CLI) {
 				may := strings.Contains(" "+call.may+" ", " "+string(scope)+" ")
-				w.wantLeave(name+" by a key for "+string(scope), call.do(key(w.acme, scope)), may)
+				e.wantLeave(name+" by a key for "+string(scope), call.do(key(e.acme, scope)), may)
 			}
-			w.wantLeave(name+" by nobody", call.do(principal.Principal{}), false)
-			w.wantLeave(name+" by a key of no organization", call.do(key("", principal.DraftPolicy, principal.Enforce)),
+			e.wantLeave(name+" by nobody", call.do(principal.Principal{}), false)
+			e.wantLeave(name+" by a key of no organization", call.do(key("", principal.DraftPolicy, principal.Enforce)),
 				false)
-			w.wantLeave(name+" by a person in no organization", call.do(person("", principal.Owner)), false)
+			e.wantLeave(name+" by a person in no organization", call.do(person("", principal.Owner)), false)
 			switch name {
 			case "list", "create", "import", "validate", "check", "delete":
 				continue // about no policy, or one of the caller's own making
 			}
-			wantKind(t, name+" by the owner of another organization", call.do(person(w.globex, principal.Owner)),
+			testenv.WantFault(t, name+" by the owner of another organization",
+				call.do(person(e.globex, principal.Owner)),
 				fault.NotFound)
 		}
-		wantKind(t, "delete by the owner of another organization", s.Delete(ctx, person(w.globex, principal.Owner), id),
+		testenv.WantFault(t, "delete by the owner of another organization",
+			s.Delete(ctx, person(e.globex, principal.Owner), id),
 			fault.NotFound)
 	})
 }
 
-func (w *world) wantLeave(what string, err error, may bool) {
-	w.t.Helper()
+func (e *env) wantLeave(what string, err error, may bool) {
+	e.T.Helper()
 	switch {
 	case may && err != nil:
-		w.t.Errorf("%s: %v, want leave", what, err)
+		e.T.Errorf("%s: %v, want leave", what, err)
 	case !may:
-		wantKind(w.t, what, err, fault.Forbidden)
+		testenv.WantFault(e.T, what, err, fault.Forbidden)
 	}
 }
 

@@ -15,12 +15,7 @@ import (
 // maxClientID is how long the id of an agent may be, in bytes.
 const maxClientID = 200
 
-func emptyBindings() Bindings {
-	return Bindings{Members: []string{}, Clients: []string{}, Roles: []string{}}
-}
-
-// checked is b sorted and without repeats, or a fault that names what is wrong.
-// That members are members is for the edge to know.
+// checked is b sorted and without repeats, or a fault that names what is wrong. The API checks that members exist.
 func (b Bindings) checked() (Bindings, error) {
 	var problems []fault.Detail
 	check := func(field string, items []string, valid func(string) bool, message string) []string {
@@ -51,7 +46,7 @@ func isClientID(text string) bool {
 		!strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// Bindings are those of a policy, each list sorted.
+// Bindings reads the bindings of a policy, each list sorted.
 func (s *Service) Bindings(ctx context.Context, p principal.Principal, id string) (Bindings, error) {
 	if err := requireReader(p); err != nil {
 		return Bindings{}, err
@@ -62,7 +57,7 @@ func (s *Service) Bindings(ctx context.Context, p principal.Principal, id string
 	return readBindings(ctx, s.db, p.OrgID, id)
 }
 
-// SetBindings replaces the bindings of a policy. None at all means everybody.
+// SetBindings replaces the bindings of a policy. Without any it applies to everybody.
 func (s *Service) SetBindings(ctx context.Context, p principal.Principal, id string, b Bindings) (Bindings, error) {
 	b, err := b.checked()
 	if err != nil {
@@ -71,9 +66,8 @@ func (s *Service) SetBindings(ctx context.Context, p principal.Principal, id str
 	return s.rebind(ctx, p, id, func(Policy, Bindings) (Bindings, error) { return b, nil })
 }
 
-// Bind adds bindings to those a policy has. One that is active and counts for
-// everybody is refused: it would count for those alone, and what it denies to all
-// others would be open to them. SetBindings says that.
+// Bind adds bindings to a policy. It refuses an active policy that applies to everybody: that would then apply only
+// to the new bindings and deny nothing to all others, which only SetBindings may do.
 func (s *Service) Bind(ctx context.Context, p principal.Principal, id string, more Bindings) (Bindings, error) {
 	more, err := more.checked()
 	if err != nil {
@@ -85,7 +79,7 @@ func (s *Service) Bind(ctx context.Context, p principal.Principal, id string, mo
 	return s.rebind(ctx, p, id, func(policy Policy, has Bindings) (Bindings, error) {
 		if policy.ActiveVersion != 0 && has.IsEmpty() {
 			return Bindings{}, fault.New(fault.Conflict,
-				"the policy is active and counts for everybody: with this binding it would count for no one else; set the bindings (PUT) to mean that")
+				"the policy is active and applies to everybody: with this binding it would apply to nobody else; replace the bindings (PUT) if you mean that")
 		}
 		return Bindings{
 			Members: append(has.Members, more.Members...),
@@ -95,8 +89,7 @@ func (s *Service) Bind(ctx context.Context, p principal.Principal, id string, mo
 	})
 }
 
-// Unbind removes bindings. The last one stays: without any the policy would
-// count for everybody, which nobody means who takes somebody out.
+// Unbind removes bindings, but not the last one: without any the policy would apply to everybody.
 func (s *Service) Unbind(ctx context.Context, p principal.Principal, id string, fewer Bindings) (Bindings, error) {
 	without := func(has, gone []string) []string {
 		return slices.DeleteFunc(slices.Clone(has), func(item string) bool { return slices.Contains(gone, item) })
@@ -112,23 +105,22 @@ func (s *Service) Unbind(ctx context.Context, p principal.Principal, id string, 
 			return Bindings{}, fault.New(fault.NotFound, "the policy has no such binding")
 		case left.len() == 0:
 			return Bindings{}, fault.New(fault.Conflict,
-				"without this binding the policy would count for everybody: set no bindings to mean that, or deactivate the policy")
+				"without this binding the policy would apply to everybody: replace the bindings (PUT) if you mean that, or deactivate the policy")
 		}
 		return left, nil
 	})
 }
 
-// rebind replaces the bindings a policy has by others made of them.
+// rebind replaces the bindings of a policy by what change makes of them.
 func (s *Service) rebind(
 	ctx context.Context, p principal.Principal, id string, change func(policy Policy, has Bindings) (Bindings, error),
-) (Bindings, error) {
+) (after Bindings, err error) {
 	if err := requireManager(p); err != nil {
 		return Bindings{}, err
 	}
-	var after Bindings
-	err := s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
+	err = s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
 		if policy.Face == AsProfile {
-			return fault.New(fault.Conflict, "the policy is a profile: its statements say for whom they count")
+			return fault.New(fault.Conflict, "the policy is a profile: its statements say to whom they apply")
 		}
 		has, err := readBindings(ctx, tx, policy.OrgID, policy.ID)
 		if err != nil {
@@ -142,21 +134,8 @@ func (s *Service) rebind(
 		}
 		return s.record(ctx, tx, p, bound, policy, recorded{
 			Name: policy.Name, Version: policy.LatestVersion, ActiveVersion: policy.ActiveVersion,
-			Bindings: &recordedBindings{
-				Members: orNone(after.Members), Clients: orNone(after.Clients), Roles: orNone(after.Roles),
-			},
+			Bindings: (*recordedBindings)(&after),
 		})
 	})
-	if err != nil {
-		return Bindings{}, err
-	}
-	return after, nil
-}
-
-// orNone is an empty list rather than a null in JSON.
-func orNone(items []string) []string {
-	if items == nil {
-		return []string{}
-	}
-	return items
+	return after, err
 }

@@ -27,8 +27,7 @@ func (b Bindings) rows() []boundRow {
 	return rows
 }
 
-// add puts a stored binding where it belongs. An unknown kind is an error: left
-// out, it would widen for whom the policy counts.
+// add adds a stored binding. An unknown kind is an error, because a policy without it would apply to more callers.
 func (b *Bindings) add(row boundRow) error {
 	switch row.kind {
 	case memberKind:
@@ -55,7 +54,7 @@ func readBindings(ctx context.Context, r database.Reader, orgID, policyID string
 	if err != nil {
 		return Bindings{}, fmt.Errorf("read the bindings of policy %s: %w", policyID, err)
 	}
-	b := emptyBindings()
+	b := Bindings{Members: []string{}, Clients: []string{}, Roles: []string{}}
 	for _, row := range rows {
 		if err := b.add(row); err != nil {
 			return Bindings{}, fmt.Errorf("policy %s: %w", policyID, err)
@@ -81,20 +80,17 @@ func replaceBindings(ctx context.Context, tx *database.Tx, p Policy, b Bindings)
 	return nil
 }
 
-// judgedRow is a policy that calls are judged by, or as if by, with one of its
-// bindings, or none.
+// judgedRow is a policy that is active or runs as a shadow, with one of its bindings or none.
 type judgedRow struct {
 	id      string
-	version int // 0: is not active
-	shadow  int // 0: has none
+	version int // 0: not active
+	shadow  int // 0: none
 	face    Face
-	kind    string
-	subject string
+	boundRow
 }
 
-// selectJudged reads every policy of an organization that is active or has a
-// shadow, with its bindings, in one statement: a policy read with bindings of
-// another moment could count for more people than it ever did.
+// selectJudged reads the active and the shadow policies of an organization with their bindings. It is one statement:
+// a policy read with bindings of another moment could apply to more people than it ever did.
 func selectJudged(ctx context.Context, r database.Reader, orgID string) ([]judgedRow, error) {
 	rows, err := database.Collect(ctx, r, func(s database.Scanner) (row judgedRow, err error) {
 		err = s.Scan(&row.id, &row.version, &row.shadow, &row.face, &row.kind, &row.subject)
@@ -105,8 +101,5 @@ func selectJudged(ctx context.Context, r database.Reader, orgID string) ([]judge
 		LEFT JOIN policy_binding b ON b.policy_id = p.id
 		WHERE p.org_id = $1 AND (p.active_version IS NOT NULL OR p.shadow_version IS NOT NULL) AND p.deleted_at IS NULL
 		ORDER BY p.id, b.kind, b.subject`, orgID)
-	if err != nil {
-		return nil, fmt.Errorf("read the active policies: %w", err)
-	}
-	return rows, nil
+	return rows, database.Wrap(err, "read the active policies")
 }

@@ -16,11 +16,9 @@ import (
 // DraftID is the id of a document that is simulated without being stored.
 const DraftID = "draft"
 
-// Check tells what the active policies say about a call of the caller's
-// organization, and why. It changes nothing: it takes from no limit, and no call
-// may run because of it. With a key it is judged as a decision about it would be; a
-// person's question has no key, and is answered for whom the call names alone. Now
-// and the organization's id are set here.
+// Check explains what the active policies of the caller's organization say about a call. It takes from no limit, and
+// no call may run because of it. A key gets the answer of a decision; a person gets the answer for the user and agent
+// that the call names. Check sets the time and the organization.
 func (s *Service) Check(ctx context.Context, p principal.Principal, call toolcall.Call) (engine.Explanation, error) {
 	if err := requireAsker(p); err != nil {
 		return engine.Explanation{}, err
@@ -36,7 +34,7 @@ func (s *Service) Check(ctx context.Context, p principal.Principal, call toolcal
 	if p.Kind != principal.Key {
 		explain = (*engine.Set).Explain
 	}
-	explanation := explain(snapshot.Set, s.here(p, call), s.Spent(ctx, p.OrgID))
+	explanation := explain(snapshot.Set, s.current(p, call), s.Spent(ctx, p.OrgID))
 	if p.Kind == principal.Key && !p.HasScope(principal.DraftPolicy) {
 		explanation.Rules = decidingOnly(explanation.Rules)
 		d := &explanation.Decision
@@ -47,14 +45,13 @@ func (s *Service) Check(ctx context.Context, p principal.Principal, call toolcal
 	return explanation, nil
 }
 
-// here is the call in the caller's organization, at present.
-func (s *Service) here(p principal.Principal, call toolcall.Call) *toolcall.Call {
+// current is the call in the caller's organization, made now.
+func (s *Service) current(p principal.Principal, call toolcall.Call) *toolcall.Call {
 	call.Org.ID, call.Now = p.OrgID, s.db.Now()
 	return &call
 }
 
-// decidingOnly is what an agent is told: why, but not what else there is to get
-// around.
+// decidingOnly leaves out the rules that did not decide, so that an agent does not learn which others it could evade.
 func decidingOnly(rules []engine.Considered) []engine.Considered {
 	for i, rule := range rules {
 		if rule.Decided {
@@ -64,7 +61,7 @@ func decidingOnly(rules []engine.Considered) []engine.Considered {
 	return nil
 }
 
-// decision is a deny: what the policy would have said is not known.
+// decision is a deny, because the policy's own answer is unknown.
 func (e *BrokenError) decision() engine.Decision {
 	return engine.Decision{Ruling: verdict.Ruling{
 		PolicyID: e.PolicyID, PolicyVersion: e.Version,
@@ -91,52 +88,35 @@ type Subject struct {
 	Version  int
 }
 
-// Simulate tells what one policy alone would say about a call, whoever it is
-// bound to, and why.
+// Simulate explains what one policy alone, without its bindings, would say about a call.
 func (s *Service) Simulate(
 	ctx context.Context, p principal.Principal, subject Subject, call toolcall.Call,
 ) (engine.Explanation, error) {
 	if err := requireDrafter(p); err != nil {
 		return engine.Explanation{}, err
 	}
-	active, err := s.subject(ctx, p, subject)
+	active, err := s.subject(ctx, p.OrgID, subject)
 	if err != nil {
 		return engine.Explanation{}, err
 	}
 	set := engine.NewSet([]engine.Active{active})
-	return set.Explain(s.here(p, call), s.Spent(ctx, p.OrgID)), nil
+	return set.Explain(s.current(p, call), s.Spent(ctx, p.OrgID)), nil
 }
 
-// subject is what is simulated, compiled.
-func (s *Service) subject(ctx context.Context, p principal.Principal, subject Subject) (engine.Active, error) {
+// subject compiles what is simulated.
+func (s *Service) subject(ctx context.Context, orgID string, subject Subject) (engine.Active, error) {
 	if subject.Source != nil {
 		c, err := s.compiler.read(ctx, *subject.Source)
 		return engine.Active{ID: DraftID, Policy: c.policy}, err
 	}
-	policy, err := find(ctx, s.db, p.OrgID, subject.PolicyID)
-	if err != nil {
-		return engine.Active{}, err
-	}
-	number := subject.Version
-	if number == LatestVersion {
-		number = policy.LatestVersion
-	}
-	if _, err := findVersion(ctx, s.db, p.OrgID, policy.ID, number); err != nil {
-		return engine.Active{}, err
-	}
-	compiled, err := s.load(ctx, s.compiler, p.OrgID, part{policy.ID, number})
-	return engine.Active{ID: policy.ID, Version: number, Policy: compiled}, err
+	return s.compileVersion(ctx, orgID, subject.PolicyID, subject.Version)
 }
 
-// Validate reads and compiles a document without storing it. What is wrong with
-// it is the fault it gives; what is only doubtful are the warnings.
+// Validate compiles a document without storing it. Its error lists what is wrong; warnings are likely mistakes.
 func (s *Service) Validate(
 	ctx context.Context, p principal.Principal, source Source,
 ) (*document.Document, []document.Problem, error) {
-	if err := requireDrafter(p); err != nil {
-		return nil, nil, err
-	}
-	c, err := s.compiler.read(ctx, source)
+	c, err := s.compileDraft(ctx, p, source)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,31 +13,21 @@ import (
 type Examined struct {
 	Policy   *engine.Policy
 	Version  int
-	Bindings engine.Bindings // for whom it counts, in every version
+	Bindings engine.Bindings // of the policy, in every version
 	Report   lint.Report
 }
 
-// Examine reads a version of a policy (the latest with LatestVersion) for what it
-// says in vain, by itself and beside the policies that are active.
+// Examine reports the rules of a version (the latest with LatestVersion) that never apply or permit too much, alone
+// and beside the active policies.
 func (s *Service) Examine(ctx context.Context, p principal.Principal, id string, number int) (Examined, error) {
 	if err := requireReader(p); err != nil {
 		return Examined{}, err
 	}
-	policy, err := find(ctx, s.db, p.OrgID, id)
+	version, err := s.compileVersion(ctx, p.OrgID, id, number)
 	if err != nil {
 		return Examined{}, err
 	}
-	if number == LatestVersion {
-		number = policy.LatestVersion
-	}
-	if _, err := findVersion(ctx, s.db, p.OrgID, id, number); err != nil {
-		return Examined{}, err
-	}
-	compiled, err := s.load(ctx, s.compiler, p.OrgID, part{id, number})
-	if err != nil {
-		return Examined{}, err
-	}
-	bound, err := readBindings(ctx, s.db, p.OrgID, id)
+	bindings, err := readBindings(ctx, s.db, p.OrgID, id)
 	if err != nil {
 		return Examined{}, err
 	}
@@ -45,15 +35,12 @@ func (s *Service) Examine(ctx context.Context, p principal.Principal, id string,
 	if err != nil {
 		return Examined{}, err
 	}
-	report := lint.Of(compiled, beside...)
+	report := lint.Of(version.Policy, beside...)
 	report.Incomplete = report.Incomplete || !complete
-	bindings := engine.Bindings{Users: bound.Members, Agents: bound.Clients, Roles: bound.Roles}
-	return Examined{Policy: compiled, Version: number, Bindings: bindings, Report: report}, nil
+	return Examined{version.Policy, version.Version, bindings.forEngine(), report}, nil
 }
 
-// beside are the other policies that are active. It is not complete
-// where one of an organization's policies cannot be read: then nothing is allowed,
-// whatever they say.
+// beside are the other active policies. It is not complete if one of them cannot be read: then nothing is allowed.
 func (s *Service) beside(ctx context.Context, orgID, id string) (others []lint.Beside, complete bool, err error) {
 	snapshot, err := s.Snapshot(ctx, orgID)
 	if _, broken := errors.AsType[*BrokenError](err); broken {

@@ -11,13 +11,10 @@ import (
 	"writ/internal/verdict"
 )
 
-// Judge asks a set about a call that was made with an API key, and takes the
-// stricter of two answers: for whom the client names together with whom the key
-// belongs to, and for the key alone. So a policy that restricts a named agent or
-// user, or the key or its owner, cannot be left by naming another or none; and
-// one that allows more to somebody is not won by naming them. Conditions on
-// user.id, user.email and agent.id do see what the client says; user.role is of
-// the named member in one answer, and of the owner in the other.
+// Judge evaluates a call that was made with an API key twice: with the agent and user that the client names, and for
+// the key alone. The stricter decision counts. So a client can neither evade a policy by naming another agent or user,
+// nor gain from a policy that allows more to the one it names. Conditions on user.id, user.email and agent.id see what
+// the client says. user.role is the named member's in the first evaluation, and the key owner's in the second.
 func Judge(set *engine.Set, call *toolcall.Call, spent engine.Spent) engine.Decision {
 	d := set.Evaluate(call, spent)
 	if d.Verdict == verdict.Deny {
@@ -29,13 +26,12 @@ func Judge(set *engine.Set, call *toolcall.Call, spent engine.Spent) engine.Deci
 	}
 	second := set.Evaluate(alone, spent)
 	if second.PolicyID == "" {
-		second.Reason = whyNotAlone(set, call)
+		second.Reason = keyNotBound(set, call)
 	}
 	return Stricter(d, second)
 }
 
-// explainJudged judges as Judge does, and tells about the rules of the answer that
-// counts.
+// explainJudged judges as Judge does, and explains the rules of the decision that counts.
 func explainJudged(set *engine.Set, call *toolcall.Call, spent engine.Spent) engine.Explanation {
 	x := set.Explain(call, spent)
 	if x.Decision.Verdict == verdict.Deny {
@@ -47,7 +43,7 @@ func explainJudged(set *engine.Set, call *toolcall.Call, spent engine.Spent) eng
 	}
 	second := set.Explain(alone, spent)
 	if second.Decision.PolicyID == "" {
-		second.Decision.Reason = whyNotAlone(set, call)
+		second.Decision.Reason = keyNotBound(set, call)
 	}
 	joined := Stricter(x.Decision, second.Decision)
 	if second.Decision.Verdict < x.Decision.Verdict {
@@ -57,9 +53,8 @@ func explainJudged(set *engine.Set, call *toolcall.Call, spent engine.Spent) eng
 	return x
 }
 
-// ForKeyAlone is the call for its key alone, or nil where a set says the same of
-// both: nothing in it is bound, and the user has the role of the key's owner. Gaps
-// are what is not known of the call.
+// ForKeyAlone is the call for its key alone, or nil if the set decides the same about both: no policy is bound, and the
+// user has the role of the key's owner. Gaps are the unknown parts of the call.
 func ForKeyAlone(set *engine.Set, call *toolcall.Call, gaps toolcall.Gaps) *toolcall.Call {
 	if !set.Bound() && call.User.Role == call.Key.OwnerRole &&
 		!gaps.Cover("user", "role") && !gaps.Cover("key", "role") {
@@ -68,8 +63,7 @@ func ForKeyAlone(set *engine.Set, call *toolcall.Call, gaps toolcall.Gaps) *tool
 	return call.ForKeyAlone()
 }
 
-// Callers are the calls to ask a set about where the strictest answer counts: as the
-// client makes it, and for its key alone.
+// Callers are the calls to evaluate if the strictest answer counts: as the client makes it, and for its key alone.
 func Callers(set *engine.Set, call *toolcall.Call) []*toolcall.Call {
 	if alone := ForKeyAlone(set, call, nil); alone != nil {
 		return []*toolcall.Call{call, alone}
@@ -77,18 +71,18 @@ func Callers(set *engine.Set, call *toolcall.Call) []*toolcall.Call {
 	return []*toolcall.Call{call}
 }
 
-// whyNotAlone is the reason where policies count for whom the client names, and
-// none for the key: activating another one would not help.
-func whyNotAlone(set *engine.Set, call *toolcall.Call) string {
-	whom := "the user whom the call names"
-	if set.CountsForAgent(call.Agent.ID) {
-		whom = "agent " + call.Agent.ID
+// keyNotBound is the reason if policies apply to the agent or user that the client names, but none to the key.
+// Activating another policy would not help.
+func keyNotBound(set *engine.Set, call *toolcall.Call) string {
+	named := "the user whom the call names"
+	if set.BindsAgent(call.Agent.ID) {
+		named = "agent " + call.Agent.ID
 	}
-	return "the policies that count for " + whom +
-		" do not count for its API key: bind the key's id, its owner or the owner's role too"
+	return "the policies that apply to " + named +
+		" do not apply to its API key: bind the key's id, its owner or the owner's role too"
 }
 
-// Stricter is the stricter of two decisions, and takes from the limits of both.
+// Stricter is the stricter of two decisions, with the claims of both.
 func Stricter(a, b engine.Decision) engine.Decision {
 	claims := append(slices.Clip(a.Claims), b.Claims...)
 	approvers := a.Approvers
@@ -106,8 +100,7 @@ func Stricter(a, b engine.Decision) engine.Decision {
 	return a
 }
 
-// MoreApprovers wants what either wants: one yes must not lift two holds that ask
-// for different persons.
+// MoreApprovers demands what either demands, so that one approval cannot satisfy two holds with different approvers.
 func MoreApprovers(a, b *document.Approvers) *document.Approvers {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)

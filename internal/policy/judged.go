@@ -6,25 +6,23 @@ import (
 	"writ/internal/policy/engine"
 )
 
-// judged is what an organization's calls are judged by, and as if by. Nothing of
-// it is compiled.
+// judged is the active and the shadow policies of an organization, not compiled.
 type judged struct {
 	active   []engine.Active
-	profiles []string // ids of those of the active that are profiles
+	profiles []string // ids of the active policies that are profiles
 	shadowed []shadowed
 }
 
-// shadowed is a policy with a shadow: its version is that of the shadow.
+// shadowed is a policy with a shadow. Version is the shadow's.
 type shadowed struct {
 	engine.Active
 	profile bool
-	broken  bool // for whom it counts cannot be read
+	broken  bool // its bindings cannot be read
 }
 
 func (s shadowed) part() part { return part{s.ID, s.Version} }
 
-// groupJudged gathers the rows of each policy. What is wrong with one that is
-// not active is for its shadow alone to tell.
+// groupJudged gathers the rows of each policy. It fails if an active policy is broken; a shadow is only marked.
 func groupJudged(rows []judgedRow) (judged, error) {
 	var all judged
 	for len(rows) > 0 {
@@ -40,7 +38,7 @@ func groupJudged(rows []judgedRow) (judged, error) {
 	return all, nil
 }
 
-// add takes up the rows of one policy.
+// add adds the rows of one policy.
 func (j *judged) add(rows []judgedRow) error {
 	bindings, err := bindingsOf(rows)
 	first := rows[0]
@@ -68,9 +66,9 @@ func bindingsOf(rows []judgedRow) (engine.Bindings, error) {
 		if row.kind == "" {
 			continue
 		}
-		if err := b.add(boundRow{row.kind, row.subject}); err != nil {
+		if err := b.add(row.boundRow); err != nil {
 			return engine.Bindings{}, err
 		}
 	}
-	return engine.Bindings{Users: b.Members, Agents: b.Clients, Roles: b.Roles}, nil
+	return b.forEngine(), nil
 }

@@ -9,15 +9,13 @@ import (
 	"writ/internal/principal"
 )
 
-// LatestVersion asks for whatever version is the latest.
+// LatestVersion stands for the number of the latest version.
 const LatestVersion = 0
 
-// Activate has calls judged by a version of a policy, in place of the one that
-// was active before. The latest version must be named if somebody else has
-// written it: a person who has read one version must not put another one in
-// force that came in between.
+// Activate makes a version of a policy the active one. If somebody else wrote the latest version, the caller must give
+// its number, so that a person never activates a version that they have not read.
 func (s *Service) Activate(ctx context.Context, p principal.Principal, id string, number int) (Full, error) {
-	return s.put(ctx, p, id, number, func(
+	return s.changeActive(ctx, p, id, number, func(
 		ctx context.Context, tx *database.Tx, policy Policy, v Version, _ compiled,
 	) (Policy, error) {
 		if number == LatestVersion && v.Author != authorOf(p) && v.Author.Kind != principal.System {
@@ -28,34 +26,34 @@ func (s *Service) Activate(ctx context.Context, p principal.Principal, id string
 	})
 }
 
-// Rollback makes an old version the latest again, under a new number. An active
-// policy is judged by it at once.
+// Rollback makes an old version the latest again, under a new number. If the policy is active, so is that version.
 func (s *Service) Rollback(ctx context.Context, p principal.Principal, id string, number int) (Full, error) {
 	var restored Version
-	full, err := s.put(ctx, p, id, number, func(
+	full, err := s.changeActive(ctx, p, id, number, func(
 		ctx context.Context, tx *database.Tx, policy Policy, v Version, c compiled,
 	) (Policy, error) {
-		policy, err := next(ctx, tx, policy, c.doc)
+		policy, err := nextVersion(ctx, tx, policy, c.doc)
 		if err != nil {
 			return Policy{}, err
 		}
 		full, err := s.write(ctx, tx, p, rolledBack, policy, c, v.Number)
+		restored = full.Version
 		if err != nil || policy.ActiveVersion == 0 {
-			restored = full.Version
 			return policy, err
 		}
-		restored = full.Version
 		return s.activate(ctx, tx, p, policy, restored, activated)
 	})
 	full.Version = restored
 	return full, err
 }
 
-// putter changes a policy by one of its versions.
-type putter func(ctx context.Context, tx *database.Tx, policy Policy, v Version, c compiled) (Policy, error)
+// versionChange changes a policy by one of its versions.
+type versionChange func(ctx context.Context, tx *database.Tx, policy Policy, v Version, c compiled) (Policy, error)
 
-// put puts a version of a policy in force, or back. A profile is confirmed instead.
-func (s *Service) put(ctx context.Context, p principal.Principal, id string, number int, do putter) (Full, error) {
+// changeActive activates or restores a version of a policy. A profile must be confirmed instead.
+func (s *Service) changeActive(
+	ctx context.Context, p principal.Principal, id string, number int, do versionChange,
+) (Full, error) {
 	if err := requireManager(p); err != nil {
 		return Full{}, err
 	}
@@ -70,11 +68,10 @@ func (s *Service) put(ctx context.Context, p principal.Principal, id string, num
 	return s.changeVersion(ctx, p, before, number, do)
 }
 
-// changeVersion reads and compiles a version before the transaction, where it may
-// take its time: a version never changes. What this server cannot compile is not put.
-// It waits for no draft: whoever may draft could keep a policy from being activated.
+// changeVersion compiles a version before the transaction, because that is slow and a version never changes. It fails
+// if this server cannot compile it. It does not wait for drafts, which could otherwise delay an activation.
 func (s *Service) changeVersion(
-	ctx context.Context, p principal.Principal, before Policy, number int, do putter,
+	ctx context.Context, p principal.Principal, before Policy, number int, do versionChange,
 ) (Full, error) {
 	if number == LatestVersion {
 		number = before.LatestVersion
@@ -88,13 +85,10 @@ func (s *Service) changeVersion(
 		full.Policy, err = do(ctx, tx, policy, v, c)
 		return err
 	})
-	if err != nil {
-		return Full{}, err
-	}
-	return full, nil
+	return full, err
 }
 
-// loadVersion reads and compiles a version that is to be put in force.
+// loadVersion reads and compiles a version that is to be activated.
 func (s *Service) loadVersion(ctx context.Context, orgID, id string, number int) (Version, compiled, error) {
 	v, err := findVersion(ctx, s.db, orgID, id, number)
 	if err != nil {
@@ -120,40 +114,33 @@ func (s *Service) activate(
 			"the active policies would have %d rules together, and %d is the most", others+v.Rules, MaxActiveRules)
 	}
 	now := tx.Now()
-	tried := policy.ShadowVersion == v.Number // it counts from now on
-	if tried {
+	wasShadow := policy.ShadowVersion == v.Number
+	if wasShadow {
 		policy.ShadowVersion, policy.ShadowSince = 0, nil
 	}
 	policy.ActiveVersion, policy.ActivatedAt, policy.UpdatedAt = v.Number, &now, now
 	if err := updatePolicy(ctx, tx, policy); err != nil {
 		return Policy{}, err
 	}
-	if err := s.record(ctx, tx, p, a, policy, about(policy, v)); err != nil || !tried {
+	if err := s.record(ctx, tx, p, a, policy, about(policy, v)); err != nil || !wasShadow {
 		return policy, err
 	}
 	return policy, s.record(ctx, tx, p, shadowEnded, policy, about(policy, v))
 }
 
-// Deactivate stops judging calls by a policy. One that is not active stays as
-// it is.
-func (s *Service) Deactivate(ctx context.Context, p principal.Principal, id string) (Policy, error) {
+// Deactivate makes a policy inactive. It does not change a policy that is not active.
+func (s *Service) Deactivate(ctx context.Context, p principal.Principal, id string) (stopped Policy, err error) {
 	if err := requireManager(p); err != nil {
 		return Policy{}, err
 	}
-	var stopped Policy
-	err := s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
+	err = s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) (err error) {
 		stopped = policy
-		if policy.ActiveVersion == 0 {
-			return nil
+		if policy.ActiveVersion != 0 {
+			stopped, err = s.deactivate(ctx, tx, p, policy)
 		}
-		after, err := s.deactivate(ctx, tx, p, policy)
-		stopped = after
 		return err
 	})
-	if err != nil {
-		return Policy{}, err
-	}
-	return stopped, nil
+	return stopped, err
 }
 
 func (s *Service) deactivate(

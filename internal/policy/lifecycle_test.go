@@ -13,6 +13,7 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
@@ -22,45 +23,45 @@ func bankCall() toolcall.Call { return toolcall.Call{Server: "bank", Tool: "send
 // TestEditsDoNotCount: only activation moves what calls are judged by.
 func TestEditsDoNotCount(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		if d := w.say(bankCall()); d.Verdict != verdict.Deny || !strings.Contains(d.Reason, "no active policy") {
+	each(t, func(t *testing.T, e *env) {
+		if d := e.say(bankCall()); d.Verdict != verdict.Deny || !strings.Contains(d.Reason, "no active policy") {
 			t.Errorf("without a policy: %+v", d)
 		}
-		full := w.create(yaml("pay", "allow *"))
-		w.wantVerdict("a draft that allows", verdict.Deny)
-		w.activate(full.ID, policy.LatestVersion)
-		w.wantVerdict("active", verdict.Allow)
-		w.update(full.ID, yaml("pay", "deny *"))
-		w.wantVerdict("after an edit", verdict.Allow)
-		got := w.activate(full.ID, 2)
-		w.wantVerdict("after activating the edit", verdict.Deny)
+		full := e.create(yaml("pay", "allow *"))
+		e.wantVerdict("a draft that allows", verdict.Deny)
+		e.activate(full.ID, policy.LatestVersion)
+		e.wantVerdict("active", verdict.Allow)
+		e.update(full.ID, yaml("pay", "deny *"))
+		e.wantVerdict("after an edit", verdict.Allow)
+		got := e.activate(full.ID, 2)
+		e.wantVerdict("after activating the edit", verdict.Deny)
 		if got.ActiveVersion != 2 || got.Status() != policy.Active {
 			t.Errorf("activated %+v", got.Policy)
 		}
-		w.activate(full.ID, 1)
-		w.wantVerdict("after activating the first version again", verdict.Allow)
-		off, err := w.policies.Deactivate(t.Context(), w.owner, full.ID)
+		e.activate(full.ID, 1)
+		e.wantVerdict("after activating the first version again", verdict.Allow)
+		off, err := e.policies.Deactivate(t.Context(), e.owner, full.ID)
 		if err != nil || off.Status() != policy.Inactive {
 			t.Errorf("deactivated %+v, %v", off, err)
 		}
-		w.wantVerdict("inactive", verdict.Deny)
+		e.wantVerdict("inactive", verdict.Deny)
 	})
 }
 
-func (w *world) activate(id string, number int) policy.Full {
-	w.t.Helper()
-	full, err := w.policies.Activate(w.t.Context(), w.owner, id, number)
+func (e *env) activate(id string, number int) policy.Full {
+	e.T.Helper()
+	full, err := e.policies.Activate(e.T.Context(), e.owner, id, number)
 	if err != nil {
-		w.t.Fatalf("activate: %v", err)
+		e.T.Fatalf("activate: %v", err)
 	}
 	return full
 }
 
-func (w *world) update(id string, source policy.Source) policy.Full {
-	w.t.Helper()
-	full, err := w.policies.Update(w.t.Context(), w.owner, id, source, policy.AnyVersion)
+func (e *env) update(id string, source policy.Source) policy.Full {
+	e.T.Helper()
+	full, err := e.policies.Update(e.T.Context(), e.owner, id, source, policy.AnyVersion)
 	if err != nil {
-		w.t.Fatalf("update: %v", err)
+		e.T.Fatalf("update: %v", err)
 	}
 	return full
 }
@@ -75,17 +76,17 @@ func TestNobodySlipsVersionsIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, w *world) {
-				full := w.create(yaml("pay", "deny *"))
-				if _, err := w.policies.Update(t.Context(), author(w.acme), full.ID, yaml("pay", "allow *"),
+			each(t, func(t *testing.T, e *env) {
+				full := e.create(yaml("pay", "deny *"))
+				if _, err := e.policies.Update(t.Context(), author(e.acme), full.ID, yaml("pay", "allow *"),
 					policy.AnyVersion); err != nil {
 					t.Fatal(err)
 				}
-				_, err := w.policies.Activate(t.Context(), w.owner, full.ID, policy.LatestVersion)
-				wantKind(t, "activate what "+name+" wrote without naming it", err, fault.Conflict)
-				w.wantVerdict("after the refusal", verdict.Deny)
-				w.activate(full.ID, 2)
-				w.wantVerdict("after naming it", verdict.Allow)
+				_, err := e.policies.Activate(t.Context(), e.owner, full.ID, policy.LatestVersion)
+				testenv.WantFault(t, "activate what "+name+" wrote without naming it", err, fault.Conflict)
+				e.wantVerdict("after the refusal", verdict.Deny)
+				e.activate(full.ID, 2)
+				e.wantVerdict("after naming it", verdict.Allow)
 			})
 		})
 	}
@@ -93,34 +94,34 @@ func TestNobodySlipsVersionsIn(t *testing.T) {
 
 func TestRollback(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		full := w.active(yaml("pay", "deny *"))
-		w.update(full.ID, yaml("renamed", "allow *"))
-		w.activate(full.ID, 2)
-		w.wantVerdict("before", verdict.Allow)
-		back, err := w.policies.Rollback(t.Context(), w.owner, full.ID, 1)
+	each(t, func(t *testing.T, e *env) {
+		full := e.active(yaml("pay", "deny *"))
+		e.update(full.ID, yaml("renamed", "allow *"))
+		e.activate(full.ID, 2)
+		e.wantVerdict("before", verdict.Allow)
+		back, err := e.policies.Rollback(t.Context(), e.owner, full.ID, 1)
 		if err != nil || back.LatestVersion != 3 || back.ActiveVersion != 3 || back.Name != "pay" ||
 			back.Version.Number != 3 || back.Version.RestoredFrom != 1 {
 			t.Errorf("rolled back to %+v %+v, %v", back.Policy, back.Version, err)
 		}
-		w.wantVerdict("after", verdict.Deny)
-		if v, err := w.policies.Get(t.Context(), w.owner, full.ID, 3); err != nil ||
+		e.wantVerdict("after", verdict.Deny)
+		if v, err := e.policies.Get(t.Context(), e.owner, full.ID, 3); err != nil ||
 			v.Version.Source != yaml("pay", "deny *") {
 			t.Errorf("version 3 is %+v, %v", v.Version, err)
 		}
-		draft := w.create(yaml("draft"))
-		w.update(draft.ID, yaml("draft", "allow *"))
-		back, err = w.policies.Rollback(t.Context(), w.owner, draft.ID, 1)
+		draft := e.create(yaml("draft"))
+		e.update(draft.ID, yaml("draft", "allow *"))
+		back, err = e.policies.Rollback(t.Context(), e.owner, draft.ID, 1)
 		if err != nil || back.Status() != policy.Draft || back.LatestVersion != 3 {
 			t.Errorf("a draft rolled back to %+v, %v", back.Policy, err)
 		}
-		_, err = w.policies.Rollback(t.Context(), w.owner, draft.ID, 9)
-		wantKind(t, "a version that is not there", err, fault.NotFound)
+		_, err = e.policies.Rollback(t.Context(), e.owner, draft.ID, 9)
+		testenv.WantFault(t, "a version that is not there", err, fault.NotFound)
 		want := []string{
 			"policy.created", "policy.activated", "policy.updated", "policy.activated", "policy.rolled_back",
 			"policy.activated", "policy.created", "policy.updated", "policy.rolled_back",
 		}
-		if diff := cmp.Diff(want, w.recorded()); diff != "" {
+		if diff := cmp.Diff(want, e.recorded()); diff != "" {
 			t.Errorf("recorded (-want +got):\n%s", diff)
 		}
 	})
@@ -128,23 +129,24 @@ func TestRollback(t *testing.T) {
 
 func TestDelete(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		full := w.active(yaml("pay", "deny *"))
-		wantKind(t, "delete an active policy", w.policies.Delete(t.Context(), w.owner, full.ID), fault.Conflict)
-		w.wantVerdict("after the refusal", verdict.Deny)
-		if _, err := w.policies.Deactivate(t.Context(), w.owner, full.ID); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		full := e.active(yaml("pay", "deny *"))
+		testenv.WantFault(t, "delete an active policy", e.policies.Delete(t.Context(), e.owner, full.ID),
+			fault.Conflict)
+		e.wantVerdict("after the refusal", verdict.Deny)
+		if _, err := e.policies.Deactivate(t.Context(), e.owner, full.ID); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.policies.Delete(t.Context(), w.owner, full.ID); err != nil {
+		if err := e.policies.Delete(t.Context(), e.owner, full.ID); err != nil {
 			t.Fatal(err)
 		}
-		_, err := w.policies.Get(t.Context(), w.owner, full.ID, 0)
-		wantKind(t, "get a deleted policy", err, fault.NotFound)
-		_, err = w.policies.Activate(t.Context(), w.owner, full.ID, 1)
-		wantKind(t, "activate a deleted policy", err, fault.NotFound)
-		wantKind(t, "delete it again", w.policies.Delete(t.Context(), w.owner, full.ID), fault.NotFound)
+		_, err := e.policies.Get(t.Context(), e.owner, full.ID, 0)
+		testenv.WantFault(t, "get a deleted policy", err, fault.NotFound)
+		_, err = e.policies.Activate(t.Context(), e.owner, full.ID, 1)
+		testenv.WantFault(t, "activate a deleted policy", err, fault.NotFound)
+		testenv.WantFault(t, "delete it again", e.policies.Delete(t.Context(), e.owner, full.ID), fault.NotFound)
 		var versions int
-		if err := w.db.QueryRow(t.Context(), `SELECT count(*) FROM policy_version WHERE policy_id = $1`,
+		if err := e.DB.QueryRow(t.Context(), `SELECT count(*) FROM policy_version WHERE policy_id = $1`,
 			full.ID).Scan(&versions); err != nil || versions != 1 {
 			t.Errorf("%d versions are left (%v), want 1: decisions name them", versions, err)
 		}
@@ -153,45 +155,45 @@ func TestDelete(t *testing.T) {
 
 func TestLimitsOfAnOrganization(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		big := policy.Source{
 			Format: document.YAML, Text: "version: v1\nname: big\nrules:\n" + manyRules(document.MaxRules),
 		}
 		for i := range policy.MaxActiveRules / document.MaxRules {
 			source := big
 			source.Text = strings.Replace(big.Text, "name: big", fmt.Sprintf("name: big%d", i), 1)
-			full := w.create(source)
-			w.exec(`UPDATE policy SET active_version = 1, activated_at = 1 WHERE id = $1`, full.ID)
+			full := e.create(source)
+			e.Exec(`UPDATE policy SET active_version = 1, activated_at = 1 WHERE id = $1`, full.ID)
 		}
-		one := w.create(yaml("one", "deny *"))
-		_, err := w.policies.Activate(t.Context(), w.owner, one.ID, 1)
-		wantKind(t, "one rule too many", err, fault.Conflict)
+		one := e.create(yaml("one", "deny *"))
+		_, err := e.policies.Activate(t.Context(), e.owner, one.ID, 1)
+		testenv.WantFault(t, "one rule too many", err, fault.Conflict)
 		if err == nil || !strings.Contains(err.Error(), "50001") {
 			t.Errorf("%v does not say how many", err)
 		}
-		none := w.create(yaml("none"))
-		w.activate(none.ID, 1)
+		none := e.create(yaml("none"))
+		e.activate(none.ID, 1)
 
-		w.exec(`UPDATE policy SET latest_version = $2 WHERE id = $1`, one.ID, policy.MaxVersions)
-		w.exec(`UPDATE policy_version SET version = $2 WHERE policy_id = $1`, one.ID, policy.MaxVersions)
-		_, err = w.policies.Update(t.Context(), w.owner, one.ID, yaml("one", "allow *"), policy.AnyVersion)
-		wantKind(t, "a version too many", err, fault.Conflict)
+		e.Exec(`UPDATE policy SET latest_version = $2 WHERE id = $1`, one.ID, policy.MaxVersions)
+		e.Exec(`UPDATE policy_version SET version = $2 WHERE policy_id = $1`, one.ID, policy.MaxVersions)
+		_, err = e.policies.Update(t.Context(), e.owner, one.ID, yaml("one", "allow *"), policy.AnyVersion)
+		testenv.WantFault(t, "a version too many", err, fault.Conflict)
 
 		var n int
-		if err := w.db.QueryRow(t.Context(), `SELECT count(*) FROM policy`).Scan(&n); err != nil {
+		if err := e.DB.QueryRow(t.Context(), `SELECT count(*) FROM policy`).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
-		w.write(func(ctx context.Context, tx *database.Tx) error {
+		e.Write("", func(ctx context.Context, tx *database.Tx) error {
 			for range policy.MaxPolicies - n {
 				if _, err := tx.Exec(ctx,
-					`INSERT INTO policy (id, org_id, name, latest_version, created_at, updated_at) VALUES ($1, $2, $1, 1, 1, 1)`, database.NewID(), w.acme); err != nil {
+					`INSERT INTO policy (id, org_id, name, latest_version, created_at, updated_at) VALUES ($1, $2, $1, 1, 1, 1)`, database.NewID(), e.acme); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		_, err = w.policies.Create(t.Context(), w.owner, yaml("more"))
-		wantKind(t, "a policy too many", err, fault.Conflict)
+		_, err = e.policies.Create(t.Context(), e.owner, yaml("more"))
+		testenv.WantFault(t, "a policy too many", err, fault.Conflict)
 	})
 }
 

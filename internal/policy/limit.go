@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -19,37 +18,33 @@ import (
 )
 
 const (
-	// maxQuestions is how many limits are read for one decision, and for its
-	// explanation. Each is a query, of cost and tokens over all that was recorded
-	// in the window, and one document can hold ten thousand.
-	maxQuestions = 200
+	// maxLimitReads is how many limits are read for one decision. Each is a query, and one document can hold ten
+	// thousand limits.
+	maxLimitReads = 200
 
 	maxSubject = 200 // bytes of a subject that is stored as it is
 
-	// keepWindows is how long the counters of a window are kept after its end: a
-	// decision that began in it may still be on its way.
+	// keepWindows is how long counters are stored after their window ends: a decision that began in it may not be
+	// recorded yet.
 	keepWindows = time.Hour
 	sweepSlice  = 500 // counters removed by one change
-	maxSlices   = 200 // of one sweep; the next one goes on
+	maxSlices   = 200 // of one sweep; the next one continues
 
-	// sweepLock has replicas that sweep take turns, so that they do not wait for
-	// each other's rows in a circle.
+	// sweepLock lets only one replica sweep at a time, so that they cannot deadlock on each other's rows.
 	sweepLock = "policy/limits"
 )
 
-// Spending tells what calls have cost so far. The app composes it of telemetry.
+// Spending reads what calls have cost so far, from telemetry.
 type Spending interface {
-	// Spent is the cost in nano-dollars and the input and output tokens recorded
-	// since an instant, for the agent, session or user of an id, or for the whole
-	// organization.
+	// Spent is the cost in nano-dollars and the input and output tokens recorded since an instant, for the agent,
+	// session or user with this id, or for the whole organization.
 	Spent(
 		ctx context.Context, orgID string, by document.Subject, id string, since time.Time,
 	) (nanos, tokens int64, err error)
 }
 
-// Spent answers the engine's questions about the limits of an organization, for
-// one decision. It reserves nothing. What was asked before is not read again, and
-// beyond maxQuestions limits count as spent.
+// Spent reads the limits of an organization for one decision. It reads each limit once and reserves nothing. Limits
+// beyond maxLimitReads count as spent.
 func (s *Service) Spent(ctx context.Context, orgID string) engine.Spent {
 	type answer struct {
 		used int64
@@ -65,8 +60,8 @@ func (s *Service) Spent(ctx context.Context, orgID string) engine.Spent {
 		if known, ok := answers[asked]; ok {
 			return known.used, known.err
 		}
-		if len(answers) >= maxQuestions {
-			return 0, errQuestions
+		if len(answers) >= maxLimitReads {
+			return 0, errLimitReads
 		}
 		used, err := read(key)
 		answers[asked] = answer{used, err}
@@ -74,7 +69,9 @@ func (s *Service) Spent(ctx context.Context, orgID string) engine.Spent {
 	}
 }
 
-var errQuestions = fmt.Errorf("more than %d limits are about one call", maxQuestions)
+var errLimitReads = fmt.Errorf("more than %d limits are about one call", maxLimitReads)
+
+var errNoSpending = errors.New("this server does not record what calls cost")
 
 func (s *Service) readSpent(ctx context.Context, orgID string) engine.Spent {
 	return func(key engine.LimitKey) (int64, error) {
@@ -82,11 +79,11 @@ func (s *Service) readSpent(ctx context.Context, orgID string) engine.Spent {
 			return readUse(ctx, s.db, orgID, key)
 		}
 		if s.spending == nil {
-			return 0, errors.New("nothing tells what was spent")
+			return 0, errNoSpending
 		}
 		nanos, tokens, err := s.spending.Spent(ctx, orgID, key.By, key.Subject, time.Unix(key.Window, 0).UTC())
 		if err != nil {
-			return 0, fmt.Errorf("ask what was spent: %w", err)
+			return 0, fmt.Errorf("read what was spent: %w", err)
 		}
 		switch key.Unit {
 		case engine.Cost:
@@ -94,51 +91,38 @@ func (s *Service) readSpent(ctx context.Context, orgID string) engine.Spent {
 		case engine.Tokens:
 			return tokens, nil
 		}
-		return 0, fmt.Errorf("a limit of %q, which nobody counts", key.Unit)
+		return 0, fmt.Errorf("a limit of %q, which is not counted", key.Unit)
 	}
 }
 
-// Claim takes one call from each of the limits, all or none, within the
-// transaction that records the decision. Where one is spent it takes nothing and
-// gives that one; the caller decides again, knowing that. Limits are taken in the
-// order of their keys, so that replicas never wait for each other in a circle.
+// Claim takes one call from each of the limits, all or none, in the transaction that records the decision. If a limit
+// is spent, Claim takes nothing and returns that limit, and the caller decides again. It takes limits in the order of
+// their keys, so that replicas cannot deadlock.
 func Claim(ctx context.Context, tx *database.Tx, orgID string, claims []engine.Claim) (spent *engine.Claim, err error) {
-	sorted := slices.SortedFunc(slices.Values(claims), func(a, b engine.Claim) int {
-		return compareKeys(a.LimitKey, b.LimitKey)
-	})
-	for i, claim := range sorted {
-		if i > 0 && claim.LimitKey == sorted[i-1].LimitKey {
-			continue // one call, however often it is named
-		}
+	claims = distinct(claims)
+	for i, claim := range claims {
 		taken, err := takeUse(ctx, tx, orgID, claim)
 		if err != nil {
 			return nil, err
 		}
-		if taken {
-			continue
+		if !taken {
+			return &claim, GiveBack(ctx, tx, orgID, claims[:i])
 		}
-		for j, before := range sorted[:i] {
-			if j > 0 && before.LimitKey == sorted[j-1].LimitKey {
-				continue
-			}
-			if err := giveBackUse(ctx, tx, orgID, before.LimitKey); err != nil {
-				return nil, err
-			}
-		}
-		return &claim, nil
 	}
 	return nil, nil
 }
 
-// GiveBack undoes a Claim within its transaction, for a call that does not run
-// after all.
+// distinct is the claims in the order of their keys, each limit once.
+func distinct(claims []engine.Claim) []engine.Claim {
+	sorted := slices.SortedFunc(slices.Values(claims), func(a, b engine.Claim) int {
+		return compareKeys(a.LimitKey, b.LimitKey)
+	})
+	return slices.CompactFunc(sorted, func(a, b engine.Claim) bool { return a.LimitKey == b.LimitKey })
+}
+
+// GiveBack undoes a Claim in the same transaction, for a call that does not run after all.
 func GiveBack(ctx context.Context, tx *database.Tx, orgID string, claims []engine.Claim) error {
-	given := map[engine.LimitKey]bool{}
-	for _, claim := range claims {
-		if given[claim.LimitKey] {
-			continue
-		}
-		given[claim.LimitKey] = true
+	for _, claim := range distinct(claims) {
 		if err := giveBackUse(ctx, tx, orgID, claim.LimitKey); err != nil {
 			return err
 		}
@@ -155,8 +139,8 @@ func compareKeys(a, b engine.LimitKey) int {
 	)
 }
 
-// subjectOf is a subject as it is stored. Agents name themselves and their
-// sessions: what a database does not take, or is too long, is kept as its hash.
+// subjectOf is a subject as it is stored. Agents choose these ids: one that is too long or that a database refuses is
+// stored as its hash.
 func subjectOf(key engine.LimitKey) string {
 	if len(key.Subject) <= maxSubject && utf8.ValidString(key.Subject) && !strings.ContainsRune(key.Subject, 0) {
 		return key.Subject
@@ -180,10 +164,7 @@ const whereRow = `
 
 func readUse(ctx context.Context, r database.Reader, orgID string, key engine.LimitKey) (used int64, err error) {
 	err = r.QueryRow(ctx, `SELECT used FROM limit_use`+whereRow, rowOf(orgID, key)...).Scan(&used)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, fmt.Errorf("read a limit of rule %s: %w", key.RuleID, err)
-	}
-	return used, nil
+	return used, database.OrMissing(err, nil, "read a limit of rule %s", key.RuleID)
 }
 
 // takeUse counts a call unless the limit is spent.
@@ -200,20 +181,15 @@ func takeUse(ctx context.Context, tx *database.Tx, orgID string, claim engine.Cl
 		ON CONFLICT (org_id, policy_id, rule_id, counted_by, subject, window_start, window_end) DO UPDATE
 		SET used = limit_use.used + 1
 		WHERE limit_use.used < $8`, append(rowOf(orgID, claim.LimitKey), claim.Max)...)
-	if err != nil {
-		return false, fmt.Errorf("take from a limit of rule %s: %w", claim.RuleID, err)
-	}
-	return taken == 1, nil
+	return taken == 1, database.Wrap(err, "take from a limit of rule %s", claim.RuleID)
 }
 
 func giveBackUse(ctx context.Context, tx *database.Tx, orgID string, key engine.LimitKey) error {
-	if _, err := tx.Exec(ctx, `UPDATE limit_use SET used = used - 1`+whereRow, rowOf(orgID, key)...); err != nil {
-		return fmt.Errorf("give back to a limit of rule %s: %w", key.RuleID, err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, `UPDATE limit_use SET used = used - 1`+whereRow, rowOf(orgID, key)...)
+	return database.Wrap(err, "give back to a limit of rule %s", key.RuleID)
 }
 
-// Sweep removes counters of windows that are over, a slice at a time.
+// Sweep removes the counters of past windows, a slice at a time.
 func (s *Service) Sweep(ctx context.Context) error {
 	for range maxSlices {
 		var removed int64

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/policy"
@@ -37,35 +36,35 @@ func limitKey(rule, subject string) engine.LimitKey {
 }
 
 // claim takes from limits of three, in a transaction of its own.
-func (w *world) claim(db *database.DB, keys ...engine.LimitKey) (spent *engine.Claim, err error) {
+func (e *env) claim(db *database.DB, keys ...engine.LimitKey) (spent *engine.Claim, err error) {
 	var claims []engine.Claim
 	for _, k := range keys {
 		claims = append(claims, engine.Claim{LimitKey: k, Max: 3})
 	}
-	err = db.Write(w.t.Context(), database.Change{Lane: database.Urgent, Do: func(
+	err = db.Write(e.T.Context(), database.Change{Lane: database.Urgent, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
-		spent, err = policy.Claim(ctx, tx, w.acme, claims)
+		spent, err = policy.Claim(ctx, tx, e.acme, claims)
 		return err
 	}})
 	return spent, err
 }
 
-func (w *world) wantUsed(key engine.LimitKey, want int64) {
-	w.t.Helper()
-	used, err := w.policies.Spent(w.t.Context(), w.acme)(key)
+func (e *env) wantUsed(key engine.LimitKey, want int64) {
+	e.T.Helper()
+	used, err := e.policies.Spent(e.T.Context(), e.acme)(key)
 	if err != nil || used != want {
-		w.t.Errorf("%s of %q used %d (%v), want %d", key.RuleID, key.Subject, used, err, want)
+		e.T.Errorf("%s of %q used %d (%v), want %d", key.RuleID, key.Subject, used, err, want)
 	}
 }
 
 // TestClaimsAreExact has replicas claim at once, in different orders.
 func TestClaimsAreExact(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		replicas := []*database.DB{w.db}
-		if w.db.Engine() == database.PostgreSQL {
-			replicas = append(replicas, dbtest.Open(t, w.options), dbtest.Open(t, w.options))
+	each(t, func(t *testing.T, e *env) {
+		replicas := []*database.DB{e.DB}
+		if e.DB.Engine() == database.PostgreSQL {
+			replicas = append(replicas, dbtest.Open(t, e.Options), dbtest.Open(t, e.Options))
 		}
 		keys := []engine.LimitKey{limitKey("a", "x"), limitKey("b", "x"), limitKey("c", "")}
 		var had atomic.Int64
@@ -76,7 +75,7 @@ func TestClaimsAreExact(t *testing.T) {
 				slices.Reverse(mine)
 			}
 			wg.Go(func() {
-				spent, err := w.claim(replicas[i%len(replicas)], mine...)
+				spent, err := e.claim(replicas[i%len(replicas)], mine...)
 				switch {
 				case err != nil:
 					t.Errorf("claim: %v", err)
@@ -90,7 +89,7 @@ func TestClaimsAreExact(t *testing.T) {
 			t.Errorf("%d calls got through a limit of 3", had.Load())
 		}
 		for _, k := range keys {
-			w.wantUsed(k, 3)
+			e.wantUsed(k, 3)
 		}
 	})
 }
@@ -98,27 +97,27 @@ func TestClaimsAreExact(t *testing.T) {
 // TestClaimsAreAllOrNone: a call that is refused by one limit takes from none.
 func TestClaimsAreAllOrNone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		free, full := limitKey("a", "x"), limitKey("b", "x")
 		for range 3 {
-			if spent, err := w.claim(w.db, full, full); spent != nil || err != nil {
+			if spent, err := e.claim(e.DB, full, full); spent != nil || err != nil {
 				t.Fatalf("claim: %v, %v", spent, err)
 			}
 		}
-		w.wantUsed(full, 3)
-		spent, err := w.claim(w.db, free, free, full)
+		e.wantUsed(full, 3)
+		spent, err := e.claim(e.DB, free, free, full)
 		if err != nil || spent == nil || spent.LimitKey != full {
 			t.Errorf("spent is %+v, %v, want b", spent, err)
 		}
-		w.wantUsed(free, 0)
-		w.wantUsed(full, 3)
+		e.wantUsed(free, 0)
+		e.wantUsed(full, 3)
 		later := full
 		later.Window += later.Per
 		longer := full
 		longer.Per *= 2
 		for _, other := range []engine.LimitKey{later, longer, limitKey("b", "y"), limitKey("b", "")} {
-			w.wantUsed(other, 0)
-			if spent, err := w.claim(w.db, other); spent != nil || err != nil {
+			e.wantUsed(other, 0)
+			if spent, err := e.claim(e.DB, other); spent != nil || err != nil {
 				t.Errorf("another counter: %v, %v", spent, err)
 			}
 		}
@@ -127,14 +126,14 @@ func TestClaimsAreAllOrNone(t *testing.T) {
 
 func TestClaimsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		cost := limitKey("a", "x")
 		cost.Unit = engine.Cost
-		if _, err := w.claim(w.db, cost); err == nil {
+		if _, err := e.claim(e.DB, cost); err == nil {
 			t.Error("claimed from a limit of cost")
 		}
-		w.write(func(ctx context.Context, tx *database.Tx) error {
-			spent, err := policy.Claim(ctx, tx, w.acme, []engine.Claim{{LimitKey: limitKey("zero", "x"), Max: 0}})
+		e.Write("", func(ctx context.Context, tx *database.Tx) error {
+			spent, err := policy.Claim(ctx, tx, e.acme, []engine.Claim{{LimitKey: limitKey("zero", "x"), Max: 0}})
 			if spent == nil {
 				t.Error("claimed from a limit of none")
 			}
@@ -142,26 +141,26 @@ func TestClaimsThatAreRefused(t *testing.T) {
 		})
 		// What an agent calls itself must neither fail nor share a counter.
 		for _, subject := range []string{"a\x00b", "\xff", strings.Repeat("x", 100_000), strings.Repeat("x", 100_001)} {
-			if spent, err := w.claim(w.db, limitKey("a", subject)); spent != nil || err != nil {
+			if spent, err := e.claim(e.DB, limitKey("a", subject)); spent != nil || err != nil {
 				t.Errorf("claim for %.20q: %v, %v", subject, spent, err)
 			}
-			w.wantUsed(limitKey("a", subject), 1)
+			e.wantUsed(limitKey("a", subject), 1)
 		}
 	})
 }
 
 func TestSweepRemovesOldWindows(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		now := w.db.Now().Unix()
+	each(t, func(t *testing.T, e *env) {
+		now := e.DB.Now().Unix()
 		current := limitKey("a", "x")
 		current.Window = now - now%3600
-		if _, err := w.claim(w.db, current); err != nil {
+		if _, err := e.claim(e.DB, current); err != nil {
 			t.Fatal(err)
 		}
-		w.write(func(ctx context.Context, tx *database.Tx) error {
+		e.Write("", func(ctx context.Context, tx *database.Tx) error {
 			for i := range 1200 {
-				if _, err := policy.Claim(ctx, tx, w.acme, []engine.Claim{
+				if _, err := policy.Claim(ctx, tx, e.acme, []engine.Claim{
 					{LimitKey: limitKey("old", fmt.Sprint(i)), Max: 1},
 				}); err != nil {
 					return err
@@ -169,19 +168,19 @@ func TestSweepRemovesOldWindows(t *testing.T) {
 			}
 			return nil
 		})
-		if err := w.policies.Sweep(t.Context()); err != nil {
+		if err := e.policies.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		var left int
-		if err := w.db.QueryRow(t.Context(), `SELECT count(*) FROM limit_use`).Scan(&left); err != nil || left != 1 {
+		if err := e.DB.QueryRow(t.Context(), `SELECT count(*) FROM limit_use`).Scan(&left); err != nil || left != 1 {
 			t.Errorf("%d counters are left (%v), want the present one", left, err)
 		}
-		w.wantUsed(current, 1)
-		w.pass(3 * time.Hour)
-		if err := w.policies.Sweep(t.Context()); err != nil {
+		e.wantUsed(current, 1)
+		e.Pass(3 * time.Hour)
+		if err := e.policies.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.wantUsed(current, 0)
+		e.wantUsed(current, 0)
 	})
 }
 
@@ -198,12 +197,12 @@ rules:
 // TestLimitsDecide counts calls as enforcement will: claims of a decision, made.
 func TestLimitsDecide(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active(policy.Source{Text: paced, Format: document.YAML})
+	each(t, func(t *testing.T, e *env) {
+		e.active(policy.Source{Text: paced, Format: document.YAML})
 		run := func(agent string) verdict.Verdict {
-			d := w.say(toolcall.Call{Agent: toolcall.Agent{ID: agent}})
-			w.write(func(ctx context.Context, tx *database.Tx) error {
-				_, err := policy.Claim(ctx, tx, w.acme, d.Claims)
+			d := e.say(toolcall.Call{Agent: toolcall.Agent{ID: agent}})
+			e.Write("", func(ctx context.Context, tx *database.Tx) error {
+				_, err := policy.Claim(ctx, tx, e.acme, d.Claims)
 				return err
 			})
 			return d.Verdict
@@ -213,7 +212,7 @@ func TestLimitsDecide(t *testing.T) {
 			got = append(got, run("x"))
 		}
 		got = append(got, run("y"), run(""))
-		w.pass(time.Hour)
+		e.Pass(time.Hour)
 		got = append(got, run("x"))
 		want := []verdict.Verdict{
 			verdict.Allow, verdict.Allow, verdict.Deny, verdict.Allow, verdict.Allow, verdict.Allow,
@@ -226,11 +225,11 @@ func TestLimitsDecide(t *testing.T) {
 
 func TestAskingTakesNothing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		full := w.active(policy.Source{Text: paced, Format: document.YAML})
+	each(t, func(t *testing.T, e *env) {
+		full := e.active(policy.Source{Text: paced, Format: document.YAML})
 		for range 5 {
-			w.wantVerdict("asked", verdict.Allow)
-			if _, err := w.policies.Simulate(t.Context(), w.owner, policy.Subject{PolicyID: full.ID},
+			e.wantVerdict("asked", verdict.Allow)
+			if _, err := e.policies.Simulate(t.Context(), e.owner, policy.Subject{PolicyID: full.ID},
 				bankCall()); err != nil {
 				t.Fatal(err)
 			}
@@ -254,10 +253,10 @@ func (p *purse) Spent(
 
 func TestSpendingDecides(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		p := &purse{}
-		w.policies = policy.New(w.db, audit.Unsigned(w.db), p, policy.ProposalNotifier{})
-		w.active(policy.Source{Format: document.YAML, Text: "version: v1\nname: budget\ndefault: allow\nrules:\n" +
+		e.policies = policy.New(e.DB, e.Log, p, policy.ProposalNotifier{})
+		e.active(policy.Source{Format: document.YAML, Text: "version: v1\nname: budget\ndefault: allow\nrules:\n" +
 			"  - {id: cost, effect: deny, tools: [\"*\"], limit: {cost: 5.00, per: 1h, by: user}}\n" +
 			"  - {id: tokens, effect: hold, tools: [\"*\"], limit: {tokens: 100, per: 1d, by: org}}\n"})
 		for _, test := range []struct {
@@ -271,7 +270,7 @@ func TestSpendingDecides(t *testing.T) {
 			{"nobody knows", purse{err: errors.New("away")}, verdict.Deny},
 		} {
 			*p = test.purse
-			if d := w.say(toolcall.Call{User: toolcall.User{ID: "ada"}}); d.Verdict != test.want {
+			if d := e.say(toolcall.Call{User: toolcall.User{ID: "ada"}}); d.Verdict != test.want {
 				t.Errorf("%s: %s (%s), want %s", test.name, d.Verdict, d.Reason, test.want)
 			}
 		}
@@ -279,8 +278,8 @@ func TestSpendingDecides(t *testing.T) {
 		if diff := cmp.Diff(want, p.asked[:1]); diff != "" {
 			t.Errorf("asked (-want +got):\n%s", diff)
 		}
-		w.policies = policy.New(w.db, audit.Unsigned(w.db), nil, policy.ProposalNotifier{})
-		w.wantVerdict("without anyone to ask", verdict.Deny)
+		e.policies = policy.New(e.DB, e.Log, nil, policy.ProposalNotifier{})
+		e.wantVerdict("without anyone to ask", verdict.Deny)
 	})
 }
 
@@ -298,13 +297,13 @@ func (c *countedSpending) Spent(
 // with a limit, and each would add up a month of telemetry.
 func TestOneCallAsksForFewLimits(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for name, per := range map[string]func(i int) string{
 			"the same window": func(int) string { return "31d" },
 			"other windows":   func(i int) string { return fmt.Sprintf("%ds", 2_000_000+i) },
 		} {
 			spending := &countedSpending{}
-			policies := policy.New(w.db, audit.Unsigned(w.db), spending, policy.ProposalNotifier{})
+			policies := policy.New(e.DB, e.Log, spending, policy.ProposalNotifier{})
 			var text strings.Builder
 			text.WriteString("version: v1\nname: p\ndefault: allow\nrules:\n")
 			for i := range 5_000 {
@@ -312,7 +311,7 @@ func TestOneCallAsksForFewLimits(t *testing.T) {
 					per(i))
 			}
 			source := policy.Source{Text: text.String(), Format: document.YAML}
-			got, err := policies.Simulate(t.Context(), key(w.acme, principal.DraftPolicy),
+			got, err := policies.Simulate(t.Context(), key(e.acme, principal.DraftPolicy),
 				policy.Subject{Source: &source}, toolcall.Call{Server: "s", Tool: "t"})
 			if err != nil {
 				t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"writ/internal/audit"
@@ -18,36 +19,31 @@ import (
 // Manifest is an agent's manifest as a key registers it.
 type Manifest struct {
 	AgentID string
-	// Source is a policy that only denies; empty where the manifest lists nothing.
+	// Source is a policy that only denies; nil if the manifest lists nothing.
 	Source *Source
-	// Narrows reports whether it allows nothing that an earlier one, given as its
-	// document, did not.
+	// Narrows reports whether the manifest allows nothing that an earlier one, given as its document, did not.
 	Narrows func(earlier *document.Document) bool
-	// PlanLife is how long plans of the agent live where they do not say; 0: the
-	// manifest does not say either.
+	// PlanLife is the life of the agent's plans that do not give one; 0: not given here either.
 	PlanLife time.Duration
-	// Redacted is what the log keeps of it.
+	// Redacted is the manifest as the log records it.
 	Redacted any
 }
 
-// Registered is what became of a manifest.
+// Registered is the result of registering a manifest.
 type Registered struct {
-	PolicyID string // empty: it lists nothing, and so narrows nothing
+	PolicyID string // empty: the manifest lists nothing
 	Version  int
-	Active   bool // false: it is wider than the one before, and waits for a person
+	Active   bool // false: it is wider than the one before, and a person must activate it
 }
 
-// manifestName is the name of the policy that stands for an agent's manifest.
+// manifestName is the name of the policy of an agent's manifest.
 func manifestName(agentID string) string { return "manifest " + agentID }
 
-// RegisterManifest has calls of an agent judged by its manifest at once, beside
-// the organization's policies. This is the one way a key makes a policy count, and
-// only because such a policy denies and nothing else. A manifest wider than the
-// one that counts is stored, and waits for a person to activate it.
+// RegisterManifest activates an agent's manifest as a policy beside the others. Only here does a key activate a policy,
+// because this one only denies. A manifest that is wider than the active one is stored, and a person must activate it.
 //
-// The policy is bound to the agent and to the key that registers it, so that it
-// is not left by naming another agent. A key therefore registers one agent, and
-// an agent is registered by one key: else a key could narrow the agents of others.
+// The policy is bound to the agent and to the key, so that naming another agent does not evade it. A key therefore
+// registers one agent, and an agent is registered by one key: else a key could narrow the agents of others.
 func (s *Service) RegisterManifest(ctx context.Context, p principal.Principal, m Manifest) (r Registered, err error) {
 	if !p.HasScope(principal.Enforce) || p.OrgID == "" {
 		return Registered{}, fault.New(fault.Forbidden,
@@ -62,9 +58,7 @@ func (s *Service) RegisterManifest(ctx context.Context, p principal.Principal, m
 			return Registered{}, err
 		}
 	}
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) (err error) {
+	err = s.inLog(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
 		if r, err = s.register(ctx, tx, p, m, c); err != nil {
 			return err
 		}
@@ -79,18 +73,15 @@ func (s *Service) RegisterManifest(ctx context.Context, p principal.Principal, m
 			Payload: m.Redacted,
 		})
 		return err
-	}})
+	})
 	return r, err
 }
 
 // onlyDenies refuses a document through which a key could grant something.
 func onlyDenies(doc *document.Document) error {
-	ok := doc.Default == verdict.Deny
-	for _, rule := range doc.Rules {
-		ok = ok && rule.Effect == verdict.Deny
-	}
-	if !ok {
-		return fmt.Errorf("the policy of a manifest must deny and nothing else")
+	allows := func(rule document.Rule) bool { return rule.Effect != verdict.Deny }
+	if doc.Default != verdict.Deny || slices.ContainsFunc(doc.Rules, allows) {
+		return errors.New("the policy of a manifest must deny and nothing else")
 	}
 	return nil
 }
@@ -98,21 +89,21 @@ func onlyDenies(doc *document.Document) error {
 func (s *Service) register(
 	ctx context.Context, tx *database.Tx, p principal.Principal, m Manifest, c compiled,
 ) (Registered, error) {
-	stands, err := findByName(ctx, tx, p.OrgID, manifestName(m.AgentID))
+	existing, err := findByName(ctx, tx, p.OrgID, manifestName(m.AgentID))
 	isNew := errors.Is(err, sql.ErrNoRows)
 	if err != nil && !isNew {
 		return Registered{}, err
 	}
-	if err := requireOwnAgent(ctx, tx, p, m, stands, isNew); err != nil {
+	if err := requireOwnAgent(ctx, tx, p, m, existing, isNew); err != nil {
 		return Registered{}, err
 	}
 	if m.Source == nil {
-		return Registered{PolicyID: stands.ID, Version: stands.ActiveVersion}, nil // what counts goes on counting
+		return Registered{PolicyID: existing.ID, Version: existing.ActiveVersion}, nil // the active one stays
 	}
 	if isNew {
 		return s.firstManifest(ctx, tx, p, m, c)
 	}
-	full, err := s.update(ctx, tx, p, stands, c, AnyVersion)
+	full, err := s.update(ctx, tx, p, existing, c, AnyVersion)
 	if err != nil {
 		return Registered{}, err
 	}
@@ -125,11 +116,11 @@ func (s *Service) register(
 		return r, nil
 	}
 	if full.Policy.ActiveVersion != 0 {
-		counts, err := findVersion(ctx, tx, p.OrgID, stands.ID, full.Policy.ActiveVersion)
+		active, err := findVersion(ctx, tx, p.OrgID, existing.ID, full.Policy.ActiveVersion)
 		if err != nil {
 			return Registered{}, err
 		}
-		doc, err := counts.Source.Document()
+		doc, err := active.Source.Document()
 		if err != nil || !m.Narrows(doc) {
 			return r, nil
 		}
@@ -139,7 +130,7 @@ func (s *Service) register(
 	return r, err
 }
 
-// firstManifest makes the policy, bound and active.
+// firstManifest creates the policy, binds it and activates it.
 func (s *Service) firstManifest(
 	ctx context.Context, tx *database.Tx, p principal.Principal, m Manifest, c compiled,
 ) (Registered, error) {
@@ -155,7 +146,7 @@ func (s *Service) firstManifest(
 		return Registered{}, err
 	}
 	payload := about(full.Policy, full.Version)
-	payload.Bindings = &recordedBindings{Members: orNone(b.Members), Clients: orNone(b.Clients), Roles: orNone(b.Roles)}
+	payload.Bindings = (*recordedBindings)(&b)
 	if err := s.record(ctx, tx, p, bound, full.Policy, payload); err != nil {
 		return Registered{}, err
 	}
@@ -166,7 +157,7 @@ func (s *Service) firstManifest(
 // requireOwnAgent keeps a key from narrowing the agents of others, and from
 // registering two agents, which would be narrowed to what both list.
 func requireOwnAgent(
-	ctx context.Context, r database.Reader, p principal.Principal, m Manifest, stands Policy, isNew bool,
+	ctx context.Context, r database.Reader, p principal.Principal, m Manifest, existing Policy, isNew bool,
 ) error {
 	var other string
 	err := r.QueryRow(ctx, `
@@ -180,20 +171,18 @@ func requireOwnAgent(
 	case err == nil:
 		return fault.New(fault.Conflict, "this API key has registered another agent: use a key of its own for each")
 	case !errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("look for other manifests of key %s: %w", p.KeyID, err)
+		return fmt.Errorf("find other manifests of key %s: %w", p.KeyID, err)
 	case isNew:
 		return nil
 	}
-	b, err := readBindings(ctx, r, p.OrgID, stands.ID)
+	b, err := readBindings(ctx, r, p.OrgID, existing.ID)
 	if err != nil {
 		return err
 	}
-	for _, client := range b.Clients {
-		if client == p.KeyID {
-			return nil
-		}
+	if slices.Contains(b.Clients, p.KeyID) {
+		return nil
 	}
 	return fault.New(fault.Conflict,
 		"this agent is registered by another API key: register it with that one, or have a person delete its policy %q",
-		stands.Name)
+		existing.Name)
 }

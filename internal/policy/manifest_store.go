@@ -11,7 +11,7 @@ import (
 	"writ/internal/principal"
 )
 
-// storeManifest keeps what a manifest says beside what it lists.
+// storeManifest stores the part of a manifest that is not a policy.
 func storeManifest(ctx context.Context, tx *database.Tx, p principal.Principal, m Manifest) error {
 	life := sql.NullInt64{Int64: int64(m.PlanLife / time.Second), Valid: m.PlanLife > 0}
 	_, err := tx.Exec(ctx, `
@@ -20,14 +20,11 @@ func storeManifest(ctx context.Context, tx *database.Tx, p principal.Principal, 
 		ON CONFLICT (key_id) DO UPDATE
 		SET org_id = excluded.org_id, agent_id = excluded.agent_id, plan_ttl_seconds = excluded.plan_ttl_seconds, updated_at = excluded.updated_at`,
 		p.KeyID, p.OrgID, m.AgentID, life, database.Micros(tx.Now()))
-	if err != nil {
-		return fmt.Errorf("store the manifest of agent %s: %w", m.AgentID, err)
-	}
-	return nil
+	return database.Wrap(err, "store the manifest of agent %s", m.AgentID)
 }
 
-// PlanLife is how long a plan of the key lives by the manifest that it registered
-// for the agent, or 0 where none says. An agent that is not stated is the key's own.
+// PlanLife is the life of a plan according to the manifest that the key registered for the agent, or 0 if that gives
+// none. An empty agent id means the key's own agent.
 func (s *Service) PlanLife(ctx context.Context, p principal.Principal, agentID string) (time.Duration, error) {
 	var registered string
 	var seconds sql.NullInt64

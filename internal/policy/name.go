@@ -11,17 +11,17 @@ import (
 	"writ/internal/principal"
 )
 
-// mostAlike is how many drafts of one name get a number.
-const mostAlike = 20
+// maxNumbered is how many drafts of one name get a number.
+const maxNumbered = 20
 
-// FreeName is a name for a draft that nobody named: the one that is wished for, with
-// a number where that is taken. Somebody may take it meanwhile; storing says so.
+// FreeName is a name for a draft that has none: the wished one, with a number if it is taken. It may be taken before
+// the draft is stored, which then fails.
 func (s *Service) FreeName(ctx context.Context, p principal.Principal, wished string) (string, error) {
 	if err := requireDrafter(p); err != nil {
 		return "", err
 	}
 	name := wished
-	for n := 2; n <= mostAlike; n++ {
+	for n := 2; n <= maxNumbered; n++ {
 		_, err := findByName(ctx, s.db, p.OrgID, name)
 		if errors.Is(err, sql.ErrNoRows) {
 			return name, nil
@@ -34,7 +34,7 @@ func (s *Service) FreeName(ctx context.Context, p principal.Principal, wished st
 	return name, nil
 }
 
-// RequireFreeName refuses a name that a policy has, before much is done for it.
+// RequireFreeName refuses a name that is taken, before the caller does much work.
 func (s *Service) RequireFreeName(ctx context.Context, p principal.Principal, name string) error {
 	if err := requireDrafter(p); err != nil {
 		return err
@@ -44,18 +44,10 @@ func (s *Service) RequireFreeName(ctx context.Context, p principal.Principal, na
 
 func requireFreeName(ctx context.Context, r database.Reader, policy Policy) error {
 	other, err := findByName(ctx, r, policy.OrgID, policy.Name)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
-	case err != nil:
-		return err
-	case other.ID == policy.ID:
-		return nil
+	if err != nil || other.ID == policy.ID {
+		return database.OrMissing(err, nil, "check the name of a policy")
 	}
-	return nameTaken(policy.Name, other.ID)
-}
-
-func nameTaken(name, id string) error {
 	return fault.New(fault.Conflict,
-		"the organization has a policy named %q already: give another name, or write the next version of that policy (%s)", name, id)
+		"the organization has a policy named %q already: give another name, or write the next version of that policy (%s)",
+		policy.Name, other.ID)
 }

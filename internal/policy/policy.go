@@ -1,35 +1,33 @@
-// Package policy keeps an organization's policies and says what they decide.
+// Package policy stores an organization's policies and evaluates calls with them.
 //
-// A policy is a line of versions, each a document as somebody wrote it. Versions
-// never change. The latest is what people edit; the active one, if any, is what
-// calls are judged by, and no edit moves it:
+// A policy is a series of versions, each a document as its author wrote it. Versions
+// never change. People edit the latest one. Calls are judged by the active one, if
+// any, which no edit changes:
 //
 //	draft ──Activate──> active ──Deactivate──> inactive ──Activate──> active
 //	  any ──Update────> a new latest version, the active one stays
 //	  any ──Rollback──> an old version again, as the latest; active if the policy is
-//	  not active ──Delete──> gone from lists; its versions stay for the record
+//	  not active ──Delete──> hidden from lists; its versions stay for the record
 //
-// Whoever may draft (also a key, with its scope) writes versions; only a person
-// who manages policies says which of them counts and for whom. A policy without
-// bindings counts for everybody, so the last binding is never taken away by
-// removing it: that is said by setting none.
+// Members and keys that may draft write versions. Only a person who manages policies
+// activates one and binds it to callers. A policy without bindings applies to
+// everybody, so Unbind never removes the last one; only SetBindings does.
 //
-// A version can run as a shadow first: what the active policies would say with it
-// in place is written down with each decision, and changes none (shadow.go).
+// A version can run as a shadow first: each decision records what the active policies
+// would say with it, but does not follow it (shadow.go).
 //
-// Plugins write policies of another face, profiles: staged, proposed, and
-// confirmed by a person who has read that very text (profile.go). At most one is
-// active, whoever proposed it.
+// Plugins write policies in another form, profiles. They are staged, proposed, and
+// confirmed by a person who has read exactly that text (profile.go). At most one
+// profile is active in an organization.
 //
-// What is not parsed and compiled is not stored. Every change is recorded in the
-// organization's log within its own transaction, which raises its generation.
-// Snapshot gives the compiled set of an organization for its present generation:
-// it is never older than that on any replica, and never smaller than it should
-// be. A policy that cannot be read or compiled is an error, which denies.
+// Only documents that compile are stored. Every change is recorded in the
+// organization's log in the same transaction, which raises the log's generation.
+// Snapshot returns the compiled set of an organization for its current generation. It
+// is never older on any replica and never leaves a policy out: one that cannot be read
+// or compiled is an error, and the call is denied.
 //
-// Limits of calls are counters that a decision takes from by conditional updates
-// in its own transaction (Claim). Limits of cost and tokens compare what
-// telemetry has recorded (Spending), which cannot be reserved.
+// A decision takes from limits of calls in its own transaction (Claim). Limits of cost
+// and tokens compare what telemetry has recorded (Spending) and reserve nothing.
 package policy
 
 import (
@@ -39,29 +37,30 @@ import (
 
 	"writ/internal/fault"
 	"writ/internal/policy/document"
+	"writ/internal/policy/engine"
 	"writ/internal/principal"
 )
 
-// Limits of what an organization keeps and counts.
+// Limits of an organization.
 const (
 	MaxPolicies    = 1_000  // of an organization
 	MaxActiveRules = 50_000 // of its active policies together
 	MaxVersions    = 1_000  // of a policy
 	MaxBindings    = 500    // of a policy
-	MaxShadows     = 3      // of an organization: each is one more judgement a call
+	MaxShadows     = 3      // of an organization: each call is also evaluated by every shadow
 )
 
-// Status is what a policy does at present.
+// Status is the status of a policy.
 type Status string
 
-// The states of a policy.
+// The statuses.
 const (
 	Draft    Status = "draft"    // was never active
 	Active   Status = "active"   // calls are judged by it
 	Inactive Status = "inactive" // was active once
 )
 
-// Valid reports whether this is one of the states.
+// Valid reports whether this is one of the statuses.
 func (s Status) Valid() bool { return s == Draft || s == Active || s == Inactive }
 
 // Policy is a policy without the texts of its versions.
@@ -91,16 +90,16 @@ func (p Policy) Status() Status {
 	}
 }
 
-// Face is how a policy came to be written.
+// Face is the form in which a policy was written.
 type Face string
 
-// The faces of policies.
+// The forms of policies.
 const (
-	AsDocument Face = ""        // as a document, by whoever drafts
-	AsProfile  Face = "profile" // as the profile of a plugin; changed and put in force through profiles alone
+	AsDocument Face = ""
+	AsProfile  Face = "profile" // by a plugin; changed and activated only as a profile
 )
 
-// Author is who wrote a version.
+// Author is the principal that wrote a version.
 type Author struct {
 	Kind principal.Kind
 	ID   string
@@ -126,8 +125,8 @@ type Source struct {
 	Format document.Format
 }
 
-// Document reads the source. What is stored was read before; an error here means
-// that it was damaged, or written by a newer server.
+// Document parses the source. A stored source was parsed before, so an error means that it was damaged or written by a
+// newer server.
 func (s Source) Document() (*document.Document, error) {
 	return document.Parse([]byte(s.Text), s.Format)
 }
@@ -145,17 +144,21 @@ type Full struct {
 	Warnings []document.Problem // of the version just written; nil when it was only read
 }
 
-// Bindings say for whom a policy counts. All empty: for everybody.
+// Bindings say to whom a policy applies. Without any, it applies to everybody.
 type Bindings struct {
 	Members []string // ids of people
 	Clients []string // ids of agents
 	Roles   []string
 }
 
-// IsEmpty reports whether nobody is named.
+// IsEmpty reports whether there are no bindings.
 func (b Bindings) IsEmpty() bool { return b.len() == 0 }
 
 func (b Bindings) len() int { return len(b.Members) + len(b.Clients) + len(b.Roles) }
+
+func (b Bindings) forEngine() engine.Bindings {
+	return engine.Bindings{Users: b.Members, Agents: b.Clients, Roles: b.Roles}
+}
 
 func notFound() error { return fault.New(fault.NotFound, "no such policy") }
 

@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,19 +15,18 @@ import (
 	"writ/internal/principal"
 )
 
-// A profile goes through three hands. Whoever may draft stages it, one for each
-// person in an organization, keys counting as their owners; proposes what was
-// staged; and a person who manages policies confirms it by its hash, having read
-// it:
+// A profile takes three steps. A member or key that may draft stages it, one for each
+// person (a key acts for its owner), and then proposes it. A person who manages
+// policies reads it and confirms it by its hash:
 //
 //	StageProfile ──> draft ──Propose──> open ──Confirm──> confirmed, and active
 //	                                    open ──Propose again──> superseded
 //	                                    open ──Withdraw──> withdrawn
 //
-// Confirming replaces the profile that was active, whoever proposed that. One that
-// was confirmed before can be confirmed again, which is the way back.
+// Confirming replaces the active profile, whoever proposed that. To go back, an
+// earlier proposal is confirmed again.
 
-// ProposalState is what became of a proposal.
+// ProposalState is the state of a proposal.
 type ProposalState string
 
 // The states of a proposal.
@@ -36,7 +34,7 @@ const (
 	Open       ProposalState = "open"       // waits for a person
 	Superseded ProposalState = "superseded" // its proposer proposed another one
 	Withdrawn  ProposalState = "withdrawn"
-	Confirmed  ProposalState = "confirmed" // was put in force, and is unless replaced
+	Confirmed  ProposalState = "confirmed" // was activated, and is active unless replaced
 )
 
 // Valid reports whether this is one of the states.
@@ -44,15 +42,14 @@ func (s ProposalState) Valid() bool {
 	return s == Open || s == Superseded || s == Withdrawn || s == Confirmed
 }
 
-// StagedProfile is a profile as it is kept.
+// StagedProfile is a profile as it is stored.
 type StagedProfile struct {
 	Name string
 	Text string // canonical JSON
 	Hash string // hex SHA-256 of it
 }
 
-// Read reads the profile again. What is stored was read before; an error means
-// that it was damaged.
+// Read parses the profile again. An error means that the stored text was damaged.
 func (s StagedProfile) Read() (*profile.Profile, error) {
 	if profile.Hash([]byte(s.Text)) != s.Hash {
 		return nil, errors.New("the text of a profile is not the one that was stored")
@@ -64,7 +61,7 @@ func (s StagedProfile) Read() (*profile.Profile, error) {
 	return read, nil
 }
 
-// Proposal is a profile that somebody wants to be in force.
+// Proposal is a profile that was proposed for activation.
 type Proposal struct {
 	StagedProfile
 	ID           string
@@ -84,15 +81,14 @@ type Proposal struct {
 // MaxReason is how long the reason of a proposal may be, in bytes.
 const MaxReason = 2_000
 
-// profileName is the name of the policy of a person's proposals. It need not show
-// who that is: names are for everybody who reads policies.
+// profileName is the name of the policy of a person's proposals. It does not reveal the person to readers of policies.
 func profileName(name, ownerID string) string {
 	sum := sha256.Sum256([]byte(ownerID))
-	return fmt.Sprintf("profile %s (%s)", name, hex.EncodeToString(sum[:4]))
+	return fmt.Sprintf("profile %s (%x)", name, sum[:4])
 }
 
-// StageProfile keeps a profile for its owner to propose, in place of the one that
-// was staged before. It is checked as if it were proposed.
+// StageProfile stores a profile for its owner to propose, and replaces the one staged before. It checks the profile as
+// ProposeProfile does.
 func (s *Service) StageProfile(
 	ctx context.Context, p principal.Principal, read *profile.Profile,
 ) (StagedProfile, error) {
@@ -110,13 +106,10 @@ func (s *Service) StageProfile(
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		return storeDraft(ctx, tx, p, staged)
 	}})
-	if err != nil {
-		return StagedProfile{}, err
-	}
-	return staged, nil
+	return staged, err
 }
 
-// compileProfile makes the policy of a profile, fit to be stored.
+// compileProfile compiles the policy of a profile.
 func (s *Service) compileProfile(ctx context.Context, p principal.Principal, read *profile.Profile) (compiled, error) {
 	doc, problems := read.Document(profileName(read.Name, p.UserID), p.OrgID)
 	if problems != nil {
@@ -129,8 +122,7 @@ func (s *Service) compileProfile(ctx context.Context, p principal.Principal, rea
 	return c, err
 }
 
-// inStatements tells what is wrong with a rule as a problem of the statement that
-// it was made of.
+// inStatements turns the problems of rules into problems of the statements they were made from.
 func inStatements(f *fault.Error) []profile.Problem {
 	var problems []profile.Problem
 	for _, d := range f.Details {
@@ -147,7 +139,7 @@ func inStatements(f *fault.Error) []profile.Problem {
 	return problems
 }
 
-// ProfileFault tells what is wrong with a profile in the one shape of errors.
+// ProfileFault is the problems of a profile as a fault.
 func ProfileFault(problems []profile.Problem) error {
 	details := make([]fault.Detail, len(problems))
 	for i, p := range problems {
@@ -156,7 +148,7 @@ func ProfileFault(problems []profile.Problem) error {
 	return fault.Fields(details...)
 }
 
-// ActiveProfile is the profile that calls are judged by, or nil where none is.
+// ActiveProfile is the active profile, or nil.
 func (s *Service) ActiveProfile(ctx context.Context, p principal.Principal) (*Proposal, error) {
 	if p.Kind == principal.Key {
 		if p.OrgID == "" || !p.HasScope(principal.Enforce) && !p.HasScope(principal.DraftPolicy) {

@@ -2,10 +2,6 @@ package policy
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
-	"strings"
 
 	"writ/internal/database"
 	"writ/internal/fault"
@@ -20,10 +16,7 @@ func storeDraft(ctx context.Context, tx *database.Tx, p principal.Principal, sta
 		ON CONFLICT (org_id, owner_id) DO UPDATE
 		SET name = excluded.name, profile = excluded.profile, hash = excluded.hash, updated_at = excluded.updated_at`,
 		p.OrgID, p.UserID, staged.Name, staged.Text, staged.Hash, database.Micros(tx.Now()))
-	if err != nil {
-		return fmt.Errorf("store a staged profile: %w", err)
-	}
-	return nil
+	return database.Wrap(err, "store a staged profile")
 }
 
 // findDraft reads what a person has staged.
@@ -32,18 +25,12 @@ func findDraft(ctx context.Context, r database.Reader, orgID, ownerID string) (s
 		SELECT name, profile, hash
 		FROM policy_profile_draft
 		WHERE org_id = $1 AND owner_id = $2`, orgID, ownerID).Scan(&staged.Name, &staged.Text, &staged.Hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return StagedProfile{}, fault.New(fault.Conflict,
-			"nothing is staged: send a profile first (PUT /policies/profiles/draft)")
-	}
-	if err != nil {
-		return StagedProfile{}, fmt.Errorf("read a staged profile: %w", err)
-	}
-	return staged, nil
+	missing := fault.New(fault.Conflict, "nothing is staged: send a profile first (PUT /policies/profiles/draft)")
+	return staged, database.OrMissing(err, missing, "read a staged profile")
 }
 
-// proposalColumns are those scanProposal reads, of policy_profile as f and its
-// policy as p. What is left of a proposal whose policy was deleted is not shown.
+// proposalColumns are those scanProposal reads, of policy_profile as f and its policy as p. Proposals whose policy was
+// deleted are left out.
 const proposalColumns = `
 	f.id, f.policy_id, f.version, f.owner_id, f.author_kind, f.author_id, f.name, f.reason, f.profile, f.hash,
 	f.state, f.proposed_at, f.decided_by, f.decided_at, f.confirmation,
@@ -52,12 +39,9 @@ const proposalColumns = `
 	JOIN policy p ON p.org_id = f.org_id AND p.id = f.policy_id AND p.deleted_at IS NULL`
 
 func scanProposal(s database.Scanner) (f Proposal, err error) {
-	var proposed, active int64
-	var decided sql.NullInt64
 	err = s.Scan(&f.ID, &f.PolicyID, &f.Version, &f.OwnerID, &f.Author.Kind, &f.Author.ID, &f.Name, &f.Reason, &f.Text,
-		&f.Hash,
-		&f.State, &proposed, &f.DecidedBy, &decided, &f.Confirmation, &active)
-	f.ProposedAt, f.DecidedAt, f.Active = database.Time(proposed), database.OptionalTime(decided), active == 1
+		&f.Hash, &f.State, database.ToTime(&f.ProposedAt), &f.DecidedBy, database.ToOptionalTime(&f.DecidedAt),
+		&f.Confirmation, database.ToBool(&f.Active))
 	return f, err
 }
 
@@ -66,67 +50,54 @@ func insertProposal(ctx context.Context, tx *database.Tx, orgID string, f Propos
 		INSERT INTO policy_profile (id, org_id, policy_id, version, owner_id, author_kind, author_id, name, reason, profile, hash, state, proposed_at, decided_by, confirmation)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', 0)`,
 		f.ID, orgID, f.PolicyID, f.Version, f.OwnerID, string(f.Author.Kind), f.Author.ID, f.Name, f.Reason, f.Text,
-		f.Hash,
-		string(f.State), database.Micros(f.ProposedAt))
-	if err != nil {
-		return fmt.Errorf("store a proposal of policy %s: %w", f.PolicyID, err)
-	}
-	return nil
+		f.Hash, string(f.State), database.Micros(f.ProposedAt))
+	return database.Wrap(err, "store a proposal of policy %s", f.PolicyID)
 }
 
-// updateProposal writes everything of a proposal that changes.
+// updateProposal writes every column of a proposal that can change.
 func updateProposal(ctx context.Context, tx *database.Tx, orgID string, f Proposal) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE policy_profile
 		SET state = $3, decided_by = $4, decided_at = $5, confirmation = $6
 		WHERE org_id = $1 AND id = $2`, orgID, f.ID, string(f.State), f.DecidedBy, database.OptionalMicros(f.DecidedAt),
 		f.Confirmation)
-	if err != nil {
-		return fmt.Errorf("change proposal %s: %w", f.ID, err)
-	}
-	return nil
+	return database.Wrap(err, "change proposal %s", f.ID)
 }
 
-// closeProposals withdraws what waits of a policy that is deleted, and gives the ids.
+// closeProposals withdraws the open proposals of a policy that is being deleted, and returns their ids.
 func closeProposals(
 	ctx context.Context, tx *database.Tx, p principal.Principal, policyID string,
 ) (closed []string, err error) {
-	closed, err = database.Collect(ctx, tx, func(s database.Scanner) (id string, err error) {
-		err = s.Scan(&id)
-		return id, err
-	}, `
+	closed, err = database.Collect(ctx, tx, database.Column[string], `
 		UPDATE policy_profile
 		SET state = 'withdrawn', decided_by = $3, decided_at = $4
 		WHERE org_id = $1 AND policy_id = $2 AND state = 'open'
 		RETURNING id`, p.OrgID, policyID, p.UserID, database.Micros(tx.Now()))
-	if err != nil {
-		return nil, fmt.Errorf("withdraw the proposals of policy %s: %w", policyID, err)
-	}
-	return closed, nil
+	return closed, database.Wrap(err, "withdraw the proposals of policy %s", policyID)
 }
 
-// findProposal reads a proposal of an organization. Any other does not exist.
+// findProposal reads a proposal of an organization. A proposal of another organization is not found.
 func findProposal(ctx context.Context, r database.Reader, orgID, id string) (Proposal, error) {
 	missing := fault.New(fault.NotFound, "no such proposal")
 	if !database.IsID(id) {
 		return Proposal{}, missing
 	}
 	f, err := oneProposal(ctx, r, `f.org_id = $1 AND f.id = $2`, orgID, id)
-	if f == nil && err == nil {
-		return Proposal{}, missing
-	}
 	if err != nil {
 		return Proposal{}, err
+	}
+	if f == nil {
+		return Proposal{}, missing
 	}
 	return *f, nil
 }
 
-// findOpenProposal is what a person has proposed and nobody has answered, or nil.
+// findOpenProposal finds the proposal of a person that still waits, or nil.
 func findOpenProposal(ctx context.Context, r database.Reader, orgID, ownerID string) (*Proposal, error) {
 	return oneProposal(ctx, r, `f.org_id = $1 AND f.owner_id = $2 AND f.state = 'open'`, orgID, ownerID)
 }
 
-// findActiveProfile is the proposal that calls are judged by, or nil.
+// findActiveProfile finds the proposal that is in force, or nil.
 func findActiveProfile(ctx context.Context, r database.Reader, orgID string) (*Proposal, error) {
 	return oneProposal(ctx, r, `f.org_id = $1 AND p.active_version = f.version AND p.face = 'profile'`, orgID)
 }
@@ -137,17 +108,13 @@ func oneProposal(ctx context.Context, r database.Reader, where string, args ...a
 		WHERE `+where+`
 		ORDER BY f.confirmation DESC, f.proposed_at DESC, f.id DESC
 		LIMIT 1`, args...))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, fmt.Errorf("read a proposal: %w", err)
+		return nil, database.OrMissing(err, nil, "read a proposal")
 	}
 	return &f, nil
 }
 
-// findProfilePolicy is the policy of a person's proposals. It is sql.ErrNoRows
-// where there is none.
+// findProfilePolicy finds the policy of a person's proposals. The error is sql.ErrNoRows if there is none.
 func findProfilePolicy(ctx context.Context, r database.Reader, orgID, ownerID string) (Policy, error) {
 	p, err := scanPolicy(r.QueryRow(ctx, `
 		SELECT `+columns+`
@@ -156,54 +123,39 @@ func findProfilePolicy(ctx context.Context, r database.Reader, orgID, ownerID st
 		WHERE p.org_id = $1 AND f.owner_id = $2 AND p.face = 'profile' AND p.deleted_at IS NULL
 		ORDER BY f.proposed_at DESC, f.id DESC
 		LIMIT 1`, orgID, ownerID))
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return Policy{}, fmt.Errorf("look for the policy of a person's profiles: %w", err)
-	}
-	return p, err
+	return p, database.Wrap(err, "find the policy of a person's profiles")
 }
 
-// selectActiveProfiles reads the profiles that count: one, or none.
+// selectActiveProfiles reads the profiles that are active: one, or none.
 func selectActiveProfiles(ctx context.Context, r database.Reader, orgID string) ([]Policy, error) {
 	policies, err := database.Collect(ctx, r, scanPolicy, `
 		SELECT `+columns+`
 		FROM policy p
 		WHERE p.org_id = $1 AND p.face = 'profile' AND p.active_version IS NOT NULL AND p.deleted_at IS NULL`, orgID)
-	if err != nil {
-		return nil, fmt.Errorf("read the active profiles: %w", err)
-	}
-	return policies, nil
+	return policies, database.Wrap(err, "read the active profiles")
 }
 
 func lastConfirmation(ctx context.Context, r database.Reader, orgID string) (number int, err error) {
 	err = r.QueryRow(ctx, `SELECT COALESCE(MAX(confirmation), 0) FROM policy_profile WHERE org_id = $1`,
 		orgID).Scan(&number)
-	if err != nil {
-		return 0, fmt.Errorf("count the confirmations: %w", err)
-	}
-	return number, nil
+	return number, database.Wrap(err, "count the confirmations")
 }
 
 // selectProposals reads up to limit proposals after a position, newest first.
 func selectProposals(
 	ctx context.Context, r database.Reader, orgID string, state ProposalState, after page.Cursor, limit int,
 ) ([]Proposal, error) {
-	where, args := []string{`f.org_id = $1`}, []any{orgID}
+	var where database.Where
+	where.And(`f.org_id = ?`, orgID)
 	if state != "" {
-		args = append(args, string(state))
-		where = append(where, fmt.Sprintf(`f.state = $%d`, len(args)))
+		where.And(`f.state = ?`, string(state))
 	}
 	if !after.IsZero() {
-		args = append(args, after.Micros, after.ID)
-		where = append(where, fmt.Sprintf(`(f.proposed_at, f.id) < ($%d, $%d)`, len(args)-1, len(args)))
+		where.And(`(f.proposed_at, f.id) < (?, ?)`, after.Micros, after.ID)
 	}
-	args = append(args, limit)
 	proposals, err := database.Collect(ctx, r, scanProposal, `
-		SELECT `+proposalColumns+`
-		WHERE `+strings.Join(where, ` AND `)+`
+		SELECT `+proposalColumns+where.String()+`
 		ORDER BY f.proposed_at DESC, f.id DESC
-		LIMIT `+fmt.Sprintf(`$%d`, len(args)), args...)
-	if err != nil {
-		return nil, fmt.Errorf("list proposals: %w", err)
-	}
-	return proposals, nil
+		LIMIT `+where.Bind(limit), where.Args...)
+	return proposals, database.Wrap(err, "list proposals")
 }

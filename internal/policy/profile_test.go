@@ -11,27 +11,28 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/profile"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // profile is one that forbids a tool.
-func (w *world) profile(tool string) *profile.Profile {
-	w.t.Helper()
+func (e *env) profile(tool string) *profile.Profile {
+	e.T.Helper()
 	read, problems := profile.Parse([]byte(`{"rules":[{"id":"r","action":"deny","tool":"` + tool + `"}]}`))
 	if problems != nil {
-		w.t.Fatal(problems)
+		e.T.Fatal(problems)
 	}
 	return read
 }
 
 // proposed has somebody propose a profile that forbids a tool.
-func (w *world) proposed(by principal.Principal, tool string) policy.Proposal {
-	w.t.Helper()
-	if _, err := w.policies.StageProfile(w.t.Context(), by, w.profile(tool)); err != nil {
-		w.t.Fatalf("stage: %v", err)
+func (e *env) proposed(by principal.Principal, tool string) policy.Proposal {
+	e.T.Helper()
+	if _, err := e.policies.StageProfile(e.T.Context(), by, e.profile(tool)); err != nil {
+		e.T.Fatalf("stage: %v", err)
 	}
-	proposal, err := w.policies.ProposeProfile(w.t.Context(), by, "a reason")
+	proposal, err := e.policies.ProposeProfile(e.T.Context(), by, "a reason")
 	if err != nil {
-		w.t.Fatalf("propose: %v", err)
+		e.T.Fatalf("propose: %v", err)
 	}
 	return proposal
 }
@@ -39,25 +40,25 @@ func (w *world) proposed(by principal.Principal, tool string) policy.Proposal {
 // TestConfirmationsAtOnce: whoever comes last, one profile is active.
 func TestConfirmationsAtOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		var proposals []policy.Proposal
 		for _, tool := range []string{"Bash", "Read", "Write", "Edit"} {
-			proposals = append(proposals, w.proposed(person(w.acme, principal.Member), tool))
+			proposals = append(proposals, e.proposed(person(e.acme, principal.Member), tool))
 		}
 		var all sync.WaitGroup
 		for _, p := range proposals {
 			all.Go(func() {
-				if _, err := w.policies.ConfirmProfile(t.Context(), w.owner, p.ID, p.Hash); err != nil {
+				if _, err := e.policies.ConfirmProfile(t.Context(), e.owner, p.ID, p.Hash); err != nil {
 					t.Errorf("confirm: %v", err)
 				}
 			})
 		}
 		all.Wait()
-		active, err := w.policies.List(t.Context(), w.owner, policy.Filter{Status: policy.Active}, "", page.MaxLimit)
+		active, err := e.policies.List(t.Context(), e.owner, policy.Filter{Status: policy.Active}, "", page.MaxLimit)
 		if err != nil || len(active.Items) != 1 {
 			t.Fatalf("%d profiles are active, %v", len(active.Items), err)
 		}
-		in, err := w.policies.ActiveProfile(t.Context(), w.owner)
+		in, err := e.policies.ActiveProfile(t.Context(), e.owner)
 		if err != nil || in == nil || in.PolicyID != active.Items[0].ID || in.Confirmation != len(proposals) {
 			t.Errorf("the active profile is %+v, %v", in, err)
 		}
@@ -67,18 +68,18 @@ func TestConfirmationsAtOnce(t *testing.T) {
 // TestWhatIsRecordedOfAConfirmation: who confirmed, and which text.
 func TestWhatIsRecordedOfAConfirmation(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		p := w.proposed(key(w.acme, principal.DraftPolicy), "Bash")
-		if _, err := w.policies.ConfirmProfile(t.Context(), w.owner, p.ID, p.Hash); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		p := e.proposed(key(e.acme, principal.DraftPolicy), "Bash")
+		if _, err := e.policies.ConfirmProfile(t.Context(), e.owner, p.ID, p.Hash); err != nil {
 			t.Fatal(err)
 		}
-		entries, err := audit.ReadEntries(t.Context(), w.db, w.acme, 0, 1000)
+		entries, err := audit.ReadEntries(t.Context(), e.DB, e.acme, 0, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
 		last := entries[len(entries)-1]
 		record, err := last.Parse()
-		if err != nil || last.Action != "profile.confirmed" || record.Actor.ID != w.owner.UserID ||
+		if err != nil || last.Action != "profile.confirmed" || record.Actor.ID != e.owner.UserID ||
 			record.Subject.ID != p.PolicyID {
 			t.Errorf("the last entry is %s by %+v about %+v, %v", last.Action, record.Actor, record.Subject, err)
 		}
@@ -87,11 +88,11 @@ func TestWhatIsRecordedOfAConfirmation(t *testing.T) {
 				t.Errorf("the entry does not say %s: %s", want, last.Payload)
 			}
 		}
-		wantKind(t, "another organization's owner confirms",
-			second(w.policies.ConfirmProfile(t.Context(), person(w.globex, principal.Owner), p.ID, p.Hash)),
+		testenv.WantFault(t, "another organization's owner confirms",
+			second(e.policies.ConfirmProfile(t.Context(), person(e.globex, principal.Owner), p.ID, p.Hash)),
 			fault.NotFound)
-		wantKind(t, "a key confirms",
-			second(w.policies.ConfirmProfile(t.Context(), key(w.acme, principal.DraftPolicy), p.ID, p.Hash)),
+		testenv.WantFault(t, "a key confirms",
+			second(e.policies.ConfirmProfile(t.Context(), key(e.acme, principal.DraftPolicy), p.ID, p.Hash)),
 			fault.Forbidden)
 	})
 }
@@ -101,21 +102,21 @@ func second(_ policy.Proposal, err error) error { return err }
 // TestDamagedProfiles: what was changed behind our back is not given out.
 func TestDamagedProfiles(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		p := w.proposed(w.owner, "Bash")
-		w.exec(`UPDATE policy_profile SET profile = '{"rules":[]}' WHERE id = $1`, p.ID)
-		w.exec(`UPDATE policy_profile_draft SET profile = '{"rules":[]}' WHERE org_id = $1`, w.acme)
-		read, err := w.policies.Proposal(t.Context(), w.owner, p.ID)
+	each(t, func(t *testing.T, e *env) {
+		p := e.proposed(e.owner, "Bash")
+		e.Exec(`UPDATE policy_profile SET profile = '{"rules":[]}' WHERE id = $1`, p.ID)
+		e.Exec(`UPDATE policy_profile_draft SET profile = '{"rules":[]}' WHERE org_id = $1`, e.acme)
+		read, err := e.policies.Proposal(t.Context(), e.owner, p.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := read.Read(); err == nil {
 			t.Error("a damaged proposal was read")
 		}
-		_, err = w.policies.ConfirmProfile(t.Context(), w.owner, p.ID, p.Hash)
-		wantKind(t, "confirm it", err, fault.Conflict)
-		_, err = w.policies.ProposeProfile(t.Context(), w.owner, "")
-		wantKind(t, "propose a damaged draft", err, fault.Conflict)
+		_, err = e.policies.ConfirmProfile(t.Context(), e.owner, p.ID, p.Hash)
+		testenv.WantFault(t, "confirm it", err, fault.Conflict)
+		_, err = e.policies.ProposeProfile(t.Context(), e.owner, "")
+		testenv.WantFault(t, "propose a damaged draft", err, fault.Conflict)
 	})
 }
 
@@ -123,54 +124,54 @@ func TestDamagedProfiles(t *testing.T) {
 // proposals than there may be, nor end the shadow that a person started.
 func TestWithdrawingIsNotDeleting(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		plugin := key(w.acme, principal.DraftPolicy)
-		first := w.proposed(plugin, "Bash")
-		if _, err := w.policies.StartShadow(t.Context(), w.owner, first.PolicyID, policy.LatestVersion); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		plugin := key(e.acme, principal.DraftPolicy)
+		first := e.proposed(plugin, "Bash")
+		if _, err := e.policies.StartShadow(t.Context(), e.owner, first.PolicyID, policy.LatestVersion); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.policies.WithdrawProposal(t.Context(), plugin, first.ID); err != nil {
+		if err := e.policies.WithdrawProposal(t.Context(), plugin, first.ID); err != nil {
 			t.Fatal(err)
 		}
-		full, err := w.policies.Get(t.Context(), w.owner, first.PolicyID, policy.LatestVersion)
+		full, err := e.policies.Get(t.Context(), e.owner, first.PolicyID, policy.LatestVersion)
 		if err != nil || full.Policy.ShadowVersion != 1 {
 			t.Errorf("a key withdrew its proposal: %+v, %v; want the policy and its shadow", full.Policy, err)
 		}
-		wantKind(t, "confirm what was withdrawn",
-			second(w.policies.ConfirmProfile(t.Context(), w.owner, first.ID, first.Hash)), fault.Conflict)
-		next := w.proposed(plugin, "Read")
+		testenv.WantFault(t, "confirm what was withdrawn",
+			second(e.policies.ConfirmProfile(t.Context(), e.owner, first.ID, first.Hash)), fault.Conflict)
+		next := e.proposed(plugin, "Read")
 		if next.PolicyID != first.PolicyID || next.Version != 2 {
 			t.Errorf("the next is version %d of %s, want 2 of %s", next.Version, next.PolicyID, first.PolicyID)
 		}
-		if err := w.policies.WithdrawProposal(t.Context(), w.owner, next.ID); err != nil {
+		if err := e.policies.WithdrawProposal(t.Context(), e.owner, next.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.policies.Get(t.Context(), w.owner, first.PolicyID, policy.LatestVersion); err != nil {
+		if _, err := e.policies.Get(t.Context(), e.owner, first.PolicyID, policy.LatestVersion); err != nil {
 			t.Errorf("the policy has a shadow: %v", err)
 		}
-		if _, err := w.policies.EndShadow(t.Context(), w.owner, first.PolicyID); err != nil {
+		if _, err := e.policies.EndShadow(t.Context(), e.owner, first.PolicyID); err != nil {
 			t.Fatal(err)
 		}
-		last := w.proposed(plugin, "Write")
-		if err := w.policies.WithdrawProposal(t.Context(), w.owner, last.ID); err != nil {
+		last := e.proposed(plugin, "Write")
+		if err := e.policies.WithdrawProposal(t.Context(), e.owner, last.ID); err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.policies.Get(t.Context(), w.owner, first.PolicyID, policy.LatestVersion)
-		wantKind(t, "read what an owner threw away", err, fault.NotFound)
+		_, err = e.policies.Get(t.Context(), e.owner, first.PolicyID, policy.LatestVersion)
+		testenv.WantFault(t, "read what an owner threw away", err, fault.NotFound)
 	})
 }
 
 // TestReasonsShowWhatTheySay: the person who confirms reads them.
 func TestReasonsShowWhatTheySay(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.proposed(w.owner, "Bash")
+	each(t, func(t *testing.T, e *env) {
+		e.proposed(e.owner, "Bash")
 		for name, reason := range map[string]string{
 			"turned around":          "safe \u202egnihtyna swolla",
 			"an escape of terminals": "a\x1b[2Jb",
 			"a line of mail":         "a\r\nBcc: b",
 		} {
-			wantKind(t, name, second(w.policies.ProposeProfile(t.Context(), w.owner, reason)), fault.Invalid)
+			testenv.WantFault(t, name, second(e.policies.ProposeProfile(t.Context(), e.owner, reason)), fault.Invalid)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"writ/internal/audit"
@@ -15,14 +16,14 @@ import (
 	"writ/internal/principal"
 )
 
-// What the audit log says of profiles, besides what it says of their policies.
+// The actions of audit entries about profiles. Their policies have entries of their own.
 const (
 	profileProposed  action = "profile.proposed"
 	profileConfirmed action = "profile.confirmed"
 	profileWithdrawn action = "profile.withdrawn"
 )
 
-// recordedProfile is what an auditor learns of a proposal: which text was meant.
+// recordedProfile is the payload of an audit entry about a proposal.
 type recordedProfile struct {
 	ProposalID   string `json:"proposalId"`
 	Name         string `json:"name"`
@@ -45,10 +46,11 @@ func (s *Service) recordProfile(
 	return err
 }
 
-// ProposeProfile asks people to put in force what the caller has staged. The same
-// profile again is the proposal that waits already. One that is in force is
-// refused: whose new profile was not staged must not take the old one for it.
-func (s *Service) ProposeProfile(ctx context.Context, p principal.Principal, reason string) (Proposal, error) {
+// ProposeProfile asks people to activate what the caller has staged. The same profile again returns the open proposal.
+// An active profile is refused: a caller whose new profile was not staged must not mistake the old one for it.
+func (s *Service) ProposeProfile(
+	ctx context.Context, p principal.Principal, reason string,
+) (proposal Proposal, err error) {
 	if err := requireDrafter(p); err != nil {
 		return Proposal{}, err
 	}
@@ -68,10 +70,7 @@ func (s *Service) ProposeProfile(ctx context.Context, p principal.Principal, rea
 	if err != nil {
 		return Proposal{}, err
 	}
-	var proposal Proposal
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) error {
+	err = s.inLog(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		now, err := findDraft(ctx, tx, p.OrgID, p.UserID)
 		if err != nil {
 			return err
@@ -81,21 +80,17 @@ func (s *Service) ProposeProfile(ctx context.Context, p principal.Principal, rea
 		}
 		proposal, err = s.propose(ctx, tx, p, staged, reason, c)
 		return err
-	}})
-	if err != nil {
-		return Proposal{}, err
-	}
-	return proposal, nil
+	})
+	return proposal, err
 }
 
 func checkReason(reason string) error {
 	switch {
 	case len(reason) > MaxReason:
 		return fault.Field("reason", "must be at most %d bytes", MaxReason)
-	case !utf8.ValidString(reason) ||
-		strings.ContainsFunc(reason, func(r rune) bool { return r != '\n' && r != '\t' && node.Hidden(r) }):
+	case !utf8.ValidString(reason) || node.HasHidden(reason):
 		return fault.Field("reason",
-			"must not hold control characters other than line breaks and tabs, nor such that turn text around")
+			"must not hold control characters other than line breaks and tabs, nor characters that change the text's direction")
 	}
 	return nil
 }
@@ -152,8 +147,7 @@ func (s *Service) propose(
 	return proposal, s.recordProfile(ctx, tx, p, profileProposed, full.Policy, proposal)
 }
 
-// writeProfile stores the next version of the policy of the proposer's profiles,
-// or its first.
+// writeProfile stores the next version of the policy of the proposer's profiles, or its first.
 func (s *Service) writeProfile(ctx context.Context, tx *database.Tx, p principal.Principal, c compiled) (Full, error) {
 	policy, err := findProfilePolicy(ctx, tx, p.OrgID, p.UserID)
 	switch {
@@ -166,15 +160,16 @@ func (s *Service) writeProfile(ctx context.Context, tx *database.Tx, p principal
 			"%d profiles were proposed, which is the most: a person must delete policy %s first", policy.LatestVersion,
 			policy.ID)
 	}
-	if policy, err = next(ctx, tx, policy, c.doc); err != nil {
+	if policy, err = nextVersion(ctx, tx, policy, c.doc); err != nil {
 		return Full{}, err
 	}
 	return s.write(ctx, tx, p, updated, policy, c, 0)
 }
 
-// ConfirmProfile puts a proposal in force in place of the profile that was. The
-// hash is that of the text the person has read.
-func (s *Service) ConfirmProfile(ctx context.Context, p principal.Principal, id, hash string) (Proposal, error) {
+// ConfirmProfile activates a proposal instead of the active profile. The hash is of the text that the person has read.
+func (s *Service) ConfirmProfile(
+	ctx context.Context, p principal.Principal, id, hash string,
+) (proposal Proposal, err error) {
 	if err := requireManager(p); err != nil {
 		return Proposal{}, err
 	}
@@ -185,17 +180,12 @@ func (s *Service) ConfirmProfile(ctx context.Context, p principal.Principal, id,
 	if _, err := before.Read(); err != nil {
 		return Proposal{}, fault.Wrap(err, fault.Conflict, "the proposal cannot be read by this server")
 	}
-	// what cannot be compiled is not put in force
 	v, _, err := s.loadVersion(ctx, p.OrgID, before.PolicyID, before.Version)
 	if err != nil {
 		return Proposal{}, err
 	}
-	var proposal Proposal
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) error {
-		proposal, err = findProposal(ctx, tx, p.OrgID, id)
-		if err != nil {
+	err = s.inLog(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
+		if proposal, err = findProposal(ctx, tx, p.OrgID, id); err != nil {
 			return err
 		}
 		if err := confirmable(proposal, hash); err != nil || proposal.Active {
@@ -205,11 +195,8 @@ func (s *Service) ConfirmProfile(ctx context.Context, p principal.Principal, id,
 			return err
 		}
 		return s.proposals.settled(ctx, tx, p.OrgID, proposal.ID)
-	}})
-	if err != nil {
-		return Proposal{}, err
-	}
-	return proposal, nil
+	})
+	return proposal, err
 }
 
 func confirmable(proposal Proposal, hash string) error {
@@ -260,34 +247,31 @@ func (s *Service) confirm(
 	return proposal, s.recordProfile(ctx, tx, p, profileConfirmed, policy, proposal)
 }
 
-// WithdrawProposal takes back a proposal that waits: its proposer may, and whoever
-// could confirm it. Who could also delete the policy has it deleted with it where it
-// never counted. A proposer does not: its versions bound what can be proposed, and a
-// shadow of it is not a key's to end.
+// WithdrawProposal withdraws an open proposal. Its proposer may, and everybody who could confirm it. For a manager it
+// also deletes the policy if that was never active. It does not for the proposer, who could otherwise propose without
+// limit, and end a shadow.
 func (s *Service) WithdrawProposal(ctx context.Context, p principal.Principal, id string) error {
 	if err := requireDrafter(p); err != nil {
 		return err
 	}
-	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) error {
+	return s.inLog(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		proposal, err := findProposal(ctx, tx, p.OrgID, id)
 		if err != nil {
 			return err
 		}
 		switch {
 		case proposal.OwnerID != p.UserID && requireManager(p) != nil:
-			return fault.New(fault.Forbidden, "only its proposer, or who could confirm it, withdraws a proposal")
+			return fault.New(fault.Forbidden, "only its proposer and members who could confirm it may withdraw a proposal")
 		case proposal.State == Withdrawn:
 			return nil
 		case proposal.State != Open:
-			return fault.New(fault.Conflict, "the proposal does not wait any more: it is %s", proposal.State)
+			return fault.New(fault.Conflict, "the proposal is no longer open: it is %s", proposal.State)
 		}
 		if err := s.withdraw(ctx, tx, p, proposal); err != nil {
 			return err
 		}
 		return s.proposals.settled(ctx, tx, p.OrgID, proposal.ID)
-	}})
+	})
 }
 
 func (s *Service) withdraw(ctx context.Context, tx *database.Tx, p principal.Principal, proposal Proposal) error {
@@ -311,7 +295,7 @@ func (s *Service) withdraw(ctx context.Context, tx *database.Tx, p principal.Pri
 // proposalList is the list that cursors are bound to.
 const proposalList = "policy_profile"
 
-// Proposals lists what was proposed, newest first; with a state, only those in it.
+// Proposals lists the proposals, newest first, in one state unless that is empty.
 func (s *Service) Proposals(
 	ctx context.Context, p principal.Principal, state ProposalState, cursor string, limit int,
 ) (page.Page[Proposal], error) {
@@ -321,19 +305,8 @@ func (s *Service) Proposals(
 	if state != "" && !state.Valid() {
 		return page.Page[Proposal]{}, fault.Field("state", "must be open, superseded, withdrawn or confirmed")
 	}
-	scope := p.OrgID + "/" + string(state)
-	after, err := page.Decode(cursor, proposalList, scope)
-	if err != nil {
-		return page.Page[Proposal]{}, err
-	}
-	limit = bounded(limit)
-	proposals, err := selectProposals(ctx, s.db, p.OrgID, state, after, limit+1)
-	if err != nil {
-		return page.Page[Proposal]{}, err
-	}
-	return page.Of(proposals, limit, func(proposal Proposal) page.Cursor {
-		return page.Cursor{
-			List: proposalList, Scope: scope, Micros: database.Micros(proposal.ProposedAt), ID: proposal.ID,
-		}
-	}), nil
+	query := page.Query{List: proposalList, Scope: p.OrgID + "/" + string(state), Cursor: cursor, Limit: limit}
+	return page.Read(query, func(after page.Cursor, limit int) ([]Proposal, error) {
+		return selectProposals(ctx, s.db, p.OrgID, state, after, limit)
+	}, func(proposal Proposal) (time.Time, string) { return proposal.ProposedAt, proposal.ID })
 }

@@ -6,28 +6,28 @@ import (
 	"writ/internal/database"
 )
 
-// ProposalNotifier tells people of proposals of profiles, within the change that makes or ends
-// them: what cannot be told does not happen, and what happened was told once.
+// ProposalNotifier notifies people of proposals. It is called in the transaction that changes the proposal, so that the
+// change fails with the notification.
 type ProposalNotifier struct {
-	// Proposed: a proposal waits for a confirmation.
+	// Proposed is called when a proposal is opened.
 	Proposed func(ctx context.Context, tx *database.Tx, orgID string, p Proposal) error
-	// Settled: it does not wait any more.
+	// Settled is called when a proposal is no longer open.
 	Settled func(ctx context.Context, tx *database.Tx, orgID, proposalID string) error
 }
 
-func (h ProposalNotifier) proposed(ctx context.Context, tx *database.Tx, orgID string, p Proposal) error {
-	if h.Proposed == nil {
+func (n ProposalNotifier) proposed(ctx context.Context, tx *database.Tx, orgID string, p Proposal) error {
+	if n.Proposed == nil {
 		return nil
 	}
-	return h.Proposed(ctx, tx, orgID, p)
+	return n.Proposed(ctx, tx, orgID, p)
 }
 
-func (h ProposalNotifier) settled(ctx context.Context, tx *database.Tx, orgID string, proposalIDs ...string) error {
+func (n ProposalNotifier) settled(ctx context.Context, tx *database.Tx, orgID string, proposalIDs ...string) error {
+	if n.Settled == nil {
+		return nil
+	}
 	for _, id := range proposalIDs {
-		if h.Settled == nil {
-			return nil
-		}
-		if err := h.Settled(ctx, tx, orgID, id); err != nil {
+		if err := n.Settled(ctx, tx, orgID, id); err != nil {
 			return err
 		}
 	}

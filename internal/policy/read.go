@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"writ/internal/database"
@@ -18,9 +19,8 @@ const (
 	versionList = "policy_version"
 )
 
-// OrgOf is the organization of a policy. It asks nobody's leave: the edge needs
-// it to find the caller's role there, and must answer a caller without one as if
-// the policy did not exist.
+// OrgOf is the organization of a policy. It checks no permission: the API finds the caller's role in that organization,
+// and answers a caller without one as if the policy did not exist.
 func (s *Service) OrgOf(ctx context.Context, id string) (orgID string, err error) {
 	return findOrg(ctx, s.db, id)
 }
@@ -39,26 +39,31 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string, num
 	if err := requireReader(p); err != nil {
 		return Full{}, err
 	}
-	policy, err := find(ctx, s.db, p.OrgID, id)
-	if err != nil {
-		return Full{}, err
-	}
-	if number == LatestVersion {
-		number = policy.LatestVersion
-	}
-	v, err := findVersion(ctx, s.db, p.OrgID, id, number)
+	policy, v, err := s.findNumbered(ctx, p.OrgID, id, number)
 	if err != nil {
 		return Full{}, err
 	}
 	doc, err := v.Source.Document()
 	if err != nil {
-		return Full{}, &BrokenError{PolicyID: id, Version: number, Cause: err}
+		return Full{}, &BrokenError{PolicyID: id, Version: v.Number, Cause: err}
 	}
 	return Full{Policy: policy, Version: v, Document: doc}, nil
 }
 
-// List shows the policies of the organization, newest first. The limit is
-// page.DefaultLimit when it is not positive, and page.MaxLimit at most.
+// findNumbered reads a policy and one of its versions (the latest with LatestVersion).
+func (s *Service) findNumbered(ctx context.Context, orgID, id string, number int) (Policy, Version, error) {
+	policy, err := find(ctx, s.db, orgID, id)
+	if err != nil {
+		return Policy{}, Version{}, err
+	}
+	if number == LatestVersion {
+		number = policy.LatestVersion
+	}
+	v, err := findVersion(ctx, s.db, orgID, id, number)
+	return policy, v, err
+}
+
+// List lists the policies of the organization, newest first.
 func (s *Service) List(
 	ctx context.Context, p principal.Principal, f Filter, cursor string, limit int,
 ) (page.Page[Policy], error) {
@@ -71,20 +76,10 @@ func (s *Service) List(
 	if !utf8.ValidString(f.Name) || strings.ContainsRune(f.Name, 0) {
 		return page.Of[Policy](nil, 1, nil), nil // no policy has a name that no database takes
 	}
-	after, err := page.Decode(cursor, policyList, f.scope(p.OrgID))
-	if err != nil {
-		return page.Page[Policy]{}, err
-	}
-	limit = bounded(limit)
-	policies, err := selectPolicies(ctx, s.db, p.OrgID, f, after, limit+1)
-	if err != nil {
-		return page.Page[Policy]{}, err
-	}
-	return page.Of(policies, limit, func(policy Policy) page.Cursor {
-		return page.Cursor{
-			List: policyList, Scope: f.scope(p.OrgID), Micros: database.Micros(policy.CreatedAt), ID: policy.ID,
-		}
-	}), nil
+	query := page.Query{List: policyList, Scope: f.scope(p.OrgID), Cursor: cursor, Limit: limit}
+	return page.Read(query, func(after page.Cursor, limit int) ([]Policy, error) {
+		return selectPolicies(ctx, s.db, p.OrgID, f, after, limit)
+	}, func(policy Policy) (time.Time, string) { return policy.CreatedAt, policy.ID })
 }
 
 // Versions lists the versions of a policy, newest first.
@@ -97,28 +92,13 @@ func (s *Service) Versions(
 	if _, err := find(ctx, s.db, p.OrgID, id); err != nil {
 		return page.Page[Version]{}, err
 	}
-	after, err := page.Decode(cursor, versionList, id)
-	if err != nil {
-		return page.Page[Version]{}, err
-	}
-	limit = bounded(limit)
-	versions, err := selectVersions(ctx, s.db, p.OrgID, id, after, limit+1)
-	if err != nil {
-		return page.Page[Version]{}, err
-	}
-	return page.Of(versions, limit, func(v Version) page.Cursor {
-		return page.Cursor{List: versionList, Scope: id, Micros: int64(v.Number), ID: id}
-	}), nil
+	query := page.Query{List: versionList, Scope: id, Cursor: cursor, Limit: limit}
+	return page.Read(query, func(after page.Cursor, limit int) ([]Version, error) {
+		return selectVersions(ctx, s.db, p.OrgID, id, after, limit)
+	}, func(v Version) (time.Time, string) { return database.Time(int64(v.Number)), id })
 }
 
-func bounded(limit int) int {
-	if limit <= 0 {
-		return page.DefaultLimit
-	}
-	return min(limit, page.MaxLimit)
-}
-
-// Diff tells what changed from one version of a policy to another.
+// Diff lists what changed from one version of a policy to another.
 func (s *Service) Diff(ctx context.Context, p principal.Principal, id string, from, to int) ([]document.Change, error) {
 	before, err := s.Get(ctx, p, id, from)
 	if err != nil {
@@ -131,8 +111,7 @@ func (s *Service) Diff(ctx context.Context, p principal.Principal, id string, fr
 	return document.Diff(before.Document, after.Document), nil
 }
 
-// Export is a version of a policy as YAML: the very text it was written as, where
-// it was written as YAML.
+// Export is a version of a policy as YAML: its own text if that is YAML.
 func (s *Service) Export(ctx context.Context, p principal.Principal, id string, number int) ([]byte, error) {
 	full, err := s.Get(ctx, p, id, number)
 	if err != nil {

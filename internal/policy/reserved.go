@@ -1,9 +1,9 @@
 package policy
 
-// Who decided where no policy did.
+// The PolicyID of decisions that no policy made.
 const (
-	ByAgent    = "writ:agent"    // the agent is killed or suspended
+	ByAgent    = "writ:agent"    // the API key is no longer valid
 	ByIntent   = "writ:intent"   // the call is not in the plan
-	ByApproval = "writ:approval" // a grant or temporary allow
-	ByDefault  = "writ:default"  // no policy counts
+	ByApproval = "writ:approval" // a grant or standing approval
+	ByDefault  = "writ:default"  // no policy applies
 )

@@ -9,8 +9,7 @@ import (
 	"writ/internal/principal"
 )
 
-// Service keeps policies and answers by them. Make one a process: what it has
-// compiled is shared by all requests.
+// Service stores policies and evaluates them. A process needs one, whose compiled policies all requests share.
 type Service struct {
 	db        *database.DB
 	log       *audit.Log
@@ -21,8 +20,7 @@ type Service struct {
 	proposals ProposalNotifier
 }
 
-// New makes a service. Spending answers for limits of cost and tokens; without
-// it such limits count as spent. The notifier tells people of proposals.
+// New makes a service. Without spending, limits of cost and tokens count as spent.
 func New(db *database.DB, log *audit.Log, spending Spending, proposals ProposalNotifier) *Service {
 	return &Service{
 		db:        db,
@@ -35,7 +33,7 @@ func New(db *database.DB, log *audit.Log, spending Spending, proposals ProposalN
 	}
 }
 
-// action is what the audit log says of a policy.
+// action is the action of an audit entry about a policy.
 type action string
 
 const (
@@ -51,8 +49,7 @@ const (
 	shadowEnded   action = "policy.shadow_ended"
 )
 
-// recorded is what an auditor learns of a policy: which text, by its hash, and
-// for whom it counts.
+// recorded is the payload of an audit entry about a policy: which text, by its hash, and to whom it applies.
 type recorded struct {
 	Name          string            `json:"name"`
 	Version       int               `json:"version"`
@@ -69,7 +66,7 @@ type recordedBindings struct {
 	Roles   []string `json:"roles"`
 }
 
-// about is what every entry about a policy and one of its versions says.
+// about is the payload of an entry about one version of a policy.
 func about(p Policy, v Version) recorded {
 	return recorded{
 		Name: p.Name, Version: v.Number, ActiveVersion: p.ActiveVersion,
@@ -87,21 +84,25 @@ func (s *Service) record(
 	return err
 }
 
-// change opens a transaction about one policy of the caller's organization. The
-// log's lock is held, so that nobody else changes a policy of it meanwhile.
+// inLog makes a change under the lock of an organization's log, so that no other change of its policies runs meanwhile.
+func (s *Service) inLog(
+	ctx context.Context, orgID string, do func(ctx context.Context, tx *database.Tx) error,
+) error {
+	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(orgID)}, Do: do})
+}
+
+// change is inLog for one policy of the caller's organization.
 func (s *Service) change(
 	ctx context.Context, p principal.Principal, id string,
 	do func(ctx context.Context, tx *database.Tx, policy Policy) error,
 ) error {
-	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) error {
+	return s.inLog(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		policy, err := find(ctx, tx, p.OrgID, id)
 		if err != nil {
 			return err
 		}
 		return do(ctx, tx, policy)
-	}})
+	})
 }
 
 // requireReader admits members, and keys that draft.
@@ -112,7 +113,7 @@ func requireReader(p principal.Principal) error {
 	return inOrganization(p, principal.ReadPolicies)
 }
 
-// requireDrafter admits who may write what does not count yet.
+// requireDrafter admits members and keys that may write drafts.
 func requireDrafter(p principal.Principal) error {
 	if p.Kind != principal.Key {
 		return inOrganization(p, principal.DraftPolicies)
@@ -123,10 +124,10 @@ func requireDrafter(p principal.Principal) error {
 	return nil
 }
 
-// requireManager admits who may say what counts: never a key.
+// requireManager admits members who may activate policies. It never admits a key.
 func requireManager(p principal.Principal) error {
 	if p.Kind == principal.Key {
-		return fault.New(fault.Forbidden, "only a person may say which policies count")
+		return fault.New(fault.Forbidden, "only a person may manage policies")
 	}
 	return inOrganization(p, principal.ManagePolicies)
 }

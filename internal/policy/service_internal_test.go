@@ -5,11 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/toolcall"
 )
 
@@ -17,8 +16,8 @@ import (
 // others who do. Neither decisions nor activations wait for them.
 func TestDraftsKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		s, owner := New(db, audit.Unsigned(db), nil, ProposalNotifier{}), newOwner(t, db)
+	testenv.Each(t, func(t *testing.T, e *testenv.Env) {
+		s, owner := New(e.DB, e.Log, nil, ProposalNotifier{}), newOwner(e)
 		made, err := s.Create(t.Context(), owner, Source{
 			Text: "version: v1\nname: p\nrules: []\n", Format: document.YAML,
 		})
@@ -55,28 +54,16 @@ func TestDraftsKeepNobodyWaiting(t *testing.T) {
 }
 
 // newOwner is the owner of a new organization.
-func newOwner(t *testing.T, db *database.DB) principal.Principal {
-	t.Helper()
-	owner := principal.Principal{
-		Kind: principal.User, UserID: database.NewID(), OrgID: database.NewID(), Role: principal.Owner,
-	}
-	err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`,
-			owner.OrgID)
-		return err
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return owner
+func newOwner(e *testenv.Env) principal.Principal {
+	return testenv.Person(database.NewID(), e.Organization("Acme"), principal.Owner)
 }
 
 // TestAShadowThatCannotBeCompiledEndsNothing: it is compiled beside everything else,
 // where nothing would catch a panic.
 func TestAShadowThatCannotBeCompiledEndsNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		s, owner := New(db, audit.Unsigned(db), nil, ProposalNotifier{}), newOwner(t, db)
+	testenv.Each(t, func(t *testing.T, e *testenv.Env) {
+		s, owner := New(e.DB, e.Log, nil, ProposalNotifier{}), newOwner(e)
 		made, err := s.Create(t.Context(), owner, Source{
 			Text: "version: v1\nname: p\nrules: []\n", Format: document.YAML,
 		})
@@ -86,7 +73,7 @@ func TestAShadowThatCannotBeCompiledEndsNothing(t *testing.T) {
 		if _, err := s.StartShadow(t.Context(), owner, made.ID, 1); err != nil {
 			t.Fatal(err)
 		}
-		other := New(db, audit.Unsigned(db), nil, ProposalNotifier{})
+		other := New(e.DB, e.Log, nil, ProposalNotifier{})
 		other.compiler = nil // panics when it is used
 		if err := other.PrepareShadows(t.Context(), owner.OrgID); err != nil {
 			t.Fatal(err)

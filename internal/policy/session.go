@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,19 +10,17 @@ import (
 	"writ/internal/toolcall"
 )
 
-// nanosPerDollar is how telemetry counts cost.
+// nanosPerDollar converts the unit in which telemetry counts cost.
 const nanosPerDollar = 1e9
 
-// SessionFigures are what a session has used so far: calls that were allowed, and
-// cost and tokens as far as telemetry knows them. Conditions compare them; they
-// reserve nothing, so that calls at the same moment may all pass. A limit is
-// exact.
-func (s *Service) SessionFigures(ctx context.Context, orgID, sessionID string) (toolcall.SessionStats, error) {
+// SessionStats are what a session has used so far: allowed calls, and the cost and tokens that telemetry has recorded.
+// They reserve nothing, so concurrent calls may all pass a condition on them. A limit is exact.
+func (s *Service) SessionStats(ctx context.Context, orgID, sessionID string) (toolcall.SessionStats, error) {
 	if sessionID == "" {
 		return toolcall.SessionStats{}, nil
 	}
 	if s.spending == nil {
-		return toolcall.SessionStats{}, errors.New("nothing tells what was spent")
+		return toolcall.SessionStats{}, errNoSpending
 	}
 	calls, err := decision.AllowedIn(ctx, s.db, orgID, sessionID)
 	if err != nil {
@@ -31,7 +28,7 @@ func (s *Service) SessionFigures(ctx context.Context, orgID, sessionID string) (
 	}
 	nanos, tokens, err := s.spending.Spent(ctx, orgID, document.Session, sessionID, time.Unix(0, 0).UTC())
 	if err != nil {
-		return toolcall.SessionStats{}, fmt.Errorf("ask what a session spent: %w", err)
+		return toolcall.SessionStats{}, fmt.Errorf("read what a session spent: %w", err)
 	}
 	return toolcall.SessionStats{Calls: calls, CostUSD: float64(nanos) / nanosPerDollar, Tokens: tokens}, nil
 }

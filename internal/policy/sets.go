@@ -11,12 +11,11 @@ import (
 	"writ/internal/policy/engine"
 )
 
-// keptRules bounds what all compiled sets of a process hold together, in rules.
-// An organization beyond it is compiled again when it is asked for.
-const keptRules = 500_000
+// maxCachedRules bounds the rules of all cached sets together. Beyond it the least recently used set is dropped.
+const maxCachedRules = 500_000
 
-// sets remembers the compiled set of each organization. What is remembered is
-// never trusted before its generation was compared with the log's.
+// sets caches the compiled set of each organization. A cached set is used only after its version was compared with the
+// log's.
 type sets struct {
 	mu     sync.Mutex
 	byOrg  map[string]*list.Element // of *orgSet
@@ -24,39 +23,36 @@ type sets struct {
 	rules  int                      // of all together
 }
 
-// orgSet is what is compiled for an organization. Whoever uses it holds its turn:
-// those who come while it is made wait for it, and do not make it again.
+// orgSet is what is compiled for an organization. Its users hold its lock, so that it is compiled once while others
+// wait.
 type orgSet struct {
 	orgID   string
-	turn    chan struct{} // holds one while somebody has it
+	locked  chan struct{} // holds one value while locked, so that lock can also wait for a context
 	version audit.Version
-	set     *engine.Set // nil: not made yet
-	// judged is what the set was made of, without the compiled policies, which are
-	// in parts. What was compiled for a set that then failed is kept there too, so
-	// that the next try goes on from it.
+	set     *engine.Set // nil: not compiled yet
+	// judged is what the set was made from. Its compiled policies are in parts, even those of a set that failed, so
+	// that the next attempt need not compile them again.
 	judged
 	parts   map[part]*engine.Policy
-	shadows []Shadow // never changed once they are given out
+	shadows []Shadow // not changed once they are published
 	rules   int      // guarded by sets.mu
-	// latest is what was given last, for who does not wait for a turn.
-	latest atomic.Pointer[Snapshot]
-	// preparing: somebody makes the shadows.
-	preparing atomic.Bool
+
+	latest    atomic.Pointer[Snapshot] // published last; read without the lock
+	preparing atomic.Bool              // a goroutine compiles the shadows
 }
 
-// lock waits for the turn.
 func (o *orgSet) lock(ctx context.Context) error {
 	select {
-	case o.turn <- struct{}{}:
+	case o.locked <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return fault.Wrap(ctx.Err(), fault.Unavailable, "the policies are being compiled; try again")
 	}
 }
 
-func (o *orgSet) unlock() { <-o.turn }
+func (o *orgSet) unlock() { <-o.locked }
 
-// part is a version of a policy: what is compiled of it never changes.
+// part is a version of a policy, which never changes.
 type part struct {
 	policyID string
 	version  int
@@ -64,7 +60,7 @@ type part struct {
 
 func newSets() *sets { return &sets{byOrg: map[string]*list.Element{}, recent: list.New()} }
 
-// of is the place of an organization's set.
+// of is the set of an organization, which may still be empty.
 func (s *sets) of(orgID string) *orgSet {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,29 +68,28 @@ func (s *sets) of(orgID string) *orgSet {
 		s.recent.MoveToFront(element)
 		return element.Value.(*orgSet)
 	}
-	o := &orgSet{orgID: orgID, turn: make(chan struct{}, 1), parts: map[part]*engine.Policy{}}
+	o := &orgSet{orgID: orgID, locked: make(chan struct{}, 1), parts: map[part]*engine.Policy{}}
 	s.byOrg[orgID] = s.recent.PushFront(o)
 	return o
 }
 
-// grown tells that a set came to hold more or fewer rules, and forgets the sets
-// that were not used for longest when all together are too many.
-func (s *sets) grown(o *orgSet, rules int) {
+// resize notes how many rules a set holds now, and drops the least recently used sets if there are too many.
+func (s *sets) resize(o *orgSet, rules int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	element, ok := s.byOrg[o.orgID]
 	if !ok || element.Value != o {
-		return // forgotten meanwhile
+		return // dropped meanwhile
 	}
 	s.rules += rules - o.rules
 	o.rules = rules
-	for s.rules > keptRules && s.recent.Len() > 1 {
+	for s.rules > maxCachedRules && s.recent.Len() > 1 {
 		last := s.recent.Back()
 		if last == element {
 			return
 		}
-		forgotten := s.recent.Remove(last).(*orgSet)
-		delete(s.byOrg, forgotten.orgID)
-		s.rules -= forgotten.rules
+		dropped := s.recent.Remove(last).(*orgSet)
+		delete(s.byOrg, dropped.orgID)
+		s.rules -= dropped.rules
 	}
 }

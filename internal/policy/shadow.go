@@ -2,17 +2,13 @@ package policy
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
 )
 
-// StartShadow has a version of a policy run as a shadow, in place of the one that
-// did before. It must be compiled here, but it need not be good: it decides
-// nothing. Profiles may have a shadow as well as any other policy.
+// StartShadow runs a version of a policy, or of a profile, as its shadow instead of the previous one.
 func (s *Service) StartShadow(ctx context.Context, p principal.Principal, id string, number int) (Full, error) {
 	if err := requireManager(p); err != nil {
 		return Full{}, err
@@ -26,13 +22,10 @@ func (s *Service) StartShadow(ctx context.Context, p principal.Principal, id str
 	) (Policy, error) {
 		return s.startShadow(ctx, tx, p, policy, v)
 	})
-	if err != nil {
-		return Full{}, err
+	if err == nil {
+		_ = s.PrepareShadows(ctx, p.OrgID) // the next decision tries again
 	}
-	// So that it is at work here once the caller is told. Where that fails, the next
-	// who decides has it tried again.
-	_ = s.PrepareShadows(ctx, p.OrgID)
-	return full, nil
+	return full, err
 }
 
 func (s *Service) startShadow(
@@ -50,8 +43,7 @@ func (s *Service) startShadow(
 	}
 	if others+v.Rules > MaxActiveRules {
 		return Policy{}, fault.New(fault.Conflict,
-			"with it in place the active policies would have %d rules together, and %d is the most", others+v.Rules,
-			MaxActiveRules)
+			"with it the active policies would have %d rules together, and %d is the most", others+v.Rules, MaxActiveRules)
 	}
 	shadows, err := countShadows(ctx, tx, policy.OrgID, policy.ID)
 	if err != nil {
@@ -69,13 +61,12 @@ func (s *Service) startShadow(
 	return policy, s.record(ctx, tx, p, shadowStarted, policy, about(policy, v))
 }
 
-// EndShadow stops the shadow of a policy. One that has none stays as it is.
-func (s *Service) EndShadow(ctx context.Context, p principal.Principal, id string) (Policy, error) {
+// EndShadow stops the shadow of a policy, if it has one.
+func (s *Service) EndShadow(ctx context.Context, p principal.Principal, id string) (ended Policy, err error) {
 	if err := requireManager(p); err != nil {
 		return Policy{}, err
 	}
-	var ended Policy
-	err := s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
+	err = s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
 		was := policy.ShadowVersion
 		ended = policy
 		if was == 0 {
@@ -89,10 +80,7 @@ func (s *Service) EndShadow(ctx context.Context, p principal.Principal, id strin
 			Name: ended.Name, Version: was, ActiveVersion: ended.ActiveVersion,
 		})
 	})
-	if err != nil {
-		return Policy{}, err
-	}
-	return ended, nil
+	return ended, err
 }
 
 // countShadows counts the shadows of the other policies.
@@ -101,10 +89,5 @@ func countShadows(ctx context.Context, r database.Reader, orgID, exceptID string
 		SELECT count(*)
 		FROM policy
 		WHERE org_id = $1 AND id <> $2 AND shadow_version IS NOT NULL AND deleted_at IS NULL`, orgID, exceptID).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count the shadows: %w", err)
-	}
-	return n, nil
+	return n, database.Wrap(err, "count the shadows")
 }
-
-var errShadowsChange = errors.New("what the shadows stand beside keeps changing")

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -10,12 +11,11 @@ import (
 	"writ/internal/policy/engine"
 )
 
-// Shadow is a version that is judged by for the record alone: its set is the
-// active one with the version in place of what is active of its policy.
+// Shadow is a version that is evaluated only for the record. Its set is the active one with this version.
 type Shadow struct {
 	PolicyID string
 	Version  int
-	Set      *engine.Set // nil: there is none, and Problem says why
+	Set      *engine.Set // nil: Problem says why
 	Problem  string
 }
 
@@ -25,11 +25,10 @@ const (
 	notCompiled = "it cannot be compiled by this server"
 )
 
-// waits reports whether the shadow is still to be made.
-func (s Shadow) waits() bool { return s.Set == nil && s.Problem == notReady }
+// isPending reports whether the shadow is still to be compiled.
+func (s Shadow) isPending() bool { return s.Set == nil && s.Problem == notReady }
 
-// waiting are shadows of which none is made.
-func waiting(of []shadowed) []Shadow {
+func pendingShadows(of []shadowed) []Shadow {
 	var shadows []Shadow
 	for _, s := range of {
 		shadows = append(shadows, Shadow{PolicyID: s.ID, Version: s.Version, Problem: notReady})
@@ -38,34 +37,31 @@ func waiting(of []shadowed) []Shadow {
 }
 
 const (
-	// shadowPatience is how long making shadows may take where nobody waits for it.
-	shadowPatience = time.Minute
-	// shadowTries is how often it is begun anew because policies changed meanwhile.
-	shadowTries = 3
+	shadowTimeout  = time.Minute // of compiling shadows in the background
+	shadowAttempts = 3           // to compile them before the policies change again
 )
 
-// prepareSoon makes the shadows of an organization beside everything else: no
-// decision waits for one. It ends by itself.
-func (s *Service) prepareSoon(orgID string) {
+var errShadowsChange = errors.New("the active policies keep changing")
+
+// prepareInBackground compiles the shadows of an organization without making a decision wait.
+func (s *Service) prepareInBackground(orgID string) {
 	o := s.sets.of(orgID)
 	if !o.preparing.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {
 		defer o.preparing.Store(false)
-		ctx, cancel := context.WithTimeout(context.Background(), shadowPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), shadowTimeout)
 		defer cancel()
-		_ = s.PrepareShadows(ctx, orgID) // decisions tell that it is not ready, and it is tried again
+		_ = s.PrepareShadows(ctx, orgID) // decisions record that it is not ready, and start it again
 	}()
 }
 
-// PrepareShadows makes what shadows of an organization are judged by, where that is
-// not made yet. It compiles as drafts are compiled, and keeps nobody waiting who
-// decides.
+// PrepareShadows compiles the shadows of an organization that are pending. Decisions do not wait for it.
 func (s *Service) PrepareShadows(ctx context.Context, orgID string) error {
-	for range shadowTries {
-		latest, err := s.present(ctx, orgID)
-		if err != nil || !slices.ContainsFunc(latest.Shadows, Shadow.waits) {
+	for range shadowAttempts {
+		latest, err := s.currentSnapshot(ctx, orgID)
+		if err != nil || !slices.ContainsFunc(latest.Shadows, Shadow.isPending) {
 			return err
 		}
 		work, err := s.beginShadows(ctx, orgID)
@@ -82,7 +78,7 @@ func (s *Service) PrepareShadows(ctx context.Context, orgID string) error {
 	return errShadowsChange
 }
 
-// shadowWork is the making of an organization's shadows.
+// shadowWork is what PrepareShadows compiles outside of the lock.
 type shadowWork struct {
 	judged judged
 	parts  map[part]*engine.Policy // what was compiled before, and here
@@ -96,15 +92,11 @@ func (s *Service) beginShadows(ctx context.Context, orgID string) (*shadowWork, 
 		return nil, err
 	}
 	defer o.unlock()
-	w := &shadowWork{judged: o.judged, parts: make(map[part]*engine.Policy, len(o.parts))}
-	for key, policy := range o.parts {
-		w.parts[key] = policy
-	}
-	return w, nil
+	return &shadowWork{judged: o.judged, parts: maps.Clone(o.parts)}, nil
 }
 
-// makeShadows compiles what is not compiled yet. A version that cannot be is told
-// of; it does not hinder the others.
+// makeShadows compiles what is not compiled yet. A version that does not compile gets a problem and does not stop the
+// others.
 func (s *Service) makeShadows(ctx context.Context, orgID string, w *shadowWork) error {
 	for _, a := range w.judged.active {
 		w.rules += rulesOf(w.parts[part{a.ID, a.Version}])
@@ -130,8 +122,7 @@ func (s *Service) makeShadows(ctx context.Context, orgID string, w *shadowWork) 
 	return nil
 }
 
-// loadShadow compiles a shadow. Nobody's request is behind it that could fail: a
-// panic would end the server.
+// loadShadow compiles a shadow. It recovers, because a panic outside of a request would end the server.
 func (s *Service) loadShadow(ctx context.Context, orgID string, key part) (policy *engine.Policy, err error) {
 	defer func() {
 		if recover() != nil {
@@ -141,8 +132,8 @@ func (s *Service) loadShadow(ctx context.Context, orgID string, key part) (polic
 	return s.load(ctx, s.compiler, orgID, key)
 }
 
-// setWith is the active set with a shadow in place of what is active of its
-// policy: of profiles, of which one counts at most, in place of any.
+// setWith is the active set with a shadow instead of its policy's active version. A profile replaces any active
+// profile, because at most one is active.
 func (w *shadowWork) setWith(shadow shadowed) *engine.Set {
 	var beside []engine.Active
 	for _, a := range w.judged.active {
@@ -165,7 +156,7 @@ func rulesOf(p *engine.Policy) int {
 	return len(p.Document().Rules)
 }
 
-// storeShadows gives the shadows out, unless what they stand beside has changed.
+// storeShadows publishes the shadows, unless the active policies have changed.
 func (s *Service) storeShadows(ctx context.Context, orgID string, w *shadowWork) (bool, error) {
 	o := s.sets.of(orgID)
 	if err := o.lock(ctx); err != nil {
@@ -182,6 +173,6 @@ func (s *Service) storeShadows(ctx context.Context, orgID string, w *shadowWork)
 	}
 	o.shadows = w.made
 	o.publish()
-	s.sets.grown(o, w.rules)
+	s.sets.resize(o, w.rules)
 	return true, nil
 }

@@ -15,17 +15,15 @@ import (
 // Snapshot is what the calls of an organization are judged by.
 type Snapshot struct {
 	Set *engine.Set
-	// Version is that of the organization's log: the set is as new or newer. A decision
-	// is made again when the log is ahead in its transaction.
+	// Version is a version of the organization's log; the set is not older. If the log is ahead when a decision is
+	// recorded, the decision is made again.
 	audit.Version
-	// Shadows are judged by beside the set, for the record alone. Most have none.
-	Shadows []Shadow
+	Shadows []Shadow // evaluated only for the record
 }
 
-// Remembered is the set that was made last for an organization, without asking
-// the database whether it is still the one. Who decides by it compares its
-// generation with the log's in the decision's own transaction.
-func (s *Service) Remembered(orgID string) (Snapshot, bool) {
+// Cached is the last snapshot of an organization, which may be out of date. A decision by it must compare its version
+// with the log's in the decision's own transaction.
+func (s *Service) Cached(orgID string) (Snapshot, bool) {
 	latest := s.sets.of(orgID).latest.Load()
 	if latest == nil {
 		return Snapshot{}, false
@@ -33,8 +31,8 @@ func (s *Service) Remembered(orgID string) (Snapshot, bool) {
 	return *latest, true
 }
 
-// BrokenError is a stored version that cannot be read or compiled any more. A set
-// that needs it does not exist: leaving it out might leave out a deny.
+// BrokenError is a stored version that can no longer be read or compiled. No set leaves it out, because that might
+// leave out a deny.
 type BrokenError struct {
 	PolicyID string
 	Version  int
@@ -49,21 +47,19 @@ func (e *BrokenError) Error() string {
 // Unwrap gives the cause.
 func (e *BrokenError) Unwrap() error { return e.Cause }
 
-// Snapshot is the compiled set of an organization's active policies as of the
-// moment it is asked for. What changed since the last time is compiled here, so
-// it may take seconds and must not be called within a transaction of the
-// committer. With a BrokenError it has its version and no set.
+// Snapshot is the compiled set of an organization's active policies now. It compiles what changed, so it may take
+// seconds and must not be called within a transaction. With a BrokenError it has a version but no set.
 func (s *Service) Snapshot(ctx context.Context, orgID string) (Snapshot, error) {
-	latest, err := s.present(ctx, orgID)
-	if err == nil && slices.ContainsFunc(latest.Shadows, Shadow.waits) {
-		s.prepareSoon(orgID)
+	latest, err := s.currentSnapshot(ctx, orgID)
+	if err == nil && slices.ContainsFunc(latest.Shadows, Shadow.isPending) {
+		s.prepareInBackground(orgID)
 	}
 	return latest, err
 }
 
-// present is the snapshot of the moment; its shadows may not be made yet.
-func (s *Service) present(ctx context.Context, orgID string) (Snapshot, error) {
-	// Before the policies: then these are never older than it says.
+// currentSnapshot is Snapshot, but does not prepare the shadows.
+func (s *Service) currentSnapshot(ctx context.Context, orgID string) (Snapshot, error) {
+	// The head is read before the policies, so that these are never older.
 	head, err := audit.ReadHead(ctx, s.db, audit.LogOf(orgID))
 	if err != nil {
 		return Snapshot{}, err
@@ -83,15 +79,14 @@ func (s *Service) present(ctx context.Context, orgID string) (Snapshot, error) {
 	return o.publish(), nil
 }
 
-// publish gives out what is compiled at present. The caller has the turn.
+// publish makes what is compiled the latest snapshot. The caller holds the lock.
 func (o *orgSet) publish() Snapshot {
 	latest := Snapshot{Set: o.set, Version: o.version, Shadows: o.shadows}
 	o.latest.Store(&latest)
 	return latest
 }
 
-// refresh makes the set anew, or leaves it as it was. Most changes of an
-// organization are not about its policies, and need no other set.
+// refresh compiles the set again if the policies changed. Most changes of an organization are not about its policies.
 func (s *Service) refresh(ctx context.Context, o *orgSet) error {
 	rows, err := selectJudged(ctx, s.db, o.orgID)
 	if err != nil {
@@ -123,27 +118,38 @@ func (s *Service) refresh(ctx context.Context, o *orgSet) error {
 			parts[shadow.part()] = known
 		}
 	}
-	o.set, o.judged, o.parts, o.shadows = engine.NewSet(compiled), judged, parts, waiting(judged.shadowed)
-	s.sets.grown(o, rules)
+	o.set, o.judged, o.parts, o.shadows = engine.NewSet(compiled), judged, parts, pendingShadows(judged.shadowed)
+	s.sets.resize(o, rules)
 	return nil
 }
 
-// load reads and compiles one version. With the loader it waits for no draft to be
-// compiled, nor for anybody who tries one out.
+// load reads and compiles one version. The loader does not wait for drafts that are being compiled.
 func (s *Service) load(ctx context.Context, with *compiler, orgID string, key part) (*engine.Policy, error) {
 	v, err := findVersion(ctx, s.db, orgID, key.policyID, key.version)
+	if fault.Is(err, fault.NotFound) {
+		return nil, &BrokenError{key.policyID, key.version, errors.New("its text is gone")}
+	}
 	if err != nil {
-		if fault.Is(err, fault.NotFound) {
-			return nil, &BrokenError{key.policyID, key.version, errors.New("its text is gone")}
-		}
 		return nil, err
 	}
-	c, err := with.read(ctx, v.Source)
-	if err != nil {
-		if fault.Is(err, fault.Unavailable) {
-			return nil, err
-		}
-		return nil, &BrokenError{key.policyID, key.version, err}
+	return with.compileStored(ctx, v)
+}
+
+// compileStored compiles a stored version, which was valid when it was stored.
+func (c *compiler) compileStored(ctx context.Context, v Version) (*engine.Policy, error) {
+	read, err := c.read(ctx, v.Source)
+	if err != nil && !fault.Is(err, fault.Unavailable) {
+		err = &BrokenError{v.PolicyID, v.Number, err}
 	}
-	return c.policy, nil
+	return read.policy, err
+}
+
+// compileVersion compiles a version of a policy (the latest with LatestVersion) for a caller who tries it out.
+func (s *Service) compileVersion(ctx context.Context, orgID, id string, number int) (engine.Active, error) {
+	_, v, err := s.findNumbered(ctx, orgID, id, number)
+	if err != nil {
+		return engine.Active{}, err
+	}
+	policy, err := s.compiler.compileStored(ctx, v)
+	return engine.Active{ID: id, Version: v.Number, Policy: policy}, err
 }

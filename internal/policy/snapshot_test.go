@@ -19,32 +19,32 @@ import (
 // another is answered by.
 func TestReplicasAreNeverStale(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		db := w.db
-		if w.db.Engine() == database.PostgreSQL {
-			db = dbtest.Open(t, w.options)
+	each(t, func(t *testing.T, e *env) {
+		db := e.DB
+		if e.DB.Engine() == database.PostgreSQL {
+			db = dbtest.Open(t, e.Options)
 		}
 		other := policy.New(db, audit.Unsigned(db), nil, policy.ProposalNotifier{})
 		want := func(what string, v verdict.Verdict) {
 			t.Helper()
-			if d := w.sayBy(other, toolcall.Call{}); d.Verdict != v {
+			if d := e.sayBy(other, toolcall.Call{}); d.Verdict != v {
 				t.Errorf("the other server, %s: %s (%s), want %s", what, d.Verdict, d.Reason, v)
 			}
 		}
 		want("without a policy", verdict.Deny)
-		allow := w.active(yaml("allow", "allow *"))
+		allow := e.active(yaml("allow", "allow *"))
 		want("after an activation", verdict.Allow)
-		deny := w.active(yaml("deny", "deny bank.*"))
+		deny := e.active(yaml("deny", "deny bank.*"))
 		want("after another", verdict.Deny)
-		w.bind(deny.ID, policy.Bindings{Clients: []string{"bot"}})
+		e.bind(deny.ID, policy.Bindings{Clients: []string{"bot"}})
 		want("after a binding", verdict.Allow)
-		w.bind(deny.ID, policy.Bindings{})
+		e.bind(deny.ID, policy.Bindings{})
 		want("after none", verdict.Deny)
-		w.update(deny.ID, yaml("deny", "deny other.*"))
+		e.update(deny.ID, yaml("deny", "deny other.*"))
 		want("after an edit", verdict.Deny)
-		w.activate(deny.ID, 2)
+		e.activate(deny.ID, 2)
 		want("after its activation", verdict.Allow)
-		if _, err := w.policies.Deactivate(t.Context(), w.owner, allow.ID); err != nil {
+		if _, err := e.policies.Deactivate(t.Context(), e.owner, allow.ID); err != nil {
 			t.Fatal(err)
 		}
 		want("after a deactivation", verdict.Deny)
@@ -55,9 +55,9 @@ func TestReplicasAreNeverStale(t *testing.T) {
 // policy counts for some at any time, and never for who asks.
 func TestAnswersWhilePoliciesChange(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		full := w.active(yaml("pay", "allow bank.*"))
-		w.bind(full.ID, policy.Bindings{Clients: []string{"bot"}})
+	each(t, func(t *testing.T, e *env) {
+		full := e.active(yaml("pay", "allow bank.*"))
+		e.bind(full.ID, policy.Bindings{Clients: []string{"bot"}})
 		stop := make(chan struct{})
 		var wg sync.WaitGroup
 		for range 4 {
@@ -68,7 +68,7 @@ func TestAnswersWhilePoliciesChange(t *testing.T) {
 						return
 					default:
 					}
-					x, err := w.policies.Check(context.Background(), w.owner, bankCall())
+					x, err := e.policies.Check(context.Background(), e.owner, bankCall())
 					if err != nil || x.Decision.Verdict != verdict.Deny {
 						t.Errorf("for nobody: %s (%v); the policy never counts for them", x.Decision.Verdict, err)
 						return
@@ -77,11 +77,11 @@ func TestAnswersWhilePoliciesChange(t *testing.T) {
 			})
 		}
 		for range 20 {
-			if _, err := w.policies.Deactivate(t.Context(), w.owner, full.ID); err != nil {
+			if _, err := e.policies.Deactivate(t.Context(), e.owner, full.ID); err != nil {
 				t.Error(err)
 			}
-			w.bind(full.ID, policy.Bindings{Roles: []string{"viewer"}})
-			if _, err := w.policies.Activate(t.Context(), w.owner, full.ID, 1); err != nil {
+			e.bind(full.ID, policy.Bindings{Roles: []string{"viewer"}})
+			if _, err := e.policies.Activate(t.Context(), e.owner, full.ID, 1); err != nil {
 				t.Error(err)
 			}
 		}
@@ -106,14 +106,14 @@ func TestBrokenPoliciesDeny(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, w *world) {
-				w.active(yaml("everything", "allow *"))
-				deny := w.active(yaml("pay", "deny bank.*"))
-				w.exec(damage, deny.ID)
+			each(t, func(t *testing.T, e *env) {
+				e.active(yaml("everything", "allow *"))
+				deny := e.active(yaml("pay", "deny bank.*"))
+				e.Exec(damage, deny.ID)
 				for _, s := range []*policy.Service{
-					policy.New(w.db, audit.Unsigned(w.db), nil, policy.ProposalNotifier{}), w.policies,
+					policy.New(e.DB, e.Log, nil, policy.ProposalNotifier{}), e.policies,
 				} {
-					x, err := s.Check(t.Context(), w.owner, bankCall())
+					x, err := s.Check(t.Context(), e.owner, bankCall())
 					if err == nil && x.Decision.Verdict != verdict.Deny {
 						t.Errorf("%s (%s), want a deny or an error", x.Decision.Verdict, x.Decision.Reason)
 					}
@@ -121,8 +121,8 @@ func TestBrokenPoliciesDeny(t *testing.T) {
 						t.Error("a deny without a reason")
 					}
 				}
-				if _, err := policy.New(w.db, audit.Unsigned(w.db), nil,
-					policy.ProposalNotifier{}).Snapshot(t.Context(), w.acme); err == nil {
+				if _, err := policy.New(e.DB, e.Log, nil,
+					policy.ProposalNotifier{}).Snapshot(t.Context(), e.acme); err == nil {
 					t.Error("a snapshot was made without it")
 				}
 			})
@@ -133,17 +133,17 @@ func TestBrokenPoliciesDeny(t *testing.T) {
 // TestSnapshotsRecover: once the damage is gone, answers are as before.
 func TestSnapshotsRecover(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		full := w.active(yaml("pay", "allow bank.*"))
-		w.exec(`UPDATE policy_version SET digest = 'x' WHERE policy_id = $1`, full.ID)
-		s := policy.New(w.db, audit.Unsigned(w.db), nil, policy.ProposalNotifier{})
+	each(t, func(t *testing.T, e *env) {
+		full := e.active(yaml("pay", "allow bank.*"))
+		e.Exec(`UPDATE policy_version SET digest = 'x' WHERE policy_id = $1`, full.ID)
+		s := policy.New(e.DB, e.Log, nil, policy.ProposalNotifier{})
 		var broken *policy.BrokenError
-		if _, err := s.Snapshot(t.Context(), w.acme); !errors.As(err, &broken) || broken.PolicyID != full.ID ||
+		if _, err := s.Snapshot(t.Context(), e.acme); !errors.As(err, &broken) || broken.PolicyID != full.ID ||
 			broken.Version != 1 {
 			t.Fatalf("snapshot of a damaged policy: %v", err)
 		}
-		w.exec(`UPDATE policy_version SET digest = $2 WHERE policy_id = $1`, full.ID, full.Version.Digest)
-		if d := w.sayBy(s, toolcall.Call{}); d.Verdict != verdict.Allow {
+		e.Exec(`UPDATE policy_version SET digest = $2 WHERE policy_id = $1`, full.ID, full.Version.Digest)
+		if d := e.sayBy(s, toolcall.Call{}); d.Verdict != verdict.Allow {
 			t.Errorf("after the repair: %s (%s)", d.Verdict, d.Reason)
 		}
 	})
@@ -153,18 +153,18 @@ func TestSnapshotsRecover(t *testing.T) {
 // changed behind our back a digest of its own.
 func TestDamagedTextIsNotRestored(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		full := w.active(yaml("pay", "deny bank.*"))
-		w.update(full.ID, yaml("pay", "deny *"))
-		w.exec(`UPDATE policy_version SET source = REPLACE(source, 'deny', 'allow') WHERE policy_id = $1 AND version = 1`, full.ID)
-		if _, err := w.policies.Rollback(t.Context(), w.owner, full.ID, 1); err == nil {
+	each(t, func(t *testing.T, e *env) {
+		full := e.active(yaml("pay", "deny bank.*"))
+		e.update(full.ID, yaml("pay", "deny *"))
+		e.Exec(`UPDATE policy_version SET source = REPLACE(source, 'deny', 'allow') WHERE policy_id = $1 AND version = 1`, full.ID)
+		if _, err := e.policies.Rollback(t.Context(), e.owner, full.ID, 1); err == nil {
 			t.Error("restored a damaged text")
 		}
-		if _, err := w.policies.Get(t.Context(), w.owner, full.ID, 1); err == nil {
+		if _, err := e.policies.Get(t.Context(), e.owner, full.ID, 1); err == nil {
 			t.Error("showed a damaged text")
 		}
-		w.activate(full.ID, 2)
-		w.wantVerdict("by the version that is whole", verdict.Deny)
+		e.activate(full.ID, 2)
+		e.wantVerdict("by the version that is whole", verdict.Deny)
 	})
 }
 
@@ -172,20 +172,20 @@ func TestDamagedTextIsNotRestored(t *testing.T) {
 // that is makes another.
 func TestSetsAreKept(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		full := w.active(yaml("pay", "deny bank.*"))
-		before, err := w.policies.Snapshot(t.Context(), w.acme)
+	each(t, func(t *testing.T, e *env) {
+		full := e.active(yaml("pay", "deny bank.*"))
+		before, err := e.policies.Snapshot(t.Context(), e.acme)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.create(yaml("draft"))
-		same, err := w.policies.Snapshot(t.Context(), w.acme)
+		e.create(yaml("draft"))
+		same, err := e.policies.Snapshot(t.Context(), e.acme)
 		if err != nil || same.Set != before.Set || same.Generation <= before.Generation {
 			t.Errorf("after a draft: another set %t, generation %d after %d (%v)", same.Set != before.Set,
 				same.Generation, before.Generation, err)
 		}
-		w.bind(full.ID, policy.Bindings{Roles: []string{"viewer"}})
-		other, err := w.policies.Snapshot(t.Context(), w.acme)
+		e.bind(full.ID, policy.Bindings{Roles: []string{"viewer"}})
+		other, err := e.policies.Snapshot(t.Context(), e.acme)
 		if err != nil || other.Set == before.Set {
 			t.Errorf("after a binding: the same set (%v)", err)
 		}
@@ -194,18 +194,18 @@ func TestSetsAreKept(t *testing.T) {
 
 func TestSnapshotsOfOthers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active(yaml("pay", "allow *"))
-		w.wantVerdict("here", verdict.Allow)
-		x, err := w.policies.Check(t.Context(), person(w.globex, principal.Owner), bankCall())
+	each(t, func(t *testing.T, e *env) {
+		e.active(yaml("pay", "allow *"))
+		e.wantVerdict("here", verdict.Allow)
+		x, err := e.policies.Check(t.Context(), person(e.globex, principal.Owner), bankCall())
 		if err != nil || x.Decision.Verdict != verdict.Deny {
 			t.Errorf("in another organization: %+v, %v", x.Decision, err)
 		}
-		head, err := audit.ReadHead(t.Context(), w.db, w.acme)
+		head, err := audit.ReadHead(t.Context(), e.DB, e.acme)
 		if err != nil {
 			t.Fatal(err)
 		}
-		snapshot, err := w.policies.Snapshot(t.Context(), w.acme)
+		snapshot, err := e.policies.Snapshot(t.Context(), e.acme)
 		if err != nil || snapshot.Generation != head.Generation || snapshot.Generation == 0 {
 			t.Errorf("generation %d (%v), want %d", snapshot.Generation, err, head.Generation)
 		}
@@ -215,17 +215,17 @@ func TestSnapshotsOfOthers(t *testing.T) {
 // TestAgentsSeeWhatDecided: an agent's key is told why, not what else there is.
 func TestAgentsSeeWhatDecided(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.active(yaml("pay", "deny bank.*", "allow bank.send_money", "hold *"))
+	each(t, func(t *testing.T, e *env) {
+		e.active(yaml("pay", "deny bank.*", "allow bank.send_money", "hold *"))
 		for name, test := range map[string]struct {
 			who  principal.Principal
 			want int
 		}{
-			"a person":             {w.owner, 3},
-			"an agent":             {key(w.acme, principal.Enforce), 1},
-			"an agent that drafts": {key(w.acme, principal.Enforce, principal.DraftPolicy), 3},
+			"a person":             {e.owner, 3},
+			"an agent":             {key(e.acme, principal.Enforce), 1},
+			"an agent that drafts": {key(e.acme, principal.Enforce, principal.DraftPolicy), 3},
 		} {
-			x, err := w.policies.Check(t.Context(), test.who, bankCall())
+			x, err := e.policies.Check(t.Context(), test.who, bankCall())
 			if err != nil || len(x.Rules) != test.want || !x.Rules[0].Decided {
 				t.Errorf("%s is told of %+v, %v, want %d rules", name, x.Rules, err, test.want)
 			}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,14 +14,11 @@ import (
 )
 
 const (
-	// compilers is how many documents are compiled at once: a large one takes
-	// seconds of a processor, and anyone who may draft may send one.
-	compilers = 2
-	// maxProblems is how many problems an answer tells.
-	maxProblems = 100
+	compilers   = 2   // documents compiled at once: a large one takes seconds of CPU
+	maxProblems = 100 // reported of one document
 )
 
-// compiled is a document that is fit to be stored.
+// compiled is a document that may be stored.
 type compiled struct {
 	source Source
 	doc    *document.Document
@@ -32,8 +30,7 @@ type compiler struct{ slots chan struct{} }
 
 func newCompiler() *compiler { return &compiler{slots: make(chan struct{}, compilers)} }
 
-// read turns a source into something that can be evaluated, or tells everything
-// that is wrong with it as one Invalid fault.
+// read parses and compiles a source, or returns all its problems as one Invalid fault.
 func (c *compiler) read(ctx context.Context, source Source) (compiled, error) {
 	if len(source.Text) > document.MaxBytes {
 		return compiled{}, fault.New(fault.TooLarge, "the document is larger than %d bytes", document.MaxBytes)
@@ -58,7 +55,7 @@ func (c *compiler) read(ctx context.Context, source Source) (compiled, error) {
 	return compiled{source: source, doc: doc, policy: policy}, nil
 }
 
-// invalid is what Parse said, as a fault.
+// invalid is an error of Parse as a fault.
 func invalid(err error) error {
 	if bad, ok := errors.AsType[*document.Invalid](err); ok && len(bad.Problems) > 0 {
 		return problemFault(bad.Problems)
@@ -66,20 +63,13 @@ func invalid(err error) error {
 	return fault.Wrap(err, fault.Invalid, "the document cannot be read")
 }
 
-// problemFault tells every problem of a document in the one shape of errors.
+// problemFault is the first problems of a document as a fault.
 func problemFault(problems []document.Problem) error {
 	details := make([]fault.Detail, 0, min(len(problems), maxProblems))
 	for _, p := range problems[:min(len(problems), maxProblems)] {
-		details = append(details, fault.Detail{Field: fieldOf(p), Message: where(p) + p.Message})
+		details = append(details, fault.Detail{Field: cmp.Or(p.Field, "document"), Message: where(p) + p.Message})
 	}
 	return fault.Fields(details...)
-}
-
-func fieldOf(p document.Problem) string {
-	if p.Field == "" {
-		return "document"
-	}
-	return p.Field
 }
 
 // where is "line 4, column 9, rule pay: " for a problem, as far as it is known.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"strings"
 
 	"writ/internal/database"
 	"writ/internal/fault"
@@ -14,27 +12,13 @@ import (
 
 // columns are those scanPolicy reads, of policy as p.
 const columns = `
-	p.id,
-	p.org_id,
-	p.name,
-	p.latest_version,
-	p.active_version,
-	p.shadow_version,
-	p.shadow_since,
-	p.face,
-	p.activated_at,
-	p.created_at,
-	p.updated_at`
+	p.id, p.org_id, p.name, p.latest_version, COALESCE(p.active_version, 0), COALESCE(p.shadow_version, 0),
+	p.shadow_since, p.face, p.activated_at, p.created_at, p.updated_at`
 
 func scanPolicy(s database.Scanner) (p Policy, err error) {
-	var active, shadow, shadowSince, activated sql.NullInt64
-	var created, updated int64
-	err = s.Scan(&p.ID, &p.OrgID, &p.Name, &p.LatestVersion, &active, &shadow, &shadowSince, &p.Face, &activated,
-		&created, &updated)
-	p.ActiveVersion, p.ShadowVersion = int(active.Int64), int(shadow.Int64)
-	p.ShadowSince = database.OptionalTime(shadowSince)
-	p.ActivatedAt = database.OptionalTime(activated)
-	p.CreatedAt, p.UpdatedAt = database.Time(created), database.Time(updated)
+	err = s.Scan(&p.ID, &p.OrgID, &p.Name, &p.LatestVersion, &p.ActiveVersion, &p.ShadowVersion,
+		database.ToOptionalTime(&p.ShadowSince), &p.Face, database.ToOptionalTime(&p.ActivatedAt),
+		database.ToTime(&p.CreatedAt), database.ToTime(&p.UpdatedAt))
 	return p, err
 }
 
@@ -47,33 +31,33 @@ func insertPolicy(ctx context.Context, tx *database.Tx, p Policy) error {
 	return nameFault(err, p)
 }
 
-// updatePolicy writes everything of a policy that changes.
+// updatePolicy writes every column of a policy that can change.
 func updatePolicy(ctx context.Context, tx *database.Tx, p Policy) error {
-	active := sql.NullInt64{Int64: int64(p.ActiveVersion), Valid: p.ActiveVersion != 0}
-	shadow := sql.NullInt64{Int64: int64(p.ShadowVersion), Valid: p.ShadowVersion != 0}
 	changed, err := tx.Exec(ctx, `
 		UPDATE policy
 		SET name = $3, latest_version = $4, active_version = $5, activated_at = $6, updated_at = $7,
 			shadow_version = $8, shadow_since = $9
 		WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL`,
-		p.OrgID, p.ID, p.Name, p.LatestVersion, active, database.OptionalMicros(p.ActivatedAt),
-		database.Micros(p.UpdatedAt),
-		shadow, database.OptionalMicros(p.ShadowSince))
+		p.OrgID, p.ID, p.Name, p.LatestVersion, optionalVersion(p.ActiveVersion),
+		database.OptionalMicros(p.ActivatedAt), database.Micros(p.UpdatedAt),
+		optionalVersion(p.ShadowVersion), database.OptionalMicros(p.ShadowSince))
 	if err == nil && changed != 1 {
 		err = errors.New("the row is gone")
 	}
 	return nameFault(err, p)
 }
 
-// nameFault tells a name that is taken from other errors of storing a policy.
+// optionalVersion stores version 0, which means none, as NULL.
+func optionalVersion(number int) sql.NullInt64 {
+	return sql.NullInt64{Int64: int64(number), Valid: number != 0}
+}
+
+// nameFault turns a violated unique index into a Conflict: the name is taken.
 func nameFault(err error, p Policy) error {
-	switch {
-	case err == nil:
-		return nil
-	case database.IsUnique(err):
+	if database.IsUnique(err) {
 		return fault.New(fault.Conflict, "the organization has a policy named %q already: give another name", p.Name)
 	}
-	return fmt.Errorf("store policy %s: %w", p.ID, err)
+	return database.Wrap(err, "store policy %s", p.ID)
 }
 
 func markDeleted(ctx context.Context, tx *database.Tx, p Policy) error {
@@ -82,13 +66,10 @@ func markDeleted(ctx context.Context, tx *database.Tx, p Policy) error {
 		SET deleted_at = $3, shadow_version = NULL, shadow_since = NULL
 		WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL AND active_version IS NULL`, p.OrgID, p.ID,
 		database.Micros(tx.Now()))
-	if err != nil {
-		return fmt.Errorf("delete policy %s: %w", p.ID, err)
-	}
-	return nil
+	return database.Wrap(err, "delete policy %s", p.ID)
 }
 
-// find reads a policy of an organization. Any other does not exist.
+// find reads a policy of an organization. A policy of another organization is not found.
 func find(ctx context.Context, r database.Reader, orgID, id string) (Policy, error) {
 	if !database.IsID(id) {
 		return Policy{}, notFound()
@@ -97,25 +78,16 @@ func find(ctx context.Context, r database.Reader, orgID, id string) (Policy, err
 		SELECT `+columns+`
 		FROM policy p
 		WHERE p.org_id = $1 AND p.id = $2 AND p.deleted_at IS NULL`, orgID, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Policy{}, notFound()
-	}
-	if err != nil {
-		return Policy{}, fmt.Errorf("read policy %s: %w", id, err)
-	}
-	return p, nil
+	return p, database.OrMissing(err, notFound(), "read policy %s", id)
 }
 
-// findByName reads the policy of a name. It is sql.ErrNoRows where there is none.
+// findByName reads the policy with a name. The error is sql.ErrNoRows if there is none.
 func findByName(ctx context.Context, r database.Reader, orgID, name string) (Policy, error) {
 	p, err := scanPolicy(r.QueryRow(ctx, `
 		SELECT `+columns+`
 		FROM policy p
 		WHERE p.org_id = $1 AND p.name = $2 AND p.deleted_at IS NULL`, orgID, name))
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return Policy{}, fmt.Errorf("look for a policy by its name: %w", err)
-	}
-	return p, err
+	return p, database.Wrap(err, "find a policy by its name")
 }
 
 // findOrg reads the organization of a policy.
@@ -124,21 +96,12 @@ func findOrg(ctx context.Context, r database.Reader, id string) (orgID string, e
 		return "", notFound()
 	}
 	err = r.QueryRow(ctx, `SELECT org_id FROM policy WHERE id = $1 AND deleted_at IS NULL`, id).Scan(&orgID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", notFound()
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the organization of policy %s: %w", id, err)
-	}
-	return orgID, nil
+	return orgID, database.OrMissing(err, notFound(), "read the organization of policy %s", id)
 }
 
 func countPolicies(ctx context.Context, r database.Reader, orgID string) (n int, err error) {
 	err = r.QueryRow(ctx, `SELECT count(*) FROM policy WHERE org_id = $1 AND deleted_at IS NULL`, orgID).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count the policies: %w", err)
-	}
-	return n, nil
+	return n, database.Wrap(err, "count the policies")
 }
 
 // countActiveRules counts the rules of the other active policies.
@@ -149,13 +112,10 @@ func countActiveRules(ctx context.Context, r database.Reader, orgID, exceptID st
 		JOIN policy_version v ON v.policy_id = p.id AND v.version = p.active_version
 		WHERE p.org_id = $1 AND p.id <> $2 AND p.active_version IS NOT NULL AND p.deleted_at IS NULL`, orgID,
 		exceptID).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count the active rules: %w", err)
-	}
-	return n, nil
+	return n, database.Wrap(err, "count the active rules")
 }
 
-// Filter says which policies a list shows. Zero values ask for nothing.
+// Filter selects the policies of a list. The zero value selects all.
 type Filter struct {
 	Status Status
 	Name   string // exactly
@@ -168,32 +128,27 @@ func (f Filter) scope(orgID string) string { return orgID + "/" + string(f.Statu
 func selectPolicies(
 	ctx context.Context, r database.Reader, orgID string, f Filter, after page.Cursor, limit int,
 ) ([]Policy, error) {
-	where, args := []string{`p.org_id = $1`, `p.deleted_at IS NULL`}, []any{orgID}
+	var where database.Where
+	where.And(`p.org_id = ?`, orgID)
+	where.And(`p.deleted_at IS NULL`)
 	switch f.Status {
 	case Active:
-		where = append(where, `p.active_version IS NOT NULL`)
+		where.And(`p.active_version IS NOT NULL`)
 	case Inactive:
-		where = append(where, `p.active_version IS NULL AND p.activated_at IS NOT NULL`)
+		where.And(`p.active_version IS NULL AND p.activated_at IS NOT NULL`)
 	case Draft:
-		where = append(where, `p.active_version IS NULL AND p.activated_at IS NULL`)
+		where.And(`p.active_version IS NULL AND p.activated_at IS NULL`)
 	}
 	if f.Name != "" {
-		args = append(args, f.Name)
-		where = append(where, fmt.Sprintf(`p.name = $%d`, len(args)))
+		where.And(`p.name = ?`, f.Name)
 	}
 	if !after.IsZero() {
-		args = append(args, after.Micros, after.ID)
-		where = append(where, fmt.Sprintf(`(p.created_at, p.id) < ($%d, $%d)`, len(args)-1, len(args)))
+		where.And(`(p.created_at, p.id) < (?, ?)`, after.Micros, after.ID)
 	}
-	args = append(args, limit)
 	policies, err := database.Collect(ctx, r, scanPolicy, `
 		SELECT `+columns+`
-		FROM policy p
-		WHERE `+strings.Join(where, ` AND `)+`
+		FROM policy p`+where.String()+`
 		ORDER BY p.created_at DESC, p.id DESC
-		LIMIT `+fmt.Sprintf(`$%d`, len(args)), args...)
-	if err != nil {
-		return nil, fmt.Errorf("list policies: %w", err)
-	}
-	return policies, nil
+		LIMIT `+where.Bind(limit), where.Args...)
+	return policies, database.Wrap(err, "list policies")
 }

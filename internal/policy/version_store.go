@@ -2,9 +2,7 @@ package policy
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
 
 	"writ/internal/database"
 	"writ/internal/page"
@@ -34,47 +32,33 @@ func formatOf(stored string) (document.Format, error) {
 	return document.YAML, errors.New("the stored format is neither yaml nor json")
 }
 
-// versionColumns are those scanVersion reads, of policy_version as v. A list has
-// other text in place of the source, which may be large.
+// versionColumns are those scanVersion reads, of policy_version as v. A list leaves the source empty, because it may
+// be large.
 const (
 	versionColumns = `v.source, ` + listedColumns
 	listedColumns  = `
-	v.policy_id,
-	v.version,
-	v.format,
-	v.digest,
-	v.rules,
-	v.restored_from,
-	v.author_kind,
-	v.author_id,
+	v.policy_id, v.version, v.format, v.digest, v.rules, COALESCE(v.restored_from, 0), v.author_kind, v.author_id,
 	v.created_at`
 )
 
 func scanVersion(s database.Scanner) (v Version, err error) {
 	var format string
-	var restored sql.NullInt64
-	var created int64
-	err = s.Scan(&v.Source.Text, &v.PolicyID, &v.Number, &format, &v.Digest, &v.Rules, &restored, &v.Author.Kind,
-		&v.Author.ID, &created)
+	err = s.Scan(&v.Source.Text, &v.PolicyID, &v.Number, &format, &v.Digest, &v.Rules, &v.RestoredFrom, &v.Author.Kind,
+		&v.Author.ID, database.ToTime(&v.CreatedAt))
 	if err != nil {
 		return Version{}, err
 	}
-	v.RestoredFrom, v.CreatedAt = int(restored.Int64), database.Time(created)
 	v.Source.Format, err = formatOf(format)
 	return v, err
 }
 
 func insertVersion(ctx context.Context, tx *database.Tx, orgID string, v Version) error {
-	restored := sql.NullInt64{Int64: int64(v.RestoredFrom), Valid: v.RestoredFrom != 0}
 	_, err := tx.Exec(ctx, `
 		INSERT INTO policy_version (org_id, policy_id, version, format, source, digest, rules, restored_from, author_kind, author_id, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		orgID, v.PolicyID, v.Number, storedFormat(v.Source.Format), v.Source.Text, v.Digest, v.Rules, restored,
-		string(v.Author.Kind), v.Author.ID, database.Micros(v.CreatedAt))
-	if err != nil {
-		return fmt.Errorf("store version %d of policy %s: %w", v.Number, v.PolicyID, err)
-	}
-	return nil
+		orgID, v.PolicyID, v.Number, storedFormat(v.Source.Format), v.Source.Text, v.Digest, v.Rules,
+		optionalVersion(v.RestoredFrom), string(v.Author.Kind), v.Author.ID, database.Micros(v.CreatedAt))
+	return database.Wrap(err, "store version %d of policy %s", v.Number, v.PolicyID)
 }
 
 // findVersion reads one version of a policy of an organization.
@@ -83,11 +67,8 @@ func findVersion(ctx context.Context, r database.Reader, orgID, policyID string,
 		SELECT `+versionColumns+`
 		FROM policy_version v
 		WHERE v.org_id = $1 AND v.policy_id = $2 AND v.version = $3`, orgID, policyID, number))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Version{}, noVersion()
-	}
 	if err != nil {
-		return Version{}, fmt.Errorf("read version %d of policy %s: %w", number, policyID, err)
+		return Version{}, database.OrMissing(err, noVersion(), "read version %d of policy %s", number, policyID)
 	}
 	if v.Source.digest() != v.Digest {
 		return Version{}, &BrokenError{policyID, number, errors.New("its text is not the one that was stored")}
@@ -95,8 +76,8 @@ func findVersion(ctx context.Context, r database.Reader, orgID, policyID string,
 	return v, nil
 }
 
-// selectVersions reads up to limit versions after a position, newest first and
-// without their text. A position's time is the number of its version.
+// selectVersions reads up to limit versions after a position, newest first and without their text. A position's time
+// is the number of its version.
 func selectVersions(
 	ctx context.Context, r database.Reader, orgID, policyID string, after page.Cursor, limit int,
 ) ([]Version, error) {
@@ -110,8 +91,5 @@ func selectVersions(
 		WHERE v.org_id = $1 AND v.policy_id = $2 AND v.version < $3
 		ORDER BY v.version DESC
 		LIMIT $4`, orgID, policyID, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list the versions of policy %s: %w", policyID, err)
-	}
-	return versions, nil
+	return versions, database.Wrap(err, "list the versions of policy %s", policyID)
 }

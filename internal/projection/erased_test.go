@@ -12,20 +12,20 @@ import (
 // What was erased from the log before it was shown is not shown.
 func TestErasedDetailsAreNotProjected(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		d := w.decision("plan-1", verdict.Deny)
+	each(t, func(t *testing.T, e *env) {
+		d := e.decision("plan-1", verdict.Deny)
 		d.Reason = "Jane Doe may not pay"
-		w.decide(d)
-		owner := principal.Principal{Kind: principal.User, UserID: w.globex, OrgID: w.acme, Role: principal.Owner}
-		if err := audit.New(w.log, nil).ErasePayload(t.Context(), owner, w.acme, 0, "she asked for it"); err != nil {
+		e.decide(d)
+		owner := principal.Principal{Kind: principal.User, UserID: e.globex, OrgID: e.acme, Role: principal.Owner}
+		if err := audit.New(e.log, nil).ErasePayload(t.Context(), owner, e.acme, 0, "she asked for it"); err != nil {
 			t.Fatal(err)
 		}
-		w.project()
-		found := w.traces(w.acme)
+		e.project()
+		found := e.traces(e.acme)
 		if len(found) != 1 {
 			t.Fatalf("%d traces", len(found))
 		}
-		detail, err := w.telemetry.Trace(t.Context(), w.acme, found[0].ID)
+		detail, err := e.telemetry.Trace(t.Context(), e.acme, found[0].ID)
 		if err != nil || len(detail.Spans) != 1 {
 			t.Fatalf("%+v, %v", detail, err)
 		}

@@ -12,9 +12,9 @@ import (
 // their policy, and in no figure of what was decided.
 func TestShadowsAreCountedApart(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		shadows := func(said ...decision.Shadow) decision.Record {
-			d := w.decision("plan", verdict.Allow)
+			d := e.decision("plan", verdict.Allow)
 			d.Shadows = said
 			return d
 		}
@@ -28,7 +28,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 				Rule:    "r",
 			}
 		}
-		w.decide(
+		e.decide(
 			shadows(said(tried, "allow", "deny"), said(other, "allow", "allow")), shadows(said(tried, "allow", "deny")),
 			shadows(said(tried, "deny", "deny")),
 			shadows(said(tried, "hold", "allow")), shadows(said(tried, "allow", "hold")),
@@ -38,16 +38,16 @@ func TestShadowsAreCountedApart(t *testing.T) {
 			shadows(),
 		)
 		foreign := shadows(said(tried, "allow", "deny"))
-		foreign.OrgID = w.globex
-		w.decide(foreign)
+		foreign.OrgID = e.globex
+		e.decide(foreign)
 		for range 2 { // each once, however often it is looked
-			if err := w.projector.Run(t.Context()); err != nil {
+			if err := e.projector.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		figures := func(policy string) telemetry.PolicyStats {
 			t.Helper()
-			f, err := w.telemetry.Policy(t.Context(), w.acme, policy, 1)
+			f, err := e.telemetry.Policy(t.Context(), e.acme, policy, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 		if got := figures(other).Shadow; got != (telemetry.ShadowStats{Calls: 1, Allowed: 1}) {
 			t.Errorf("the other: %+v", got)
 		}
-		summary, err := w.telemetry.Summary(t.Context(), w.acme, 1)
+		summary, err := e.telemetry.Summary(t.Context(), e.acme, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 			t.Errorf("policies that denied: %+v, want none: shadows deny nothing", summary.TopFailing)
 		}
 		var denied int
-		if err := w.bulk.QueryRow(t.Context(),
+		if err := e.bulk.QueryRow(t.Context(),
 			`SELECT COUNT(*) FROM span WHERE status = 'denied'`).Scan(&denied); err != nil || denied != 0 {
 			t.Errorf("%d spans are denied, %v; want none", denied, err)
 		}

@@ -17,8 +17,8 @@ import (
 // those of others.
 func TestNobodyKeepsDecisionsOut(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		denied := w.decision("p1", verdict.Deny)
+	each(t, func(t *testing.T, e *env) {
+		denied := e.decision("p1", verdict.Deny)
 		denied.At = noon
 		id, _ := projection.IDs(&denied)
 		for range 20 {
@@ -26,21 +26,21 @@ func TestNobodyKeepsDecisionsOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if result, err := w.telemetry.Ingest(t.Context(), w.acme, "agent", request); err != nil ||
+			if result, err := e.telemetry.Ingest(t.Context(), e.acme, "agent", request); err != nil ||
 				result.Accepted != 1 {
 				t.Fatalf("%+v, %v", result, err)
 			}
 			id = uuid.NewSHA1(uuid.MustParse(id), []byte("again")).String()
 		}
-		w.decide(denied, w.decision("p2", verdict.Allow))
-		w.project()
-		w.decide(denied)
-		w.project()
-		if f := w.figures(w.acme); f.Calls != 3 || f.Denied != 2 {
+		e.decide(denied, e.decision("p2", verdict.Allow))
+		e.project()
+		e.decide(denied)
+		e.project()
+		if f := e.figures(e.acme); f.Calls != 3 || f.Denied != 2 {
 			t.Errorf("%+v, want 3 decisions of which 2 deny", f)
 		}
 		shown := 0
-		for _, trace := range w.traces(w.acme) {
+		for _, trace := range e.traces(e.acme) {
 			if trace.Name == "writ.plan" {
 				shown += int(trace.SpanCount)
 			}
@@ -48,6 +48,6 @@ func TestNobodyKeepsDecisionsOut(t *testing.T) {
 		if shown != 3 {
 			t.Errorf("%d decisions are shown, want 3", shown)
 		}
-		w.wantExact()
+		e.wantExact()
 	})
 }

@@ -9,14 +9,14 @@ import (
 	"writ/internal/verdict"
 )
 
-// Answer is what policies say about a call, in a word.
+// Answer is what policies say about a call.
 type Answer string
 
-// The answers beside the words of verdicts.
+// The answers beside those of verdicts.
 const (
-	Unknown  Answer = "unknown"  // it depends on what is not known of the call
-	Approved Answer = "approved" // recorded: a person's yes let it run
-	Refused  Answer = "refused"  // recorded: a person's no, or none could be asked
+	Unknown  Answer = "unknown"  // it depends on what is unknown about the call
+	Approved Answer = "approved" // recorded: a person approved it
+	Refused  Answer = "refused"  // recorded: a person rejected it, or none could be asked
 )
 
 // answerOf is the verdict, if there is only one that is possible.
@@ -27,18 +27,18 @@ func answerOf(possible engine.Verdicts) Answer {
 	return Unknown
 }
 
-// why a decision was not for policies to make.
+// why says why policies did not decide.
 type why int
 
 const (
 	judged    why = iota
 	byIntent      // the call was not in its plan
-	byAgent       // the agent or its key was no good
+	byAgent       // the agent or its key was not valid
 	byFailure     // it could not be judged at all
 )
 
-// recordedAnswer is what the policies were recorded to have said, and why they
-// were not asked, or their answer did not count, where it is so.
+// recordedAnswer is the recorded answer of the policies, and why they did not decide,
+// if they did not.
 func recordedAnswer(r *decision.Record) (Answer, why) {
 	switch r.PolicyID {
 	case policy.ByIntent:
@@ -58,10 +58,9 @@ func recordedAnswer(r *decision.Record) (Answer, why) {
 	return Answer(r.Verdict.String()), judged
 }
 
-// judge asks a set about a recorded call, as enforcement asks it about a call that
-// is made: under its name, under the one that its name claims, under those that its
-// plan has for it, and for the key alone. Where the record can be read as one of two
-// calls, both are possible.
+// judge evaluates a recorded call as enforcement evaluates a real one: by its name, by
+// the server that its name claims, by the names that its plan has for it, and for the
+// key alone. If the record can mean one of two calls, both are possible.
 func judge(set *engine.Set, r *decision.Record, call *toolcall.Call, known Known, used engine.Range) engine.Outlook {
 	gaps := known.Gaps()
 	return known.names.join(judgeRead(set, r, call, gaps, used), call, func(other *toolcall.Call) engine.Outlook {
@@ -69,7 +68,7 @@ func judge(set *engine.Set, r *decision.Record, call *toolcall.Call, known Known
 	})
 }
 
-// judgeRead asks about the call as its record can be read.
+// judgeRead evaluates one reading of a record.
 func judgeRead(
 	set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range,
 ) engine.Outlook {
@@ -91,18 +90,18 @@ func judgeRead(
 	return outlook
 }
 
-// anyVerdict is what a call may come to of which nothing can be said.
+// anyVerdict is the answer for a call about which nothing is known.
 const anyVerdict = engine.Verdicts(1<<verdict.Deny | 1<<verdict.Hold | 1<<verdict.Ask | 1<<verdict.Allow)
 
-// deniesByRule reports whether a rule denies the call, whatever else is so. No
-// other name that it may have had takes that back.
+// deniesByRule reports whether a rule certainly denies the call. No other name of the
+// call changes that.
 func deniesByRule(o engine.Outlook) bool {
 	only, ok := o.Possible().Only()
 	return ok && only == verdict.Deny && o.ByDefault == 0
 }
 
-// judgeNamed asks about the call under one name. What the called name itself says
-// that it is of can only restrict, and only by a rule.
+// judgeNamed evaluates the call under one name. The server that a name claims can only
+// restrict, and only by a rule.
 func judgeNamed(
 	set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range,
 ) engine.Outlook {
@@ -118,7 +117,7 @@ func judgeNamed(
 		return outlook
 	}
 	if claimed.ByDefault != 0 || !stricterThan(claimed.ByRules, outlook.Possible(), true) {
-		claimed.Claims = inDoubt(claimed.Claims) // they are taken only where it decides
+		claimed.Claims = inDoubt(claimed.Claims) // they are made only if it decides
 	}
 	if claimed.ByDefault != 0 {
 		claimed.ByDefault = 0
@@ -140,8 +139,7 @@ func stricterThan(a, b engine.Verdicts, always bool) bool {
 	return always
 }
 
-// judgeCaller asks for whom the call names together with its key, and for the key
-// alone.
+// judgeCaller evaluates the call for the user with the key, and for the key alone.
 func judgeCaller(set *engine.Set, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range) engine.Outlook {
 	outlook := set.Outlook(call, gaps, used)
 	if only, ok := outlook.Possible().Only(); ok && only == verdict.Deny {
@@ -154,8 +152,7 @@ func judgeCaller(set *engine.Set, call *toolcall.Call, gaps toolcall.Gaps, used 
 	return stricter(outlook, set.Outlook(alone, gaps.ForKeyAlone(), used))
 }
 
-// stricter is the stricter of two answers, whatever each comes to, and takes from
-// the limits of both.
+// stricter is the stricter of two answers, with the claims on limits of both.
 func stricter(a, b engine.Outlook) engine.Outlook {
 	both := engine.Outlook{Decision: a.Decision, Claims: append(a.Claims[:len(a.Claims):len(a.Claims)], b.Claims...)}
 	if b.Verdict < a.Verdict {
@@ -177,7 +174,7 @@ func stricter(a, b engine.Outlook) engine.Outlook {
 	return both
 }
 
-// eachVerdict goes through what an answer may be.
+// eachVerdict calls do for each possible verdict.
 func eachVerdict(o engine.Outlook, do func(v verdict.Verdict, byRule bool)) {
 	for v := verdict.Deny; v <= verdict.Allow; v++ {
 		if o.ByRules.Has(v) {
@@ -189,7 +186,7 @@ func eachVerdict(o engine.Outlook, do func(v verdict.Verdict, byRule bool)) {
 	}
 }
 
-// inDoubt are claims that perhaps are not made.
+// inDoubt marks claims as uncertain.
 func inDoubt(claims []engine.DoubtfulClaim) []engine.DoubtfulClaim {
 	doubtful := make([]engine.DoubtfulClaim, len(claims))
 	for i, claim := range claims {

@@ -13,27 +13,26 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Known says what of a recorded call is known, and why the rest is not. The zero
-// value is one of which nothing is known but its names.
+// Known says what is known about a recorded call, and why the rest is not. In the zero
+// value only the names are known.
 type Known struct {
 	read  bool
 	gaps  toolcall.Gaps
 	names names
 
-	Erased   bool // the details of the decision are gone
-	Redacted bool // a secret was taken out of the arguments or paths
-	NotKept  bool // the arguments were too long to keep, or never told
+	Erased   bool // the details of the decision were erased
+	Redacted bool // the arguments or paths held a secret
+	NotKept  bool // the arguments were too long to store, or never sent
 }
 
-// everything is all that conditions and bindings can see beside the names of
-// server and tool.
+// everything is what conditions and bindings can see beside server and tool.
 var everything = toolcall.Gaps{
 	{"args"}, {"agent"}, {"user"}, {"org"}, {"session"}, {"intent"}, {"labels"}, {"environment"}, {"now"}, {"paths"},
 	{"key"},
 }
 
-// Gaps are the parts of the call that are not known. What the call has there
-// means nothing: neither that it is harmless, nor that it was absent.
+// Gaps are the unknown parts of the call. The values that the call has there mean
+// nothing.
 func (k Known) Gaps() toolcall.Gaps {
 	if !k.read {
 		return everything
@@ -44,9 +43,9 @@ func (k Known) Gaps() toolcall.Gaps {
 // Arguments reports whether every argument is known.
 func (k Known) Arguments() bool { return !k.Gaps().Cover("args") }
 
-// CallOf is the call that a decision was about, as far as its record tells. What
-// a record never tells are gaps as well: whom a key belongs to, the roles of
-// people, and what the session had used by then. Recall fills some of them in.
+// CallOf rebuilds the call of a decision from its record. What no record holds are
+// gaps as well: the owner of the key, the roles of people, and the session's use so
+// far. Recall fills in some of them.
 func CallOf(r decision.Record) (toolcall.Call, Known) {
 	k := Known{read: true, Erased: r.Erased}
 	server, tool := nameOf(r)
@@ -74,8 +73,8 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 		return call, k
 	}
 	if perhapsReleased(r) {
-		for _, untold := range []string{"labels", "environment", "paths"} {
-			k.lacks(untold)
+		for _, gap := range []string{"labels", "environment", "paths"} {
+			k.lacks(gap)
 		}
 	}
 	k.readArguments(&call, r)
@@ -83,9 +82,9 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 	return call, k
 }
 
-// perhapsReleased reports whether the record is perhaps of a client that asked
-// without arguments whether its call was approved: nothing but what the request
-// for approval held is in it.
+// perhapsReleased reports whether the record may be that of a client that asked without
+// arguments whether its call was approved. Such a record holds only what the approval
+// request held.
 func perhapsReleased(r decision.Record) bool {
 	return r.PolicyID == policy.ByApproval && r.Verdict == verdict.Allow && r.Incomplete && r.Source == "" &&
 		r.Labels == nil && r.Paths == nil
@@ -93,9 +92,9 @@ func perhapsReleased(r decision.Record) bool {
 
 func (k *Known) lacks(path ...string) { k.gaps = append(k.gaps, path) }
 
-// lacksOfPlan: a record has the goal of its plan nowhere, and of steps at most the
-// one that was used up, which need not be the one that conditions saw. What a call
-// does not say itself its plan said.
+// lacksOfPlan adds the gaps of a call with a plan: a record never holds the plan's goal,
+// and at most the step that was used, which conditions need not have seen. What the
+// call did not state came from its plan.
 func (k *Known) lacksOfPlan(r decision.Record) {
 	k.lacks("intent", "goal")
 	k.lacks("intent", "step")
@@ -108,8 +107,8 @@ func (k *Known) lacksOfPlan(r decision.Record) {
 	}
 }
 
-// nameOf is the server and the tool that policies were asked about. A harness
-// writes both into one name, which is kept as it was called.
+// nameOf is the server and the tool that policies judged. A harness writes both into
+// one name, which is recorded as it was called.
 func nameOf(r decision.Record) (server, tool string) {
 	if r.PlacedOn != "" {
 		return plan.ResolveName(r.Tool, r.PlacedOn, r.Source)
@@ -120,16 +119,16 @@ func nameOf(r decision.Record) (server, tool string) {
 	return plan.ResolveName(r.Tool, r.Server, r.Source)
 }
 
-// placeForgotten reports whether the server of a record is perhaps but the one that
-// the tool's name claims: where a rule about that one decided, details told which
-// one the call was on, and they are gone.
+// placeForgotten reports whether the server of a record may be only the one that the
+// tool's name claims. If a rule about that one decided, only the erased details said
+// which server the call was on.
 func placeForgotten(r *decision.Record) bool {
 	server, _, ok := plan.OwnName(r.Tool)
 	return ok && r.Erased && server == r.Server && (r.Verdict != verdict.Allow || r.PolicyID == policy.ByApproval)
 }
 
-// otherName is what else the record may mean: a client that itself said which
-// server it called had its tool judged under the whole name.
+// otherName is the other meaning of a record: if the client stated the server, the
+// tool was judged under its whole name.
 func otherName(r decision.Record) (server, tool string, ok bool) {
 	if r.PlacedOn != "" {
 		return "", "", false
@@ -139,7 +138,7 @@ func otherName(r decision.Record) (server, tool string, ok bool) {
 	return server, tool, tool != first
 }
 
-// readArguments decodes what was kept of the arguments.
+// readArguments decodes the stored arguments.
 func (k *Known) readArguments(call *toolcall.Call, r decision.Record) {
 	if r.Arguments == nil {
 		k.NotKept = true
@@ -158,13 +157,13 @@ func (k *Known) readArguments(call *toolcall.Call, r decision.Record) {
 		before := len(k.gaps)
 		k.findMarks(args, toolcall.Gap{"args"})
 		if len(k.gaps) == before {
-			k.lacks("args") // something is missing, and nothing shows where
+			k.lacks("args") // something is missing, and it is unknown where
 		}
 	}
 }
 
-// findMarks tells where secrets were taken out. A list that held one is not known
-// as a whole, nor an object one of whose names was a secret.
+// findMarks finds redacted secrets. A list that held one is unknown as a whole, and so
+// is an object with a redacted name.
 func (k *Known) findMarks(value any, at toolcall.Gap) {
 	switch value := value.(type) {
 	case string:
@@ -206,8 +205,8 @@ func holdsMark(value any) bool {
 	}
 }
 
-// readPaths reads what paths were. One that was redacted makes all of them
-// unknown: it may have been any of those that are asked about.
+// readPaths reads the resolved paths. A redacted one makes all of them unknown: it may
+// have been any.
 func (k *Known) readPaths(call *toolcall.Call, r decision.Record) {
 	if r.Paths == nil {
 		return

@@ -8,24 +8,22 @@ import (
 )
 
 const (
-	// maxCounters bounds the counters of one simulation. Beyond it no further one is
-	// kept, and what is used of a limit at most is not known.
+	// maxCounters bounds the counters of one simulation. Beyond it there are no further
+	// ones, and the upper bound of a limit's use is unknown.
 	maxCounters = 200_000
-	// lateSeconds is how long a window is kept after its end: a call was judged a
-	// moment before it was recorded.
+	// lateSeconds is how long a window stays after its end: a call was judged a moment
+	// before it was recorded.
 	lateSeconds = 60
 )
 
-// counters simulate limits over recorded calls: of each they know how much was
-// used at least and at most. Cost and tokens are not on the record of a call, so
-// nothing is known of these.
+// counters simulate limits over recorded calls: they know how much of each was used at
+// least and at most. They know nothing about cost and tokens, which records lack.
 type counters struct {
-	// since is from when on all calls were counted, in Unix seconds: of windows
-	// that began before, only the least is known.
+	// since is when counting began, in Unix seconds: of windows that began earlier,
+	// only the lower bound is known.
 	since int64
 	used  map[engine.LimitKey]use
-	// open counts calls of which it is not known under whose limit they fall. Its
-	// keys have no subject.
+	// open counts calls whose limit's subject is unknown. Its keys have no subject.
 	open map[engine.LimitKey]int64
 	full bool
 }
@@ -36,7 +34,7 @@ func newCounters(since time.Time) *counters {
 	return &counters{since: since.Unix(), used: map[engine.LimitKey]use{}, open: map[engine.LimitKey]int64{}}
 }
 
-// Range is how much of a limit is used up.
+// Range is how much of a limit is used.
 func (c *counters) Range(key engine.LimitKey, anySubject bool) (least, most int64) {
 	if key.Unit != engine.Calls || anySubject {
 		return 0, math.MaxInt64
@@ -49,7 +47,7 @@ func (c *counters) Range(key engine.LimitKey, anySubject bool) (least, most int6
 	return u.least, u.most + c.open[key]
 }
 
-// ran tells how certain it is that a call ran.
+// ran is how certain it is that a call ran.
 type ran int
 
 const (
@@ -88,14 +86,14 @@ func (c *counters) take(claims []engine.DoubtfulClaim, r ran) {
 	}
 }
 
-// room reports whether one more counter is kept. Once one was not, all are full:
-// nobody can tell any more which of them were used.
+// room reports whether there is room for one more counter. Once there was not, no upper
+// bound is known any more.
 func (c *counters) room(kept int) bool {
 	c.full = c.full || kept >= maxCounters
 	return !c.full
 }
 
-// forget drops windows that are over, where there are many.
+// forget drops windows that have ended, if there are many.
 func (c *counters) forget(now time.Time) {
 	if max(len(c.used), len(c.open)) < maxCounters/2 {
 		return

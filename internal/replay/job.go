@@ -14,11 +14,11 @@ const (
 	maxKept = 20 // of an organization, ended ones included
 )
 
-// State is how far a replay is.
+// State is the state of a replay.
 type State string
 
-// The states of a replay. The first two are open, and an organization has one such
-// replay at most.
+// The states of a replay. The first two are open, and an organization has at most one
+// open replay.
 const (
 	Waiting   State = "waiting"
 	Running   State = "running"
@@ -27,7 +27,7 @@ const (
 	Broken    State = "broken" // Problem says why
 )
 
-// Open reports whether the replay is yet to end.
+// Open reports whether the replay has not ended.
 func (s State) Open() bool { return s == Waiting || s == Running }
 
 // Job is a replay from its start to its result.
@@ -47,8 +47,8 @@ type Job struct {
 
 	CreatedAt time.Time
 	EndedAt   *time.Time
-	Done      int64 // entries of the log that were passed
-	Total     int64 // of those to pass; 0: not known yet
+	Done      int64 // entries of the log that were read
+	Total     int64 // entries to read; 0: not known yet
 	Problem   string
 	Report    *Report // once it is done
 
@@ -65,13 +65,13 @@ func (j *Job) subject() policy.Subject {
 // Request is a replay to be started.
 type Request struct {
 	policy.Subject
-	Without []string // ids of active policies that the draft is to be without
+	Without []string // ids of active policies to leave out with the draft
 	Days    int
 }
 
 func noReplay() error { return fault.New(fault.NotFound, "no such replay") }
 
-// require admits people who may do something with policies, and keys that may
+// require admits people with the right to an action on policies, and keys that may
 // draft them.
 func require(p principal.Principal, action principal.Action) error {
 	switch {

@@ -12,13 +12,13 @@ import (
 	"writ/internal/verdict"
 )
 
-// names are what else policies were asked about where a call was of a plan: all
-// steps that it fits, as the plan spells them and as the call does, and the
-// strictest answer counts.
+// names are the further names under which a call of a plan was judged: those of all
+// steps that it fits, as the plan and as the call spells them. The strictest answer
+// counts.
 type names struct {
-	surely  []toolName // of the step that was used up, or the only one there is
-	perhaps []toolName // of others that have the tool; whether their arguments fit is not looked at
-	// forgotten: nobody can tell what the plan said.
+	surely  []toolName // of the step that was used, or the only one
+	perhaps []toolName // of others with the tool; their arguments are not compared
+	// forgotten: the plan is unknown.
 	forgotten bool
 }
 
@@ -31,7 +31,7 @@ func (k *Known) readPlan(call *toolcall.Call, r decision.Record, declared *plan.
 	}
 	steps := declared.Fit(plan.Call{Tool: r.Tool, NoArguments: true}).Steps
 	if len(steps) == 0 {
-		return // as when it was asked about without its arguments, under another name
+		return // the client asked without arguments, under another name
 	}
 	k.names.forgotten = false
 	used := -1
@@ -50,9 +50,9 @@ func (k *Known) readPlan(call *toolcall.Call, r decision.Record, declared *plan.
 	k.readHost(r)
 }
 
-// readHost adds the tool of the harness that a bare name may be of. It was asked
-// about unless the plan puts the tool there anyway, or the client itself said which
-// server it called, which no record tells.
+// readHost adds the harness's own tool that a bare name may mean. Policies judged it
+// too, unless the plan puts the tool there anyway, or the client stated the server,
+// which no record says.
 func (k *Known) readHost(r decision.Record) {
 	host, ok := plan.BareHost(r.Tool, r.Source)
 	placed := slices.ContainsFunc(k.names.surely, func(n toolName) bool {
@@ -63,13 +63,13 @@ func (k *Known) readHost(r decision.Record) {
 	case ok:
 		k.names.add(toolName{host, strings.TrimSpace(r.Tool)}, false, false)
 	case r.Erased && plan.IsBare(r.Tool):
-		k.names.forgotten = true // with who called
+		k.names.forgotten = true // the source was erased
 	}
 }
 
 func (n *names) add(name toolName, surely, restricts bool) {
 	switch {
-	case restricts: // it is asked about wherever the call is placed
+	case restricts: // judged on whatever server the call is
 	case surely && !slices.Contains(n.surely, name):
 		n.surely = append(n.surely, name)
 	case !surely && !slices.Contains(n.perhaps, name):
@@ -77,7 +77,7 @@ func (n *names) add(name toolName, surely, restricts bool) {
 	}
 }
 
-// join takes up the answers about the other names of a call.
+// join combines an answer with those about the other names of a call.
 func (n *names) join(
 	outlook engine.Outlook, call *toolcall.Call, under func(*toolcall.Call) engine.Outlook,
 ) engine.Outlook {

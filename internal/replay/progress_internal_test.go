@@ -5,20 +5,19 @@ import (
 	"testing"
 	"time"
 
-	"writ/internal/database"
-	"writ/internal/database/dbtest"
+	"writ/internal/testenv"
 )
 
 // TestProgressIsToldOnTheWay: whoever waits for a replay sees how far it is.
 func TestProgressIsToldOnTheWay(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		by, s := recordedOrganization(t, db), serviceOn(db)
+	testenv.Each(t, func(t *testing.T, e *testenv.Env) {
+		by, s := recordedOrganization(e), serviceOn(e.DB)
 		job, err := s.Start(t.Context(), by, allowFew)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.tellEvery = 0
+		s.renewEvery = 0
 		var seen []int64
 		s.rest = func(ctx context.Context, _ time.Duration) {
 			now, err := s.Get(ctx, by, job.ID)

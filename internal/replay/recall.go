@@ -10,38 +10,38 @@ import (
 	"writ/internal/toolcall"
 )
 
-// Sources tell what no record holds.
+// Sources hold what records lack.
 type Sources struct {
 	People People
 	Keys   Keys
 	Plans  Plans
 }
 
-// People tells who the members of organizations are.
+// People finds members of organizations.
 type People interface {
 	PartyOf(ctx context.Context, orgID, userID, address string) (organization.Party, error)
 }
 
-// Keys tells whose keys are.
+// Keys finds the owners of keys.
 type Keys interface {
-	// OwnerOf is the person a key belongs to; empty: nobody knows any more.
+	// OwnerOf is the person a key belongs to; empty: unknown.
 	OwnerOf(ctx context.Context, orgID, keyID string) (string, error)
 }
 
-// Plans tells what plans said.
+// Plans finds declared plans.
 type Plans interface {
-	// PlanOf is a plan by its id; nil: nobody knows what it said any more.
+	// PlanOf is a plan by its id; nil: unknown, or its text was erased.
 	PlanOf(ctx context.Context, orgID, planID string) (*plan.Plan, error)
 }
 
 const (
-	maxRemembered = 10_000 // keys, and people
-	maxPlans      = 100    // which are larger
+	maxCached = 10_000 // keys, and people
+	maxPlans  = 100    // which are larger
 )
 
-// Recall reads the calls of one organization back, with its people as they are
-// today: a policy that is put in force meets them as such. It remembers whom it
-// has asked about, and serves one goroutine.
+// Recall rebuilds the calls of one organization, with its people as they are today,
+// because an activated policy will apply to them. It caches what it reads, and serves
+// one goroutine.
 type Recall struct {
 	sources Sources
 	orgID   string
@@ -57,7 +57,7 @@ type party struct {
 	user    toolcall.User
 }
 
-// NewRecall makes one for an organization.
+// NewRecall makes a Recall for an organization.
 func NewRecall(sources Sources, orgID string) *Recall {
 	return &Recall{
 		sources: sources,
@@ -68,8 +68,8 @@ func NewRecall(sources Sources, orgID string) *Recall {
 	}
 }
 
-// Call is CallOf with what can be told of people. Whom an erased decision was for
-// nobody can tell.
+// Call is CallOf with what is known about people. The user of an erased decision stays
+// unknown.
 func (c *Recall) Call(ctx context.Context, r decision.Record) (toolcall.Call, Known, error) {
 	call, known := CallOf(r)
 	if r.PlanID != "" {
@@ -109,49 +109,38 @@ func (c *Recall) Call(ctx context.Context, r decision.Record) (toolcall.Call, Kn
 }
 
 func (c *Recall) plan(ctx context.Context, id string) (*plan.Plan, error) {
-	if p, ok := c.plans[id]; ok {
-		return p, nil
-	}
-	p, err := c.sources.Plans.PlanOf(ctx, c.orgID, id)
-	if err != nil {
-		return nil, err
-	}
-	if len(c.plans) >= maxPlans {
-		clear(c.plans)
-	}
-	c.plans[id] = p
-	return p, nil
+	return cached(c.plans, maxPlans, id, func() (*plan.Plan, error) { return c.sources.Plans.PlanOf(ctx, c.orgID, id) })
 }
 
 func (c *Recall) owner(ctx context.Context, keyID string) (string, error) {
-	if id, ok := c.owners[keyID]; ok {
-		return id, nil
-	}
-	id, err := c.sources.Keys.OwnerOf(ctx, c.orgID, keyID)
-	if err != nil {
-		return "", err
-	}
-	if len(c.owners) >= maxRemembered {
-		clear(c.owners)
-	}
-	c.owners[keyID] = id
-	return id, nil
+	return cached(c.owners, maxCached, keyID, func() (string, error) {
+		return c.sources.Keys.OwnerOf(ctx, c.orgID, keyID)
+	})
 }
 
 func (c *Recall) party(ctx context.Context, key partyKey) (party, error) {
-	if p, ok := c.parties[key]; ok {
-		return p, nil
+	return cached(c.parties, maxCached, key, func() (party, error) {
+		found, err := c.sources.People.PartyOf(ctx, c.orgID, key.id, key.address)
+		if key.address != "" && fault.Is(err, fault.NotFound) {
+			err = nil // an address need not be a member's: as in a decision, the client's words count
+		}
+		m := found.Member
+		return party{found.OrgName, toolcall.User{ID: m.UserID, Email: m.Email, Role: string(m.Role)}}, err
+	})
+}
+
+// cached loads a value unless it is cached. A full cache is cleared.
+func cached[K comparable, V any](cache map[K]V, most int, key K, load func() (V, error)) (V, error) {
+	if value, ok := cache[key]; ok {
+		return value, nil
 	}
-	found, err := c.sources.People.PartyOf(ctx, c.orgID, key.id, key.address)
-	// No member need have an address: then it is as the client says, as for a decision.
-	if err != nil && !(key.address != "" && fault.Is(err, fault.NotFound)) {
-		return party{}, err
+	value, err := load()
+	if err != nil {
+		return value, err
 	}
-	if len(c.parties) >= maxRemembered {
-		clear(c.parties)
+	if len(cache) >= most {
+		clear(cache)
 	}
-	m := found.Member
-	p := party{found.OrgName, toolcall.User{ID: m.UserID, Email: m.Email, Role: string(m.Role)}}
-	c.parties[key] = p
-	return p, nil
+	cache[key] = value
+	return value, nil
 }

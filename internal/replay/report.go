@@ -18,18 +18,18 @@ const (
 type Report struct {
 	Counts  Counts   `json:"counts"`
 	Changes []Change `json:"changes"`
-	// LeftOut counts calls whose answer changes, of kinds beyond those listed.
+	// LeftOut counts calls whose answer changes, of kinds that are not listed.
 	LeftOut int64 `json:"leftOut"`
 }
 
-// Counts are the numbers of a replay. Calls that policies were not asked about
-// are kept apart and are in none of the others.
+// Counts are the numbers of a replay. Calls about which policies did not decide are
+// counted apart and in none of the others.
 type Counts struct {
 	Decisions int64 `json:"decisions"`
 	Judged    int64 `json:"judged"`
 
 	Intent int64 `json:"intent"` // apart: the call was not in its plan
-	Agent  int64 `json:"agent"`  // apart: the agent or its key was no good
+	Agent  int64 `json:"agent"`  // apart: the agent or its key was not valid
 	Failed int64 `json:"failed"` // apart: it could not be judged
 
 	// Of those judged: what was missing from the record.
@@ -37,7 +37,7 @@ type Counts struct {
 	Redacted int64 `json:"redacted"`
 	NotKept  int64 `json:"notKept"`
 
-	Recorded map[Answer]int64 `json:"recorded"` // what policies, or a person, were recorded to have said
+	Recorded map[Answer]int64 `json:"recorded"` // the recorded answers of policies or people
 	Today    map[Answer]int64 `json:"today"`    // what the policies of today say
 	Drafted  map[Answer]int64 `json:"drafted"`  // and with the draft in place
 
@@ -60,8 +60,7 @@ type Change struct {
 	Today    Answer `json:"today"`
 	Drafted  Answer `json:"drafted"`
 
-	// What decides with the draft in place; empty where that is not known, or no
-	// policy counts.
+	// What decides with the draft in place; empty: unknown, or no policy applies.
 	PolicyID      string `json:"policyId"`
 	PolicyVersion int    `json:"policyVersion"`
 	Rule          string `json:"rule"`
@@ -79,7 +78,7 @@ type Example struct {
 	At         time.Time `json:"at"`
 }
 
-// kind is what changes are told apart by.
+// kind groups changes.
 type kind struct {
 	agent, server, tool      string
 	recorded, today, drafted Answer
@@ -100,7 +99,7 @@ func newTally() *tally {
 	}
 }
 
-// apart counts a decision that was not for policies to make.
+// apart counts a decision that policies did not make.
 func (t *tally) apart(because why) {
 	switch because {
 	case byIntent:
@@ -145,8 +144,8 @@ func (t *tally) add(r *decision.Record, change Change) {
 	}
 }
 
-// changes reports whether the answer is another than today's or than the recorded
-// one. A person's answer is no policy's, and is not compared.
+// changes reports whether the answer differs from today's or from the recorded one. A
+// person's answer is not compared.
 func (c *Change) changes() bool {
 	return c.Drafted != c.Today || strictness(c.Recorded) >= 0 && strictness(c.Drafted) >= 0 && c.Drafted != c.Recorded
 }

@@ -16,24 +16,23 @@ import (
 
 const (
 	// slice is how many decisions are read at once: less than a millisecond of work, so
-	// that a decision that comes meanwhile waits no longer. No transaction is open while
-	// they are judged.
+	// that a new decision does not wait longer. No transaction is open while they are
+	// judged.
 	slice = 16
-	// lease is for how long a replay belongs to who runs it, and tellEvery how often
-	// that one says that it still does.
-	lease     = 30 * time.Second
-	tellEvery = time.Second
-	// longest is how long a replay may run. Many times what a million decisions take:
-	// a document that needs more for each call must not keep a runner from others.
+	// A runner leases a replay and renews the lease.
+	lease      = 30 * time.Second
+	renewEvery = time.Second
+	// longest is how long a replay may run: many times what a million decisions take,
+	// so that a costly document does not keep a runner from others.
 	longest = time.Hour
-	// maxAttempts is how often a replay is begun that does not come to its end.
+	// maxAttempts is how often an interrupted replay is started.
 	maxAttempts = 3
-	// lastWord is how long giving a replay back may take when the server stops.
-	lastWord = 2 * time.Second
+	// giveBackTime is how long giveBack may take when the server stops.
+	giveBackTime = 2 * time.Second
 )
 
-// restLonger leaves the processor to others for twice as long as it was used, so that
-// a replay takes a third of one at most.
+// restLonger rests twice as long as the work took, so that a replay uses at most a
+// third of a processor.
 func restLonger(ctx context.Context, worked time.Duration) {
 	timer := time.NewTimer(2 * worked)
 	defer timer.Stop()
@@ -43,12 +42,11 @@ func restLonger(ctx context.Context, worked time.Duration) {
 	}
 }
 
-// errLost is a replay that is no longer this runner's: it was cancelled, or
-// another took it up.
+// errLost: the replay was cancelled, or another runner took it over.
 var errLost = errors.New("the replay is not this server's any more")
 
-// Work runs the replays that wait, one after the other, until none does. Any
-// number of servers may call it at once.
+// Work runs waiting replays, one after the other, until none waits. Any number of
+// servers may call it at once.
 func (s *Service) Work(ctx context.Context) error {
 	for ctx.Err() == nil {
 		job, ok, err := s.claim(ctx)
@@ -56,7 +54,7 @@ func (s *Service) Work(ctx context.Context) error {
 			return err
 		}
 		if job.State == Broken {
-			continue // it was begun too often
+			continue // it was started too often
 		}
 		err = s.run(ctx, &job)
 		switch {
@@ -72,7 +70,7 @@ func (s *Service) Work(ctx context.Context) error {
 	return nil
 }
 
-// problemOf is what people are told of a replay that cannot be run.
+// problemOf is the reason that people see for a replay that cannot run.
 func problemOf(err error) string {
 	if broken, ok := errors.AsType[*policy.BrokenError](err); ok {
 		return fmt.Sprintf("version %d of policy %s cannot be used", broken.Version, broken.PolicyID)
@@ -83,8 +81,7 @@ func problemOf(err error) string {
 	return "the records could not be read; start it again"
 }
 
-// claim takes up the replay that has waited longest, or one whose runner has not
-// been heard of.
+// claim leases the replay that has waited longest, or one whose lease has run out.
 func (s *Service) claim(ctx context.Context) (job Job, ok bool, err error) {
 	var due struct{ id, orgID string }
 	err = s.db.QueryRow(ctx, selectDue, database.Micros(s.db.Now())).Scan(&due.id, &due.orgID)
@@ -92,7 +89,7 @@ func (s *Service) claim(ctx context.Context) (job Job, ok bool, err error) {
 		return Job{}, false, nil
 	}
 	if err != nil {
-		return Job{}, false, fmt.Errorf("look for a replay to run: %w", err)
+		return Job{}, false, fmt.Errorf("find a replay to run: %w", err)
 	}
 	runner := database.NewID()
 	err = s.db.Write(ctx, database.Change{Logs: []string{lockOf(due.orgID)}, Do: func(
@@ -116,7 +113,7 @@ func (s *Service) claim(ctx context.Context) (job Job, ok bool, err error) {
 			return nil
 		}
 		job.State, job.EndedAt, job.Problem = Broken, &now,
-			fmt.Sprintf("it was begun %d times and never came to its end", maxAttempts)
+			fmt.Sprintf("it was started %d times and never ended", maxAttempts)
 		return end(ctx, tx, job)
 	}})
 	return job, ok, err
@@ -129,8 +126,7 @@ const selectDue = `
 	ORDER BY created_at, id
 	LIMIT 1`
 
-// run replays the log from the beginning of the period to where the log ended when
-// this began.
+// run replays the log from the beginning of the period to its present end.
 func (s *Service) run(ctx context.Context, job *Job) error {
 	alternative, err := s.policies.Alternative(ctx, job.OrgID, job.subject(), job.Without...)
 	if err != nil {
@@ -149,7 +145,7 @@ func (s *Service) run(ctx context.Context, job *Job) error {
 		first = head.Size
 	}
 	if first == 0 {
-		since = time.Unix(0, 0) // nothing was before
+		since = time.Unix(0, 0) // the log has no earlier calls
 	}
 	job.Total = head.Size - first
 	replay := newReplay(alternative.Today, alternative.Drafted, since, job.From)
@@ -161,18 +157,18 @@ func (s *Service) run(ctx context.Context, job *Job) error {
 		return err
 	}
 	if now.Epoch != head.Epoch {
-		return fault.New(fault.Conflict, "the database was restored meanwhile; start it again")
+		return fault.New(fault.Conflict, "the database was restored during the replay: start it again")
 	}
 	report := replay.tally.report()
 	job.Report, job.Done = &report, job.Total
 	return s.finish(ctx, *job, Done, "")
 }
 
-// follow gives a replay the decisions from one index of the log to another, with
-// rests in between.
+// follow replays the decisions from one index of the log to another, with rests in
+// between.
 func (s *Service) follow(ctx context.Context, job *Job, replay *replay, first, until int64) error {
 	recall := NewRecall(s.sources, job.OrgID)
-	heard := heartbeat{begun: time.Now(), told: time.Now()}
+	last := heartbeat{begun: time.Now(), renewed: time.Now()}
 	for next := first; next < until; {
 		began := time.Now()
 		records, err := decision.Read(ctx, s.db, job.OrgID, next, slice)
@@ -194,7 +190,7 @@ func (s *Service) follow(ctx context.Context, job *Job, replay *replay, first, u
 			replay.add(r, &call, known)
 			next = r.Index + 1
 			job.Done = next - first
-			if err := s.beat(ctx, *job, &heard); err != nil {
+			if err := s.beat(ctx, *job, &last); err != nil {
 				return err
 			}
 		}
@@ -208,28 +204,28 @@ func (s *Service) follow(ctx context.Context, job *Job, replay *replay, first, u
 	return nil
 }
 
-// heartbeat is since when a replay runs, and when it was last heard of.
-type heartbeat struct{ begun, told time.Time }
+// heartbeat is when a replay was started, and when its lease was last renewed.
+type heartbeat struct{ begun, renewed time.Time }
 
-// beat is called after each decision, of which one may take seconds: it finds out
-// that the replay was cancelled, that the server stops, or that it takes too long.
-func (s *Service) beat(ctx context.Context, job Job, heard *heartbeat) error {
+// beat runs after each decision, because one may take seconds. It fails if the replay
+// was cancelled, the server stops, or the replay takes too long.
+func (s *Service) beat(ctx context.Context, job Job, last *heartbeat) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if time.Since(heard.told) < s.tellEvery {
+	if time.Since(last.renewed) < s.renewEvery {
 		return nil
 	}
-	if time.Since(heard.begun) > s.longest {
+	if time.Since(last.begun) > s.longest {
 		return fault.New(fault.Conflict,
-			"it took longer than %s: replay fewer days, or a document whose conditions are less work", s.longest)
+			"it took longer than %s: replay fewer days, or a document with simpler conditions", s.longest)
 	}
-	heard.told = time.Now()
-	return s.tell(ctx, job)
+	last.renewed = time.Now()
+	return s.renew(ctx, job)
 }
 
-// tell says how far a replay is, and that it goes on.
-func (s *Service) tell(ctx context.Context, job Job) error {
+// renew stores the progress of a replay and renews its lease.
+func (s *Service) renew(ctx context.Context, job Job) error {
 	return s.hold(ctx, job, func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, `
 			UPDATE policy_replay
@@ -240,7 +236,7 @@ func (s *Service) tell(ctx context.Context, job Job) error {
 	})
 }
 
-// finish stores how a replay ended, unless it was cancelled meanwhile.
+// finish stores the result of a replay, unless it was cancelled.
 func (s *Service) finish(ctx context.Context, job Job, state State, problem string) error {
 	return s.hold(ctx, job, func(ctx context.Context, tx *database.Tx) error {
 		now := tx.Now()
@@ -249,10 +245,9 @@ func (s *Service) finish(ctx context.Context, job Job, state State, problem stri
 	})
 }
 
-// giveBack lets another server begin the replay at once. That this one did not
-// come to its end is nobody's fault.
+// giveBack lets another server start the replay at once. This attempt does not count.
 func (s *Service) giveBack(ctx context.Context, job Job) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
 	defer cancel()
 	err := s.hold(ctx, job, func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, `
@@ -267,7 +262,7 @@ func (s *Service) giveBack(ctx context.Context, job Job) error {
 	return err
 }
 
-// hold makes a change of a replay that is still this runner's.
+// hold changes a replay, if this runner still holds its lease.
 func (s *Service) hold(ctx context.Context, job Job, do func(ctx context.Context, tx *database.Tx) error) error {
 	return s.db.Write(ctx, database.Change{Logs: []string{lockOf(job.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
@@ -279,7 +274,7 @@ func (s *Service) hold(ctx context.Context, job Job, do func(ctx context.Context
 			WHERE org_id = $1 AND id = $2 AND state = 'running' AND runner = $3`, job.OrgID, job.ID,
 			job.runner).Scan(&n)
 		if err != nil {
-			return fmt.Errorf("look at replay %s: %w", job.ID, err)
+			return fmt.Errorf("check the lease of replay %s: %w", job.ID, err)
 		}
 		if n == 0 {
 			return errLost

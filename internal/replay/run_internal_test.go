@@ -8,12 +8,12 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/decision"
 	"writ/internal/organization"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
@@ -21,34 +21,21 @@ import (
 const decisions = 2*slice + 7
 
 // recordedOrganization is one whose log has decisions, and a person in it.
-func recordedOrganization(t *testing.T, db *database.DB) principal.Principal {
-	t.Helper()
-	by := principal.Principal{
-		Kind: principal.User, UserID: database.NewID(), OrgID: database.NewID(), Role: principal.Member,
-	}
-	err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`,
-			by.OrgID)
-		return err
-	}})
-	if err != nil {
-		t.Fatalf("make an organization: %v", err)
-	}
-	recordDecisions(t, db, by)
+func recordedOrganization(e *testenv.Env) principal.Principal {
+	e.T.Helper()
+	by := testenv.Person(database.NewID(), e.Organization("Acme"), principal.Member)
+	recordDecisions(e, by)
 	return by
 }
 
 // recordDecisions adds to the log, each by a key of its own.
-func recordDecisions(t *testing.T, db *database.DB, by principal.Principal) {
-	t.Helper()
+func recordDecisions(e *testenv.Env, by principal.Principal) {
+	e.T.Helper()
 	agent := principal.Principal{Kind: principal.Key, UserID: by.UserID, OrgID: by.OrgID}
-	log := audit.Unsigned(db)
-	err := db.Write(t.Context(), database.Change{Logs: []string{audit.LogOf(by.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) error {
+	e.Write(audit.LogOf(by.OrgID), func(ctx context.Context, tx *database.Tx) error {
 		for range decisions {
 			agent.KeyID = database.NewID()
-			_, err := decision.Append(ctx, tx, log, agent, &decision.Record{
+			_, err := decision.Append(ctx, tx, e.Log, agent, &decision.Record{
 				ID:      database.NewID(),
 				OrgID:   by.OrgID,
 				AgentID: "coder",
@@ -62,10 +49,7 @@ func recordDecisions(t *testing.T, db *database.DB, by principal.Principal) {
 			}
 		}
 		return nil
-	}})
-	if err != nil {
-		t.Fatalf("record decisions: %v", err)
-	}
+	})
 }
 
 // acme is an organization without members.
@@ -108,8 +92,8 @@ rules:
 // no call twice.
 func TestAServerThatStopsGivesItsReplayBack(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		by, s := recordedOrganization(t, db), serviceOn(db)
+	testenv.Each(t, func(t *testing.T, e *testenv.Env) {
+		by, s := recordedOrganization(e), serviceOn(e.DB)
 		job, err := s.Start(t.Context(), by, allowFew)
 		if err != nil {
 			t.Fatal(err)
@@ -122,7 +106,7 @@ func TestAServerThatStopsGivesItsReplayBack(t *testing.T) {
 		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Waiting || job.attempts != 0 {
 			t.Fatalf("given back: %+v, %v", job, err)
 		}
-		other := serviceOn(db)
+		other := serviceOn(e.DB)
 		if err := other.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -144,8 +128,8 @@ func TestAServerThatStopsGivesItsReplayBack(t *testing.T) {
 // TestACancelledReplayStaysCancelled, however far it is.
 func TestACancelledReplayStaysCancelled(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		by, s := recordedOrganization(t, db), serviceOn(db)
+	testenv.Each(t, func(t *testing.T, e *testenv.Env) {
+		by, s := recordedOrganization(e), serviceOn(e.DB)
 		job, err := s.Start(t.Context(), by, allowFew)
 		if err != nil {
 			t.Fatal(err)
@@ -174,14 +158,14 @@ func TestACancelledReplayStaysCancelled(t *testing.T) {
 // where each call takes seconds.
 func TestACancelledReplayStopsAtOnce(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		by, s := recordedOrganization(t, db), serviceOn(db)
+	testenv.Each(t, func(t *testing.T, e *testenv.Env) {
+		by, s := recordedOrganization(e), serviceOn(e.DB)
 		job, err := s.Start(t.Context(), by, allowFew)
 		if err != nil {
 			t.Fatal(err)
 		}
 		judged := 0
-		s.tellEvery = 0
+		s.renewEvery = 0
 		s.sources.Keys = ownedKeys{asked: func() {
 			if judged++; judged == 3 {
 				if _, err := s.Cancel(t.Context(), by, job.ID); err != nil {
@@ -198,13 +182,13 @@ func TestACancelledReplayStopsAtOnce(t *testing.T) {
 // TestAReplayDoesNotRunForever: one that takes too long is broken, and says why.
 func TestAReplayDoesNotRunForever(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		by, s := recordedOrganization(t, db), serviceOn(db)
+	testenv.Each(t, func(t *testing.T, e *testenv.Env) {
+		by, s := recordedOrganization(e), serviceOn(e.DB)
 		job, err := s.Start(t.Context(), by, allowFew)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.tellEvery, s.longest = 0, 0
+		s.renewEvery, s.longest = 0, 0
 		if err := s.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -219,13 +203,14 @@ func TestAReplayDoesNotRunForever(t *testing.T) {
 // the replay waited for its turn.
 func TestWhatComesLaterIsNotReplayed(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		by, s := recordedOrganization(t, db), serviceOn(db)
+	testenv.Each(t, func(t *testing.T, e *testenv.Env) {
+		by, s := recordedOrganization(e), serviceOn(e.DB)
 		job, err := s.Start(t.Context(), by, allowFew)
 		if err != nil {
 			t.Fatal(err)
 		}
-		recordDecisions(t, db, by)
+		e.Pass(time.Second)
+		recordDecisions(e, by)
 		if err := s.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}

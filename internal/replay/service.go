@@ -17,28 +17,27 @@ type Service struct {
 	db       *database.DB
 	policies *policy.Service
 	sources  Sources
-	// rest is called after each slice of work with how long that took.
+	// rest is called after each slice of work with its duration.
 	rest func(ctx context.Context, worked time.Duration)
-	// tellEvery is how often a runner says how far it is, longest how long one runs.
-	tellEvery, longest time.Duration
+	// renewEvery is how often a runner renews its lease, longest how long a replay may run.
+	renewEvery, longest time.Duration
 }
 
-// New makes a service of the areas it composes.
+// New makes a service.
 func New(db *database.DB, policies *policy.Service, sources Sources) *Service {
 	return &Service{
-		db:        db,
-		policies:  policies,
-		sources:   sources,
-		rest:      restLonger,
-		tellEvery: tellEvery,
-		longest:   longest,
+		db:         db,
+		policies:   policies,
+		sources:    sources,
+		rest:       restLonger,
+		renewEvery: renewEvery,
+		longest:    longest,
 	}
 }
 
-// Start takes up a replay, which one of the servers then runs. An organization
-// has one at a time. It takes a person who may see what agents did: a report holds
-// no argument, but who writes conditions and learns which calls they hold for
-// learns the arguments.
+// Start stores a replay, which one of the servers then runs. An organization has one
+// at a time. It needs the right to read payloads: a report holds no argument, but
+// whoever writes conditions and sees which calls meet them learns the arguments.
 func (s *Service) Start(ctx context.Context, p principal.Principal, r Request) (Job, error) {
 	if err := requireObserver(p); err != nil {
 		return Job{}, err
@@ -49,7 +48,7 @@ func (s *Service) Start(ctx context.Context, p principal.Principal, r Request) (
 	if r.Days < 1 || r.Days > MaxDays {
 		return Job{}, fault.Field("days", "must be from 1 to %d", MaxDays)
 	}
-	// what is wrong with the draft is told here
+	// fail here if the draft is invalid
 	alternative, err := s.policies.Alternative(ctx, p.OrgID, r.Subject, r.Without...)
 	if err != nil {
 		return Job{}, err
@@ -80,7 +79,7 @@ func (s *Service) Start(ctx context.Context, p principal.Principal, r Request) (
 			return err
 		}
 		if open {
-			return fault.New(fault.Conflict, "a replay of this organization is under way: wait for it, or cancel it")
+			return fault.New(fault.Conflict, "a replay of this organization is running: wait for it, or cancel it")
 		}
 		if err := deleteOldest(ctx, tx, p.OrgID, maxKept-1); err != nil {
 			return err
@@ -90,11 +89,11 @@ func (s *Service) Start(ctx context.Context, p principal.Principal, r Request) (
 	return job, err
 }
 
-// lockOf has changes of an organization's replays take turns. It is no log that
-// anything is appended to.
+// lockOf makes changes of an organization's replays take turns. Nothing is appended to
+// a log of this name.
 func lockOf(orgID string) string { return "replay/" + orgID }
 
-// Get is a replay with what it found.
+// Get returns a replay with its report.
 func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Job, error) {
 	if err := require(p, principal.ReadPolicies); err != nil {
 		return Job{}, err
@@ -102,7 +101,7 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Jo
 	return find(ctx, s.db, p.OrgID, id)
 }
 
-// List are the replays that are kept, newest first, without what they found.
+// List returns the stored replays, newest first, without their reports.
 func (s *Service) List(ctx context.Context, p principal.Principal) ([]Job, error) {
 	if err := require(p, principal.ReadPolicies); err != nil {
 		return nil, err
@@ -110,8 +109,7 @@ func (s *Service) List(ctx context.Context, p principal.Principal) ([]Job, error
 	return list(ctx, s.db, p.OrgID)
 }
 
-// Cancel ends a replay that has not ended. Who runs it finds out within a second
-// or so.
+// Cancel ends a replay. Its runner notices within about a second.
 func (s *Service) Cancel(ctx context.Context, p principal.Principal, id string) (job Job, err error) {
 	if err := require(p, principal.DraftPolicies); err != nil {
 		return Job{}, err

@@ -9,9 +9,8 @@ import (
 	"writ/internal/verdict"
 )
 
-// replay goes through recorded calls in their order, and asks two sets about each:
-// that of today, and the same with the draft in place. Each set has its own count
-// of what its limits would have used up.
+// replay evaluates recorded calls in order with two sets of policies: today's, and the
+// same with the draft in place. Each set has its own counters of its limits.
 type replay struct {
 	today, drafted side
 	from           time.Time // calls before it only count for limits
@@ -24,8 +23,8 @@ type side struct {
 	counters *counters
 }
 
-// newReplay makes one of calls since an instant, that is given those since an
-// earlier one, for the sake of limits.
+// newReplay makes a replay of the calls since from. It gets earlier calls too, since
+// an earlier instant, to count them for limits.
 func newReplay(today, drafted *engine.Set, since, from time.Time) *replay {
 	return &replay{
 		today: side{today, newCounters(since)}, drafted: side{drafted, newCounters(since)}, from: from,
@@ -61,16 +60,15 @@ func (p *replay) add(r *decision.Record, call *toolcall.Call, known Known) {
 	p.tally.add(r, change)
 }
 
-// ask judges a call, and counts it where it would have run.
+// ask judges a call, and counts it if it would have run.
 func (s *side) ask(r *decision.Record, call *toolcall.Call, known Known, said Answer) engine.Outlook {
 	outlook := judge(s.set, r, call, known, s.counters.Range)
 	s.counters.take(outlook.Claims, wouldRun(outlook.Possible(), said))
 	return outlook
 }
 
-// wouldRun reports whether a call would have run by an answer. A hold or ask waits
-// for a person: who was asked is known by what was recorded, and what one would
-// have said who was not, nobody knows.
+// wouldRun reports whether a call would have run with an answer. A hold or ask waits
+// for a person, whose answer is known only if it was recorded.
 func wouldRun(possible engine.Verdicts, said Answer) ran {
 	only, ok := possible.Only()
 	switch {

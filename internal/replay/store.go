@@ -2,8 +2,6 @@ package replay
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -14,7 +12,7 @@ import (
 	"writ/internal/policy/document"
 )
 
-// columns are those scan reads.
+// columns are those that scan reads.
 const (
 	columns = `
 	id, org_id, state, name, policy_id, version, digest, left_out, days, from_at, until_at, author_kind, author_id,
@@ -24,17 +22,14 @@ const (
 )
 
 func scan(s database.Scanner) (j Job, err error) {
-	var from, until, created int64
-	var ended sql.NullInt64
 	var format, source, report, without string
-	err = s.Scan(&j.ID, &j.OrgID, &j.State, &j.Name, &j.PolicyID, &j.Version, &j.Digest, &without, &j.Days, &from,
-		&until, &j.Author.Kind, &j.Author.ID,
-		&created, &ended, &j.attempts, &j.runner, &j.Done, &j.Total, &j.Problem, &format, &source, &report)
+	err = s.Scan(&j.ID, &j.OrgID, &j.State, &j.Name, &j.PolicyID, &j.Version, &j.Digest, &without, &j.Days,
+		database.ToTime(&j.From), database.ToTime(&j.Until), &j.Author.Kind, &j.Author.ID,
+		database.ToTime(&j.CreatedAt), database.ToOptionalTime(&j.EndedAt), &j.attempts, &j.runner, &j.Done, &j.Total,
+		&j.Problem, &format, &source, &report)
 	if err != nil {
 		return Job{}, err
 	}
-	j.From, j.Until, j.CreatedAt, j.EndedAt = database.Time(from), database.Time(until), database.Time(created),
-		database.OptionalTime(ended)
 	j.Without = strings.Fields(without)
 	if format != "" {
 		j.source = &policy.Source{Text: source, Format: formatOf(format)}
@@ -48,7 +43,7 @@ func scan(s database.Scanner) (j Job, err error) {
 	return j, nil
 }
 
-// The formats as they are stored.
+// The formats as stored.
 const (
 	storedYAML = "yaml"
 	storedJSON = "json"
@@ -80,23 +75,17 @@ func insert(ctx context.Context, tx *database.Tx, j Job) error {
 		j.ID, j.OrgID, string(j.State), j.Name, j.PolicyID, j.Version, format, source, j.Digest,
 		strings.Join(j.Without, " "), j.Days, database.Micros(j.From), database.Micros(j.Until),
 		string(j.Author.Kind), j.Author.ID, database.Micros(j.CreatedAt))
-	if err != nil {
-		return fmt.Errorf("store replay %s: %w", j.ID, err)
-	}
-	return nil
+	return database.Wrap(err, "store replay %s", j.ID)
 }
 
 func hasOpen(ctx context.Context, r database.Reader, orgID string) (bool, error) {
 	var n int
 	err := r.QueryRow(ctx, `SELECT COUNT(*) FROM policy_replay WHERE org_id = $1 AND state IN ('waiting', 'running')`,
 		orgID).Scan(&n)
-	if err != nil {
-		return false, fmt.Errorf("look for a replay of %s: %w", orgID, err)
-	}
-	return n > 0, nil
+	return n > 0, database.Wrap(err, "look for a replay of %s", orgID)
 }
 
-// deleteOldest leaves the newest few of an organization's replays.
+// deleteOldest keeps only the newest replays of an organization.
 func deleteOldest(ctx context.Context, tx *database.Tx, orgID string, leave int) error {
 	_, err := tx.Exec(ctx, `
 		DELETE FROM policy_replay
@@ -107,10 +96,7 @@ func deleteOldest(ctx context.Context, tx *database.Tx, orgID string, leave int)
 			ORDER BY created_at DESC, id DESC
 			LIMIT $2
 		)`, orgID, leave)
-	if err != nil {
-		return fmt.Errorf("delete old replays of %s: %w", orgID, err)
-	}
-	return nil
+	return database.Wrap(err, "delete old replays of %s", orgID)
 }
 
 func find(ctx context.Context, r database.Reader, orgID, id string) (Job, error) {
@@ -118,13 +104,7 @@ func find(ctx context.Context, r database.Reader, orgID, id string) (Job, error)
 		return Job{}, noReplay()
 	}
 	j, err := scan(r.QueryRow(ctx, `SELECT `+withReport+` FROM policy_replay WHERE org_id = $1 AND id = $2`, orgID, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Job{}, noReplay()
-	}
-	if err != nil {
-		return Job{}, fmt.Errorf("read replay %s: %w", id, err)
-	}
-	return j, nil
+	return j, database.OrMissing(err, noReplay(), "read replay %s", id)
 }
 
 func list(ctx context.Context, r database.Reader, orgID string) ([]Job, error) {
@@ -133,13 +113,10 @@ func list(ctx context.Context, r database.Reader, orgID string) ([]Job, error) {
 		FROM policy_replay
 		WHERE org_id = $1
 		ORDER BY created_at DESC, id DESC`, orgID)
-	if err != nil {
-		return nil, fmt.Errorf("list the replays of %s: %w", orgID, err)
-	}
-	return jobs, nil
+	return jobs, database.Wrap(err, "list the replays of %s", orgID)
 }
 
-// end stores how a replay ended. The document is of no use any more.
+// end stores the result of a replay and drops its document.
 func end(ctx context.Context, tx *database.Tx, j Job) error {
 	report := ""
 	if j.Report != nil {
@@ -154,8 +131,5 @@ func end(ctx context.Context, tx *database.Tx, j Job) error {
 		SET state = $3, ended_at = $4, done = $5, total = $6, problem = $7, report = $8, format = '', source = '', runner = '', lease_until = 0
 		WHERE org_id = $1 AND id = $2`,
 		j.OrgID, j.ID, string(j.State), database.OptionalMicros(j.EndedAt), j.Done, j.Total, j.Problem, report)
-	if err != nil {
-		return fmt.Errorf("end replay %s: %w", j.ID, err)
-	}
-	return nil
+	return database.Wrap(err, "end replay %s", j.ID)
 }

@@ -17,8 +17,8 @@ import (
 	"writ/internal/verdict"
 )
 
-// Limits of a study. It answers at once, so it looks at the newest calls first and
-// no further than a request may take.
+// Limits of a study. It answers a request, so it reads the newest calls first and
+// stops after studyTime.
 const (
 	MaxStudyDays = 90
 	maxTried     = 3_000  // calls that conditions are tried on
@@ -27,14 +27,14 @@ const (
 	studies      = 2 // at once
 )
 
-// Study looks at recorded calls for what they tell about policies: what a policy
-// says in vain, and which one would have been enough.
+// Study learns about policies from recorded calls: which rules of a policy have no
+// effect, and which policy would have been enough.
 type Study struct {
-	service *Service // whose parts it uses
+	service *Service
 	turns   chan struct{}
 }
 
-// NewStudy makes one that knows what replays know.
+// NewStudy makes a Study with the sources of a Service.
 func NewStudy(s *Service) *Study {
 	return &Study{service: s, turns: make(chan struct{}, studies)}
 }
@@ -47,9 +47,9 @@ type Findings struct {
 }
 
 // Findings examines a version of a policy, and with days above zero tries its
-// conditions on the calls of that time for which it counts: one that is bound to an
-// agent has nothing to say about the calls of others. That takes a person who may see what agents
-// did: who writes conditions and learns what they come to learns the arguments.
+// conditions on the recorded calls of these days to which it applies. That needs the
+// right to read payloads: whoever writes conditions and sees their results learns the
+// arguments.
 func (s *Study) Findings(
 	ctx context.Context, p principal.Principal, policyID string, version, days int,
 ) (Findings, error) {
@@ -81,8 +81,8 @@ func (s *Study) Findings(
 	return found, nil
 }
 
-// try tries the conditions of a policy on recorded calls for which it certainly
-// counts. To find those of a few it looks at more.
+// try tries the conditions of a policy on recorded calls to which it certainly applies.
+// For a policy that applies to few calls it reads more.
 func (s *Study) try(
 	ctx context.Context, orgID string, examined policy.Examined, days int,
 ) (tally *lint.Tally, cut bool, err error) {
@@ -91,7 +91,7 @@ func (s *Study) try(
 	if !bound.ForAll() {
 		most = maxObserved
 	}
-	cut, err = s.look(ctx, orgID, "", days, most, func(r decision.Record) (more bool, err error) {
+	cut, err = s.readNewest(ctx, orgID, "", days, most, func(r decision.Record) (more bool, err error) {
 		call, known, err := recall.Call(ctx, r)
 		if err != nil {
 			return false, err
@@ -108,27 +108,27 @@ func (s *Study) try(
 	return tally, cut, err
 }
 
-// requireObserver admits people who may see what agents did, never a key.
+// requireObserver admits people who may read payloads, never a key.
 func requireObserver(p principal.Principal) error {
 	if p.Kind == principal.Key || p.OrgID == "" {
-		return fault.New(fault.Forbidden, "only a person may have recorded calls looked at")
+		return fault.New(fault.Forbidden, "only a person may analyse recorded calls")
 	}
 	return p.Require(principal.ReadPayloads)
 }
 
-// turn waits until one may study: it takes seconds of a processor.
+// turn waits for one of the few turns: a study uses a processor for seconds.
 func (s *Study) turn(ctx context.Context) (done func(), err error) {
 	select {
 	case s.turns <- struct{}{}:
 		return func() { <-s.turns }, nil
 	case <-ctx.Done():
-		return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "too many policies are being looked at; try again")
+		return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "too many policies are being analysed; try again")
 	}
 }
 
-// look goes through the newest recorded calls of some days, while see wants more.
-// Cut: there are more.
-func (s *Study) look(
+// readNewest passes the recorded calls of some days to see, newest first, while it
+// wants more. Cut: there are more.
+func (s *Study) readNewest(
 	ctx context.Context, orgID, agentID string, days, most int, see func(decision.Record) (more bool, err error),
 ) (cut bool, err error) {
 	begun, seen := time.Now(), 0
@@ -149,22 +149,22 @@ func (s *Study) look(
 	return cut, errors.Join(err, problem)
 }
 
-// SuggestionRequest says what to suggest a policy from.
+// SuggestionRequest selects the calls that a policy is suggested from.
 type SuggestionRequest struct {
 	AgentID string
 	Days    int
 	Name    string // of the policy; empty: after the agent
 }
 
-// Suggested is a policy that was suggested and stored, a draft.
+// Suggested is a suggested policy, stored as a draft.
 type Suggested struct {
 	policy.Full
 	suggest.Suggestion
-	Cut bool // there were more calls than were looked at
+	Cut bool // there were more calls than were read
 }
 
-// Suggest writes the least policy that would have let the calls of an agent run
-// that ran by policies alone, and stores it as a draft.
+// Suggest writes the narrowest policy that allows those calls of an agent that
+// policies alone allowed, and stores it as a draft.
 func (s *Study) Suggest(ctx context.Context, p principal.Principal, r SuggestionRequest) (Suggested, error) {
 	if err := requireObserver(p); err != nil {
 		return Suggested{}, err
@@ -184,7 +184,7 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 		return Suggested{}, err
 	}
 	defer done()
-	cut, err := s.look(ctx, p.OrgID, r.AgentID, r.Days, maxObserved, func(
+	cut, err := s.readNewest(ctx, p.OrgID, r.AgentID, r.Days, maxObserved, func(
 		record decision.Record,
 	) (more bool, err error) {
 		collector.Add(observed(record))
@@ -206,7 +206,7 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 			"no call of this agent was recorded in these days: give the agentId that its calls name (GET /audit-log/entries shows them), or more days")
 	case len(suggestion.Document.Rules) == 0:
 		return Suggested{}, fault.New(fault.Conflict,
-			"of %d recorded calls of this agent none was allowed that a rule could be made of: let it work under a policy that allows by name, or give more days", suggestion.Calls)
+			"none of the %d recorded calls of this agent can become a rule: let it work under a policy that allows by name, or give more days", suggestion.Calls)
 	}
 	full, err := s.service.policies.Create(ctx, p, policy.Source{
 		Text: string(document.Render(suggestion.Document)), Format: document.YAML,
@@ -214,7 +214,7 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 	return Suggested{Full: full, Suggestion: suggestion, Cut: cut}, err
 }
 
-// observed is a recorded call as evidence. Only what policies allowed is.
+// observed is a recorded call as evidence for a suggestion.
 func observed(r decision.Record) suggest.Observed {
 	call, known := CallOf(r)
 	o := suggest.Observed{
@@ -241,7 +241,7 @@ func observed(r decision.Record) suggest.Observed {
 	return o
 }
 
-// maxNamedAfter is how much of an agent's id the name of a policy has.
+// maxNamedAfter is how much of an agent's id goes into the name of a policy.
 const maxNamedAfter = 60
 
 func nameFor(agentID string) string {

@@ -8,7 +8,7 @@ import (
 // A client that knows no price sends 0. The span counts with the price table's cost and still shows what was sent.
 func TestACostOfZeroIsNotKnown(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, s *env) {
 		for name, c := range map[string]struct {
 			attributes string
 			nanos      int64
@@ -44,7 +44,7 @@ func TestACostOfZeroIsNotKnown(t *testing.T) {
 // OpenTelemetry writes the id of a trace without hyphens.
 func TestATraceIsFoundByOpenTelemetrysID(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, s *env) {
 		id := newID()
 		s.accept(orgA, trace(id, s.now(), ""))
 		bare := strings.ReplaceAll(id, "-", "")

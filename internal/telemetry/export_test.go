@@ -17,21 +17,21 @@ import (
 )
 
 // exportAll is the ids of the traces of an export, and how many spans each has.
-func (s *store) exportAll(orgID string, f telemetry.TraceFilter) (ids []string, spans map[string]int) {
-	s.t.Helper()
-	export, err := s.ExportTraces(orgID, f, true)
+func (e *env) exportAll(orgID string, f telemetry.TraceFilter) (ids []string, spans map[string]int) {
+	e.T.Helper()
+	export, err := e.ExportTraces(orgID, f, true)
 	if err != nil {
-		s.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	spans = map[string]int{}
-	for t, err := range export.All(s.t.Context()) {
+	for t, err := range export.All(e.T.Context()) {
 		if err != nil {
-			s.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		ids = append(ids, t.ID)
-		for _, err := range t.Spans(s.t.Context()) {
+		for _, err := range t.Spans(e.T.Context()) {
 			if err != nil {
-				s.t.Fatal(err)
+				e.T.Fatal(err)
 			}
 			spans[t.ID]++
 		}
@@ -40,13 +40,13 @@ func (s *store) exportAll(orgID string, f telemetry.TraceFilter) (ids []string, 
 }
 
 // some makes n traces, a second apart, of so many spans each as a function says.
-func (s *store) some(n int, spans func(i int) int) (ids []string) {
-	s.t.Helper()
+func (e *env) some(n int, spans func(i int) int) (ids []string) {
+	e.T.Helper()
 	var batches []string
 	for i := range n {
 		id := newID()
 		ids = append(ids, id)
-		start := s.now().Add(-time.Duration(i) * time.Second)
+		start := e.Now().Add(-time.Duration(i) * time.Second)
 		var all []string
 		for j := range spans(i) {
 			all = append(all, span("tool", fmt.Sprint("s", j), start, ""))
@@ -54,14 +54,14 @@ func (s *store) some(n int, spans func(i int) int) (ids []string) {
 		batches = append(batches, trace(id, start, "", all...))
 	}
 	for some := range slices.Chunk(batches, 500) {
-		s.accept(orgA, some...)
+		e.accept(orgA, some...)
 	}
 	return ids
 }
 
 // add adds spans to a trace that grows and has no root yet.
-func (s *store) add(id string, start time.Time, spans int) {
-	s.t.Helper()
+func (e *env) add(id string, start time.Time, spans int) {
+	e.T.Helper()
 	f := telemetry.Fragment{Product: "test", Batch: decode.Batch{Trace: decode.Trace{
 		ID:         id,
 		Name:       "grown",
@@ -82,9 +82,9 @@ func (s *store) add(id string, start time.Time, spans int) {
 			Attributes: "{}",
 		})
 	}
-	if added, err := s.AddFragments(s.t.Context(), orgA, []telemetry.Fragment{f}); err != nil ||
+	if added, err := e.AddFragments(e.T.Context(), orgA, []telemetry.Fragment{f}); err != nil ||
 		added.Stored != spans {
-		s.t.Fatalf("add %d spans: %+v, %v", spans, added, err)
+		e.T.Fatalf("add %d spans: %+v, %v", spans, added, err)
 	}
 }
 
@@ -92,15 +92,15 @@ func (s *store) add(id string, start time.Time, spans int) {
 // larger than a step, and where they were received on different days.
 func TestExportGivesEveryTraceOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		sizes := map[int]int{0: 500, 100: 500, 101: 500, 102: 1, 200: 500}
-		want := s.some(450, func(i int) int { return sizes[i] + i%3 - sizes[i]/500*2 })
-		s.advance(day)
+		want := e.some(450, func(i int) int { return sizes[i] + i%3 - sizes[i]/500*2 })
+		e.Pass(day)
 		large := newID()
-		s.add(large, s.now().Add(time.Second), 2500)
-		late := append([]string{large}, s.some(3, func(int) int { return 2 })...)
-		s.accept(orgB, trace(newID(), s.now(), ""))
-		ids, spans := s.exportAll(orgA, telemetry.TraceFilter{Days: 30})
+		e.add(large, e.Now().Add(time.Second), 2500)
+		late := append([]string{large}, e.some(3, func(int) int { return 2 })...)
+		e.accept(orgB, trace(newID(), e.Now(), ""))
+		ids, spans := e.exportAll(orgA, telemetry.TraceFilter{Days: 30})
 		if !slices.Equal(ids, append(late, want...)) {
 			t.Fatalf("%d traces came, want %d, or they came in another order", len(ids), len(want)+len(late))
 		}
@@ -118,12 +118,12 @@ func TestExportGivesEveryTraceOnce(t *testing.T) {
 // TestExportIsContinued cuts an export after every trace, and continues it.
 func TestExportIsContinued(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		want := s.some(20, func(int) int { return 1 })
+	each(t, func(t *testing.T, e *env) {
+		want := e.some(20, func(int) int { return 1 })
 		var ids []string
 		f := telemetry.TraceFilter{Days: 7}
 		for range want {
-			export, err := s.ExportTraces(orgA, f, true)
+			export, err := e.ExportTraces(orgA, f, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestExportIsContinued(t *testing.T) {
 		if !slices.Equal(ids, want) {
 			t.Errorf("the parts are %v, want %v", ids, want)
 		}
-		if _, err := s.ExportTraces(orgB, f, true); err == nil {
+		if _, err := e.ExportTraces(orgB, f, true); err == nil {
 			t.Error("another organization's cursor was taken")
 		}
 	})
@@ -149,23 +149,23 @@ func TestExportIsContinued(t *testing.T) {
 // traces come and grow.
 func TestExportBesideIngest(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		want := s.some(600, func(int) int { return 2 })
+	each(t, func(t *testing.T, e *env) {
+		want := e.some(600, func(int) int { return 2 })
 		growing := newID()
-		s.add(growing, s.now().Add(-time.Minute), 1)
+		e.add(growing, e.Now().Add(-time.Minute), 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		var ingest sync.WaitGroup
 		ingest.Go(func() {
 			for ctx.Err() == nil {
-				_, err := send(t.Context(), s.Service, orgA,
-					body(trace(newID(), s.now().Add(-time.Minute), "", span("tool", "new", s.now(), ""))))
+				_, err := send(t.Context(), e.Service, orgA,
+					body(trace(newID(), e.Now().Add(-time.Minute), "", span("tool", "new", e.Now(), ""))))
 				if err != nil {
 					t.Error(err)
 					return
 				}
 			}
 		})
-		export, err := s.ExportTraces(orgA, telemetry.TraceFilter{Days: 7}, true)
+		export, err := e.ExportTraces(orgA, telemetry.TraceFilter{Days: 7}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestExportBesideIngest(t *testing.T) {
 			}
 			came[trace.ID]++
 			if trace.ID == growing { // it gets an earlier span, and would be met again
-				s.add(growing, s.now().Add(-time.Hour), 1)
+				e.add(growing, e.Now().Add(-time.Hour), 1)
 			}
 			spans := int64(0)
 			for _, err := range trace.Spans(ctx) {
@@ -208,16 +208,16 @@ func TestExportBesideIngest(t *testing.T) {
 // exported is neither lost nor given twice.
 func TestExportOfSessionsBesideActivity(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		var want, batches []string
 		for range 700 {
 			want = append(want, newID())
-			batches = append(batches, trace(newID(), s.now(), inSession(want[len(want)-1])))
+			batches = append(batches, trace(newID(), e.Now(), inSession(want[len(want)-1])))
 		}
 		slices.Sort(want)
-		s.accept(orgA, batches[:500]...)
-		s.accept(orgA, batches[500:]...)
-		export, err := s.ExportSessions(orgA, telemetry.SessionFilter{Days: 7})
+		e.accept(orgA, batches[:500]...)
+		e.accept(orgA, batches[500:]...)
+		export, err := e.ExportSessions(orgA, telemetry.SessionFilter{Days: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,8 +227,8 @@ func TestExportOfSessionsBesideActivity(t *testing.T) {
 				t.Fatal(err)
 			}
 			if ids = append(ids, session.ID); len(ids) == 10 {
-				s.advance(time.Minute)
-				s.accept(orgA, trace(newID(), s.now(), inSession(want[0])), trace(newID(), s.now(),
+				e.Pass(time.Minute)
+				e.accept(orgA, trace(newID(), e.Now(), inSession(want[0])), trace(newID(), e.Now(),
 					inSession(want[650])))
 			}
 		}
@@ -241,22 +241,22 @@ func TestExportOfSessionsBesideActivity(t *testing.T) {
 // TestExportInConstantMemory exports much more than it may hold. It is not parallel
 // to others, whose memory would count.
 func TestExportInConstantMemory(t *testing.T) {
-	for engine, options := range map[string]func(*testing.T) database.Options{
+	for engine, options := range map[string]func(testing.TB) database.Options{
 		"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres,
 	} {
 		t.Run(engine, func(t *testing.T) {
-			s := open(t, options(t))
+			e := open(t, options(t))
 			const traces, size, most = 800, 64 << 10, 12 << 20 // 100 MB in all, half of it in spans
 			words := fmt.Sprintf(`"attributes":{"input":%q}`, strings.Repeat("x", size))
 			for range traces / 20 {
 				var batches []string
 				for range 20 {
-					batches = append(batches, trace(newID(), s.now(), words, span("tool", "s", s.now(), words)))
+					batches = append(batches, trace(newID(), e.Now(), words, span("tool", "s", e.Now(), words)))
 				}
-				s.accept(orgA, batches...)
+				e.accept(orgA, batches...)
 			}
 			base, peak, given, read := heap(), uint64(0), 0, 0
-			export, err := s.ExportTraces(orgA, telemetry.TraceFilter{Days: 7}, true)
+			export, err := e.ExportTraces(orgA, telemetry.TraceFilter{Days: 7}, true)
 			if err != nil {
 				t.Fatal(err)
 			}

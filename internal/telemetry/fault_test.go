@@ -11,64 +11,65 @@ import (
 	"writ/internal/database/dbtest"
 	"writ/internal/fault"
 	"writ/internal/telemetry"
+	"writ/internal/testenv"
 )
 
 // eachOutage runs the body on each database with a way to make it unable to
 // store anything, and to end that: a disk that is full, a server that is away.
-func eachOutage(t *testing.T, body func(t *testing.T, s *store, fail, mend func())) {
+func eachOutage(t *testing.T, body func(t *testing.T, e *env, fail, mend func())) {
 	t.Helper()
 	t.Run("sqlite: disk full", func(t *testing.T) {
 		t.Parallel()
-		s := open(t, dbtest.SQLite(t))
-		body(t, s,
-			func() { s.exec(`PRAGMA max_page_count = 1`) }, // clamps to the present size
-			func() { s.exec(`PRAGMA max_page_count = 1000000`) })
+		e := open(t, dbtest.SQLite(t))
+		body(t, e,
+			func() { e.Exec(`PRAGMA max_page_count = 1`) }, // clamps to the present size
+			func() { e.Exec(`PRAGMA max_page_count = 1000000`) })
 	})
 	t.Run("postgres: away", func(t *testing.T) {
 		t.Parallel()
 		options, line := dbtest.PostgresOnALine(t)
-		s := open(t, options)
-		body(t, s, line.Cut, func() { s.mend(line) })
+		e := open(t, options)
+		body(t, e, line.Cut, func() { e.mend(line) })
 	})
 }
 
 // mend lets the database come back, and waits until connections that broke are
 // noticed.
-func (s *store) mend(line *dbtest.Line) {
-	s.t.Helper()
+func (e *env) mend(line *dbtest.Line) {
+	e.T.Helper()
 	line.Mend()
-	eventually(s.t, "the database answers", func() bool { return s.db.Ping(s.t.Context()) == nil })
+	testenv.Eventually(e.T, "the database answers", func() bool { return e.DB.Ping(e.T.Context()) == nil })
 }
 
 // TestOutage: what cannot be stored is unavailable, not half there, and can be
 // sent again afterwards.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	eachOutage(t, func(t *testing.T, s *store, fail, mend func()) {
+	eachOutage(t, func(t *testing.T, e *env, fail, mend func()) {
 		session := newID()
-		s.accept(orgA, trace(newID(), s.now(), inSession(session), generation(s.now(), "m", 1)))
-		before := s.figures(orgA)
-		large := trace(newID(), s.now(), inSession(session)+`,"attributes":{"input":"`+strings.Repeat("x", 1<<20)+`"}`,
-			generation(s.now(), "m", 10))
+		e.accept(orgA, trace(newID(), e.Now(), inSession(session), generation(e.Now(), "m", 1)))
+		before := e.figures(orgA)
+		large := trace(newID(), e.Now(), inSession(session)+`,"attributes":{"input":"`+strings.Repeat("x", 1<<20)+`"}`,
+			generation(e.Now(), "m", 10))
 		fail()
-		if r, err := send(t.Context(), s.Service, orgA, body(large)); !fault.Is(err, fault.Unavailable) ||
+		if r, err := send(t.Context(), e.Service, orgA, body(large)); !fault.Is(err, fault.Unavailable) ||
 			r.Accepted != 0 {
 			t.Errorf("ingest: %+v, %v, want unavailable", r, err)
 		}
 		mend()
-		s.wantTraces(orgA, 1)
-		if after := s.figures(orgA); after.Summary.Usage != before.Summary.Usage ||
+		e.wantTraces(orgA, 1)
+		if after := e.figures(orgA); after.Summary.Usage != before.Summary.Usage ||
 			after.Summary.Traces != before.Summary.Traces {
 			t.Errorf("figures changed: %+v, before %+v", after.Summary, before.Summary)
 		}
-		s.wantClean()
-		s.accept(orgA, large)
-		s.wantTraces(orgA, 2)
-		whole, err := s.Session(t.Context(), orgA, session)
+		e.wantClean()
+		e.accept(orgA, large)
+		e.wantTraces(orgA, 2)
+		whole, err := e.Session(t.Context(), orgA, session)
 		if err != nil || whole == nil || whole.TraceCount != 2 || whole.Usage.Input != 11 {
 			t.Errorf("session: %+v, %v", whole, err)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
@@ -77,20 +78,20 @@ func TestOutage(t *testing.T) {
 func TestCutInsideTheTransaction(t *testing.T) {
 	t.Parallel()
 	options, line := dbtest.PostgresOnALine(t)
-	s := open(t, options)
-	s.accept(orgA, trace(newID(), s.now(), ""))
-	one := trace(newID(), s.now(), inSession(newID()), generation(s.now(), "m", 1))
-	release := s.hold()
+	e := open(t, options)
+	e.accept(orgA, trace(newID(), e.Now(), ""))
+	one := trace(newID(), e.Now(), inSession(newID()), generation(e.Now(), "m", 1))
+	release := e.hold()
 	var changes sync.WaitGroup
 	changes.Go(func() {
-		if _, err := send(t.Context(), s.Service, orgA, body(one)); !fault.Is(err, fault.Unavailable) {
+		if _, err := send(t.Context(), e.Service, orgA, body(one)); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("ingest: %v, want unavailable", err)
 		}
 	})
-	s.queued(1)
+	e.queued(1)
 	changes.Go(func() {
 		// In the same commit, after it.
-		err := s.db.Write(context.Background(), database.Change{Do: func(context.Context, *database.Tx) error {
+		err := e.DB.Write(context.Background(), database.Change{Do: func(context.Context, *database.Tx) error {
 			line.Cut()
 			return nil
 		}})
@@ -98,36 +99,36 @@ func TestCutInsideTheTransaction(t *testing.T) {
 			t.Errorf("the change beside it: %v, want unavailable", err)
 		}
 	})
-	s.queued(2)
+	e.queued(2)
 	release()
 	changes.Wait()
-	s.mend(line)
-	s.wantTraces(orgA, 1)
-	s.wantClean()
-	s.accept(orgA, one)
-	s.wantTraces(orgA, 2)
-	s.wantClean()
+	e.mend(line)
+	e.wantTraces(orgA, 1)
+	e.wantClean()
+	e.accept(orgA, one)
+	e.wantTraces(orgA, 2)
+	e.wantClean()
 }
 
 // poison makes the database refuse traces of that name, and gives the antidote.
-func (s *store) poison() (cure func()) {
-	s.t.Helper()
-	if s.db.Engine() == database.PostgreSQL {
-		s.exec(`ALTER TABLE trace ADD CONSTRAINT poison CHECK (name <> 'poison')`)
-		return func() { s.exec(`ALTER TABLE trace DROP CONSTRAINT poison`) }
+func (e *env) poison() (cure func()) {
+	e.T.Helper()
+	if e.DB.Engine() == database.PostgreSQL {
+		e.Exec(`ALTER TABLE trace ADD CONSTRAINT poison CHECK (name <> 'poison')`)
+		return func() { e.Exec(`ALTER TABLE trace DROP CONSTRAINT poison`) }
 	}
-	s.exec(`CREATE TRIGGER poison BEFORE INSERT ON trace WHEN NEW.name = 'poison' BEGIN SELECT RAISE(ABORT, 'poison'); END`)
-	return func() { s.exec(`DROP TRIGGER poison`) }
+	e.Exec(`CREATE TRIGGER poison BEFORE INSERT ON trace WHEN NEW.name = 'poison' BEGIN SELECT RAISE(ABORT, 'poison'); END`)
+	return func() { e.Exec(`DROP TRIGGER poison`) }
 }
 
 // TestPoisonHarmsNoNeighbour has a request that the database refuses share its
 // commit with others: they are stored, once.
 func TestPoisonHarmsNoNeighbour(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		s.poison()
+	each(t, func(t *testing.T, e *env) {
+		e.poison()
 		session := newID()
-		release := s.hold()
+		release := e.hold()
 		var senders sync.WaitGroup
 		for i := range 7 {
 			name := "good"
@@ -135,22 +136,22 @@ func TestPoisonHarmsNoNeighbour(t *testing.T) {
 				name = "poison"
 			}
 			senders.Go(func() {
-				one := named(name, newID(), s.now(), inSession(session), generation(s.now(), "m", 1))
-				if r, err := send(t.Context(), s.Service, orgA, body(one)); (err == nil) != (name == "good") ||
+				one := named(name, newID(), e.Now(), inSession(session), generation(e.Now(), "m", 1))
+				if r, err := send(t.Context(), e.Service, orgA, body(one)); (err == nil) != (name == "good") ||
 					err == nil && r.Accepted != 1 {
 					t.Errorf("%s: %+v, %v", name, r, err)
 				}
 			})
-			s.queued(i + 1)
+			e.queued(i + 1)
 		}
 		release()
 		senders.Wait()
-		s.wantTraces(orgA, 6)
-		whole, err := s.Session(t.Context(), orgA, session)
+		e.wantTraces(orgA, 6)
+		whole, err := e.Session(t.Context(), orgA, session)
 		if err != nil || whole == nil || whole.TraceCount != 6 || whole.Usage.Input != 6 {
 			t.Errorf("session: %+v, %v", whole, err)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
@@ -158,37 +159,37 @@ func TestPoisonHarmsNoNeighbour(t *testing.T) {
 // the one that failed, and sending it again completes it, each trace once.
 func TestLaterSliceFails(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		cure := s.poison()
+	each(t, func(t *testing.T, e *env) {
+		cure := e.poison()
 		session := newID()
 		var batches []string
 		for i := range 3 {
 			var spans []string
 			for range 300 {
-				spans = append(spans, generation(s.now(), "m", 1))
+				spans = append(spans, generation(e.Now(), "m", 1))
 			}
 			name := fmt.Sprint("slice ", i)
 			if i == 1 {
 				name = "poison"
 			}
-			batches = append(batches, named(name, newID(), s.now(), inSession(session), spans...))
+			batches = append(batches, named(name, newID(), e.Now(), inSession(session), spans...))
 		}
-		if r, err := send(t.Context(), s.Service, orgA, body(batches...)); err == nil {
+		if r, err := send(t.Context(), e.Service, orgA, body(batches...)); err == nil {
 			t.Fatalf("%+v, want an error", r)
 		}
-		s.wantTraces(orgA, 2)
-		s.wantClean()
+		e.wantTraces(orgA, 2)
+		e.wantClean()
 		cure()
-		r := s.ingest(orgA, body(batches...))
+		r := e.ingest(orgA, body(batches...))
 		if r.Accepted != 1 || r.Duplicate != 2 || len(r.TraceIDs) != 1 {
 			t.Errorf("sent again: %+v", r)
 		}
-		s.wantTraces(orgA, 3)
-		whole, err := s.Session(t.Context(), orgA, session)
+		e.wantTraces(orgA, 3)
+		whole, err := e.Session(t.Context(), orgA, session)
 		if err != nil || whole == nil || whole.TraceCount != 3 || whole.Usage.Input != 900 {
 			t.Errorf("session: %+v, %v", whole, err)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
@@ -196,49 +197,49 @@ func TestLaterSliceFails(t *testing.T) {
 // nothing behind.
 func TestGivingUpBeforeTheCommit(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		release := s.hold()
+	each(t, func(t *testing.T, e *env) {
+		release := e.hold()
 		ctx, leave := context.WithCancel(t.Context())
 		left := make(chan error)
 		go func() {
-			_, err := send(ctx, s.Service, orgA, body(trace(newID(), s.now(), "")))
+			_, err := send(ctx, e.Service, orgA, body(trace(newID(), e.Now(), "")))
 			left <- err
 		}()
-		s.queued(1)
+		e.queued(1)
 		leave()
 		if err := <-left; !fault.Is(err, fault.Unavailable) {
 			t.Errorf("err = %v, want unavailable", err)
 		}
 		release()
-		s.accept(orgB, trace(newID(), s.now(), "")) // behind it in the queue
-		s.wantTraces(orgA, 0)
+		e.accept(orgB, trace(newID(), e.Now(), "")) // behind it in the queue
+		e.wantTraces(orgA, 0)
 	})
 }
 
 // TestFullQueue refuses at once what it cannot remember.
 func TestFullQueue(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		const waiting = 1024
-		release := s.hold()
+		release := e.hold()
 		var senders sync.WaitGroup
-		request, err := telemetry.ParseRequest([]byte(body(trace(newID(), s.now(), ""))))
+		request, err := telemetry.ParseRequest([]byte(body(trace(newID(), e.Now(), ""))))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range waiting {
 			senders.Go(func() {
-				if _, err := s.Ingest(t.Context(), orgA, "p", request); err != nil {
+				if _, err := e.Ingest(t.Context(), orgA, "p", request); err != nil {
 					t.Errorf("ingest: %v", err)
 				}
 			})
 		}
-		s.queued(waiting)
-		if _, err := s.Ingest(t.Context(), orgA, "p", request); !fault.Is(err, fault.Unavailable) {
+		e.queued(waiting)
+		if _, err := e.Ingest(t.Context(), orgA, "p", request); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("one more: %v, want unavailable", err)
 		}
 		release()
 		senders.Wait()
-		s.wantTraces(orgA, 1)
+		e.wantTraces(orgA, 1)
 	})
 }

@@ -12,11 +12,11 @@ import (
 )
 
 // follow begins to follow an organization.
-func (s *store) follow(orgID string, filter telemetry.ArrivalFilter) *telemetry.Follower {
-	s.t.Helper()
-	f, err := s.Follow(s.t.Context(), orgID, filter)
+func (e *env) follow(orgID string, filter telemetry.ArrivalFilter) *telemetry.Follower {
+	e.T.Helper()
+	f, err := e.Follow(e.T.Context(), orgID, filter)
 	if err != nil {
-		s.t.Fatalf("follow: %v", err)
+		e.T.Fatalf("follow: %v", err)
 	}
 	return f
 }
@@ -51,32 +51,32 @@ func wantTold(t *testing.T, what string, f *telemetry.Follower, want ...string) 
 
 func TestAFollowerTellsAtOnceAndOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		s.accept(orgA, trace(newID(), s.now(), ""))
-		f := s.follow(orgA, telemetry.ArrivalFilter{})
+	each(t, func(t *testing.T, e *env) {
+		e.accept(orgA, trace(newID(), e.Now(), ""))
+		f := e.follow(orgA, telemetry.ArrivalFilter{})
 		wantTold(t, "what was there before", f)
 		var want []string
 		for range 8 { // more than one look's worth, in the same moment
 			id := newID()
-			s.accept(orgA, trace(id, s.now(), `"attributes":{"large":true}`))
-			s.accept(orgB, trace(newID(), s.now(), ""))
+			e.accept(orgA, trace(id, e.Now(), `"attributes":{"large":true}`))
+			e.accept(orgB, trace(newID(), e.Now(), ""))
 			want = append(want, id)
 		}
 		wantTold(t, "what came", f, want...)
 		wantTold(t, "once more", f)
 		left := f.Cursor()
 		grows := newID()
-		s.decided(orgA, grows, "one")
+		e.decided(orgA, grows, "one")
 		wantTold(t, "a new one", f, grows)
-		s.advance(time.Minute)
-		s.decided(orgA, grows, "two")
+		e.Pass(time.Minute)
+		e.decided(orgA, grows, "two")
 		wantTold(t, "one that grew", f, grows+" grew")
 		// Who comes back is told all that came since, and a little more.
-		again := told(t, s.Resume(orgA, telemetry.ArrivalFilter{}, left))
+		again := told(t, e.Resume(orgA, telemetry.ArrivalFilter{}, left))
 		if missed := []string{grows, grows + " grew"}; !slices.Equal(again[max(len(again)-2, 0):], missed) {
 			t.Errorf("resumed with %v, want %v at the end", again, missed)
 		}
-		wantTold(t, "at the end", s.Resume(orgB, telemetry.ArrivalFilter{}, f.Cursor()))
+		wantTold(t, "at the end", e.Resume(orgB, telemetry.ArrivalFilter{}, f.Cursor()))
 	})
 }
 
@@ -84,19 +84,19 @@ func TestAFollowerTellsAtOnceAndOnce(t *testing.T) {
 // another did, and committed.
 func TestAFollowerTellsWhatCommitsLate(t *testing.T) {
 	t.Parallel()
-	s := open(t, dbtest.Postgres(t))
-	other := s.replica()
+	e := open(t, dbtest.Postgres(t))
+	other := e.replica()
 	late, early := newID(), newID()
-	s.accept(orgA, trace(newID(), s.now(), "")) // makes the partitions, for which one would wait
-	s.advance(time.Minute)
-	f := s.follow(orgA, telemetry.ArrivalFilter{})
+	e.accept(orgA, trace(newID(), e.Now(), "")) // makes the partitions, for which one would wait
+	e.Pass(time.Minute)
+	f := e.follow(orgA, telemetry.ArrivalFilter{})
 	var running sync.WaitGroup
-	commit := s.holdOpen(&running, func() error {
-		_, err := send(t.Context(), s.Service, orgA, body(trace(late, s.now(), "")))
+	commit := e.holdOpen(&running, func() error {
+		_, err := send(t.Context(), e.Service, orgA, body(trace(late, e.Now(), "")))
 		return err
 	})
-	s.advance(3 * time.Second)
-	other.accept(orgA, trace(early, s.now(), ""))
+	e.Pass(3 * time.Second)
+	other.accept(orgA, trace(early, e.Now(), ""))
 	wantTold(t, "what is committed", f, early)
 	left := f.Cursor()
 	commit()
@@ -111,7 +111,7 @@ func TestAFollowerTellsWhatCommitsLate(t *testing.T) {
 
 func TestAFollowerTellsWhatIsWanted(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		session := newID()
 		for name, filter := range map[string]telemetry.ArrivalFilter{
 			"agent": {AgentID: "codex"}, "session": {SessionID: session}, "name": {Name: "deploy"},
@@ -124,13 +124,13 @@ func TestAFollowerTellsWhatIsWanted(t *testing.T) {
 				Tool:      "pay",
 			},
 		} {
-			f := s.follow(orgA, filter)
-			none := s.follow(orgA, telemetry.ArrivalFilter{AgentID: "codex", Tool: "refund\x00"})
+			f := e.follow(orgA, filter)
+			none := e.follow(orgA, telemetry.ArrivalFilter{AgentID: "codex", Tool: "refund\x00"})
 			wanted := newID()
-			s.accept(orgA, trace(newID(), s.now(), "", generation(s.now(), "m", 1)))
-			batch := named("deploy", wanted, s.now(), `"agentId":"codex",`+inSession(session),
-				span("span", "x", s.now(), ""), span("span", "y", s.now(), `"attributes":{"toolName":"pay"}`))
-			s.accept(orgA, withStatus(batch, "error"))
+			e.accept(orgA, trace(newID(), e.Now(), "", generation(e.Now(), "m", 1)))
+			batch := named("deploy", wanted, e.Now(), `"agentId":"codex",`+inSession(session),
+				span("span", "x", e.Now(), ""), span("span", "y", e.Now(), `"attributes":{"toolName":"pay"}`))
+			e.accept(orgA, withStatus(batch, "error"))
 			wantTold(t, name, f, wanted)
 			wantTold(t, name+", and another tool", none)
 		}

@@ -9,11 +9,11 @@ import (
 )
 
 // spanIDs are the ids of the spans that came with an arrival.
-func (s *store) spanIDs(a telemetry.Arrival) (ids []string) {
-	s.t.Helper()
-	spans, err := s.ArrivedSpans(s.t.Context(), &a, telemetry.FirstSpan, 100)
+func (e *env) spanIDs(a telemetry.Arrival) (ids []string) {
+	e.T.Helper()
+	spans, err := e.ArrivedSpans(e.T.Context(), &a, telemetry.FirstSpan, 100)
 	if err != nil {
-		s.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	for _, span := range spans {
 		ids = append(ids, span.ID)
@@ -26,17 +26,17 @@ func (s *store) spanIDs(a telemetry.Arrival) (ids []string) {
 // clock that is behind, and when a piece repeats what is known.
 func TestFragmentsArrive(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		x := gTrace{id: newID()}
 		pieces := [][]gSpan{{call(noon), call(noon)}, {call(noon), call(noon), call(noon)}, {call(noon)}}
-		s.grown(orgA, x.fragment(pieces[0]))
-		s.advance(-15 * time.Second)
-		s.replica().grown(orgA, x.fragment(append([]gSpan{pieces[0][1]}, pieces[1]...)))
-		s.advance(15 * time.Second)
-		s.grown(orgA, x.fragment(pieces[0])) // all of it is known
-		s.grown(orgA, x.fragment(pieces[2]))
-		s.advance(10 * time.Second)
-		arrived, _, err := s.Arrived(t.Context(), orgA, telemetry.Cursor{}, 10)
+		e.grown(orgA, x.fragment(pieces[0]))
+		e.Pass(-15 * time.Second)
+		e.replica().grown(orgA, x.fragment(append([]gSpan{pieces[0][1]}, pieces[1]...)))
+		e.Pass(15 * time.Second)
+		e.grown(orgA, x.fragment(pieces[0])) // all of it is known
+		e.grown(orgA, x.fragment(pieces[2]))
+		e.Pass(10 * time.Second)
+		arrived, _, err := e.Arrived(t.Context(), orgA, telemetry.Cursor{}, 10)
 		if err != nil || len(arrived) != len(pieces) {
 			t.Fatalf("arrived %+v, %v; want %d", arrived, err, len(pieces))
 		}
@@ -45,10 +45,10 @@ func TestFragmentsArrive(t *testing.T) {
 			for _, span := range pieces[i] {
 				want = append(want, span.id)
 			}
-			if got := s.spanIDs(a); a.ID != x.id || a.Grew != (i > 0) || a.Own() || !slices.Equal(got, want) {
+			if got := e.spanIDs(a); a.ID != x.id || a.Grew != (i > 0) || a.Own() || !slices.Equal(got, want) {
 				t.Errorf("arrival %d of %s (grew %v, own %v) brought %v, want %v", i, a.ID, a.Grew, a.Own(), got, want)
 			}
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }

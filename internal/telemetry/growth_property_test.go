@@ -162,15 +162,15 @@ func (x gTrace) told() mTrace {
 // answer should be.
 func TestGrowingFiguresEqualANaiveCount(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		second := s.replica()
+	each(t, func(t *testing.T, e *env) {
+		second := e.replica()
 		rapid.Check(t, func(rt *rapid.T) {
 			orgID := newID()
 			sessions := []string{newID(), newID()}
 			traces := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) gTrace { return drawGrowing(t, sessions) }), 1,
 				8).Draw(rt, "traces")
 			requests := drawRequests(rt, traces)
-			stored := addConcurrently(rt, []*telemetry.Service{s.Service, second.Service}, orgID, requests)
+			stored := addConcurrently(rt, []*telemetry.Service{e.Service, second.Service}, orgID, requests)
 			var told []mTrace
 			spans := 0
 			for _, x := range traces {
@@ -180,13 +180,13 @@ func TestGrowingFiguresEqualANaiveCount(t *testing.T) {
 				rt.Fatalf("%d spans stored, want %d", stored, spans)
 			}
 			for _, days := range []int{1, 7, 30} {
-				compareSummary(rt, s, orgID, days, told)
-				compareTokens(rt, s, orgID, days, told)
+				compareSummary(rt, e, orgID, days, told)
+				compareTokens(rt, e, orgID, days, told)
 			}
-			compareSessions(rt, s, orgID, told)
-			compareGrown(rt, s, orgID, traces)
+			compareSessions(rt, e, orgID, told)
+			compareGrown(rt, e, orgID, traces)
 		})
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
@@ -238,9 +238,9 @@ func addConcurrently(
 }
 
 // compareGrown compares each trace with what its spans tell.
-func compareGrown(t *rapid.T, s *store, orgID string, traces []gTrace) {
+func compareGrown(t *rapid.T, e *env, orgID string, traces []gTrace) {
 	for _, x := range traces {
-		got, err := s.Trace(context.Background(), orgID, x.id)
+		got, err := e.Trace(context.Background(), orgID, x.id)
 		if err != nil || got == nil {
 			t.Fatalf("trace %s: %v, %v", x.id, got, err)
 		}

@@ -12,29 +12,29 @@ import (
 )
 
 // grown sends fragments and wants them understood.
-func (s *store) grown(orgID string, fragments ...telemetry.Fragment) telemetry.Added {
-	s.t.Helper()
-	added, err := s.AddFragments(s.t.Context(), orgID, fragments)
+func (e *env) grown(orgID string, fragments ...telemetry.Fragment) telemetry.Added {
+	e.T.Helper()
+	added, err := e.AddFragments(e.T.Context(), orgID, fragments)
 	if err != nil {
-		s.t.Fatalf("add: %v", err)
+		e.T.Fatalf("add: %v", err)
 	}
 	return added
 }
 
 // wantAdded compares what came of fragments.
-func (s *store) wantAdded(got, want telemetry.Added) {
-	s.t.Helper()
+func (e *env) wantAdded(got, want telemetry.Added) {
+	e.T.Helper()
 	if got != want {
-		s.t.Errorf("added %+v, want %+v", got, want)
+		e.T.Errorf("added %+v, want %+v", got, want)
 	}
 }
 
 // readTrace reads a trace of organization A.
-func (s *store) readTrace(id string) *telemetry.TraceDetail {
-	s.t.Helper()
-	got, err := s.Trace(s.t.Context(), orgA, id)
+func (e *env) readTrace(id string) *telemetry.TraceDetail {
+	e.T.Helper()
+	got, err := e.Trace(e.T.Context(), orgA, id)
 	if err != nil || got == nil {
-		s.t.Fatalf("trace %s: %v, %v", id, got, err)
+		e.T.Fatalf("trace %s: %v, %v", id, got, err)
 	}
 	return got
 }
@@ -54,7 +54,7 @@ func call(start time.Time) gSpan {
 // and so is sent last; what the session reported by itself stops counting then.
 func TestASessionIsLearntLast(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		x := gTrace{id: newID(), session: newID()}
 		root := gSpan{
 			id:           newID(),
@@ -63,39 +63,39 @@ func TestASessionIsLearntLast(t *testing.T) {
 			start:        noon.Add(-time.Hour),
 			end:          noon.Add(-time.Minute),
 		}
-		s.wantAdded(s.grown(orgA,
+		e.wantAdded(e.grown(orgA,
 			x.fragment([]gSpan{call(noon.Add(-50 * time.Minute)), call(noon.Add(-3 * time.Hour))})),
 			telemetry.Added{Stored: 2})
 		report := []telemetry.ReportedUsage{{Model: "unknown-model", Usage: telemetry.Usage{Input: 999}}}
-		if _, err := s.ReportUsage(t.Context(), orgA, "p", x.session, report); err != nil {
+		if _, err := e.ReportUsage(t.Context(), orgA, "p", x.session, report); err != nil {
 			t.Fatal(err)
 		}
-		s.advance(time.Minute)
-		s.wantAdded(s.grown(orgA, x.fragment([]gSpan{root, call(noon.Add(-40 * time.Minute))})), telemetry.Added{
+		e.Pass(time.Minute)
+		e.wantAdded(e.grown(orgA, x.fragment([]gSpan{root, call(noon.Add(-40 * time.Minute))})), telemetry.Added{
 			Stored: 2,
 		})
-		session, err := s.Session(t.Context(), orgA, x.session)
+		session, err := e.Session(t.Context(), orgA, x.session)
 		if err != nil || session == nil || session.TraceCount != 1 || session.Usage.Input != 30 ||
 			len(session.Traces) != 1 || !session.LastActivityAt.Equal(noon.Add(-time.Minute)) {
 			t.Fatalf("session %+v, %v", session, err)
 		}
-		items, err := s.Tokens(t.Context(), orgA, "session", 1)
+		items, err := e.Tokens(t.Context(), orgA, "session", 1)
 		if err != nil || len(items) != 1 || items[0].Usage.Input != 30 {
 			t.Errorf("tokens by session %+v, %v", items, err)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
 // TestTheRootSaysWhatATraceIs, whenever it comes; a second root changes nothing.
 func TestTheRootSaysWhatATraceIs(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		x := gTrace{id: newID()}
 		early := x.fragment([]gSpan{{id: newID(), start: noon.Add(-3 * time.Hour), end: noon, failed: true}})
 		early.Trace.Name, early.Trace.AgentID, early.Trace.Attributes = "child", "sub", `{"of":"the child"}`
-		s.grown(orgA, early)
-		if got := s.readTrace(x.id); got.Name != "child" || got.Status != "error" || got.DurationMs != nil ||
+		e.grown(orgA, early)
+		if got := e.readTrace(x.id); got.Name != "child" || got.Status != "error" || got.DurationMs != nil ||
 			got.AgentID != "sub" {
 			t.Errorf("without its root: %+v", got.TraceItem)
 		}
@@ -105,7 +105,7 @@ func TestTheRootSaysWhatATraceIs(t *testing.T) {
 		said := "hello"
 		root.Trace.Name, root.Trace.AgentID, root.Trace.Attributes, root.Trace.Input = "root", "main",
 			`{"of":"the root"}`, &said
-		s.grown(orgA, root)
+		e.grown(orgA, root)
 		another := x.fragment([]gSpan{{
 			id:     newID(),
 			isRoot: true,
@@ -114,27 +114,27 @@ func TestTheRootSaysWhatATraceIs(t *testing.T) {
 			failed: true,
 		}})
 		another.Trace.Name, another.Trace.Attributes = "another", "{}"
-		s.grown(orgA, another)
-		got := s.readTrace(x.id)
+		e.grown(orgA, another)
+		got := e.readTrace(x.id)
 		if got.Name != "root" || got.Status != "ok" || got.DurationMs == nil || *got.DurationMs != 30*60*1000 ||
 			got.AgentID != "main" ||
 			got.Attributes != `{"of":"the root"}` || got.InputPreview == nil || *got.InputPreview != said ||
 			got.SpanCount != 3 || got.ErrorCount != 2 || !got.Start.Equal(noon.Add(-time.Hour)) {
 			t.Errorf("with its root: %+v", got.TraceItem)
 		}
-		s.wantTraces(orgA, 1)
-		s.wantClean()
+		e.wantTraces(orgA, 1)
+		e.wantClean()
 	})
 }
 
 // TestTracesThatDoNotGrow are those of clients, the server's own, and full ones.
 func TestTracesThatDoNotGrow(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		fragment := func(id string) telemetry.Fragment { return gTrace{id: id}.fragment([]gSpan{call(noon)}) }
 		closed, own, full := newID(), newID(), newID()
-		s.accept(orgA, trace(closed, noon, "", generation(noon, "m", 1)))
-		s.wantAdded(s.grown(orgA, fragment(closed)), telemetry.Added{Closed: 1})
+		e.accept(orgA, trace(closed, noon, "", generation(noon, "m", 1)))
+		e.wantAdded(e.grown(orgA, fragment(closed)), telemetry.Added{Closed: 1})
 
 		decided := func(id string) []telemetry.GrowingTrace {
 			return []telemetry.GrowingTrace{{ID: id, Name: "decision", Source: "writ",
@@ -148,34 +148,34 @@ func TestTracesThatDoNotGrow(t *testing.T) {
 				}}}}
 		}
 		next := telemetry.Position{Next: 1}
-		if moved, err := s.Grow(t.Context(), orgA, telemetry.Position{}, next, decided(own)); err != nil || !moved {
+		if moved, err := e.Grow(t.Context(), orgA, telemetry.Position{}, next, decided(own)); err != nil || !moved {
 			t.Fatal(moved, err)
 		}
-		s.wantAdded(s.grown(orgA, fragment(own)), telemetry.Added{Closed: 1})
+		e.wantAdded(e.grown(orgA, fragment(own)), telemetry.Added{Closed: 1})
 
-		s.wantAdded(s.grown(orgA, fragment(full)), telemetry.Added{Stored: 1})
-		if moved, err := s.Grow(t.Context(), orgA, next, telemetry.Position{Next: 2}, decided(full)); err != nil ||
+		e.wantAdded(e.grown(orgA, fragment(full)), telemetry.Added{Stored: 1})
+		if moved, err := e.Grow(t.Context(), orgA, next, telemetry.Position{Next: 2}, decided(full)); err != nil ||
 			!moved {
 			t.Fatal(moved, err)
 		}
-		if got := s.readTrace(full); got.SpanCount != 1 {
+		if got := e.readTrace(full); got.SpanCount != 1 {
 			t.Errorf("a decision went into a client's trace: %+v", got.TraceItem)
 		}
-		s.exec(`UPDATE trace SET span_count = $1 WHERE id = $2`, decode.MaxGrownSpans, full)
-		s.wantAdded(s.grown(orgA, fragment(full)), telemetry.Added{Full: 1})
+		e.Exec(`UPDATE trace SET span_count = $1 WHERE id = $2`, decode.MaxGrownSpans, full)
+		e.wantAdded(e.grown(orgA, fragment(full)), telemetry.Added{Full: 1})
 	})
 }
 
 // TestOrganizationsDoNotShareATrace, not even one of the same id.
 func TestOrganizationsDoNotShareATrace(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		x, same := gTrace{id: newID()}, call(noon)
-		s.wantAdded(s.grown(orgA, x.fragment([]gSpan{same})), telemetry.Added{Stored: 1})
-		s.wantAdded(s.grown(orgB, x.fragment([]gSpan{same, call(noon)})), telemetry.Added{Stored: 2})
-		s.wantTraces(orgA, 1)
-		s.wantTraces(orgB, 1)
-		s.wantClean()
+		e.wantAdded(e.grown(orgA, x.fragment([]gSpan{same})), telemetry.Added{Stored: 1})
+		e.wantAdded(e.grown(orgB, x.fragment([]gSpan{same, call(noon)})), telemetry.Added{Stored: 2})
+		e.wantTraces(orgA, 1)
+		e.wantTraces(orgB, 1)
+		e.wantClean()
 	})
 }
 
@@ -183,35 +183,35 @@ func TestOrganizationsDoNotShareATrace(t *testing.T) {
 // sent again with more.
 func TestLargeFragments(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		x := gTrace{id: newID(), session: newID()}
 		for range 1234 {
 			x.spans = append(x.spans, call(noon.Add(-time.Hour)))
 		}
 		x.spans[700].namesSession = true
-		s.wantAdded(s.grown(orgA, x.fragment(x.spans[:1000])), telemetry.Added{Stored: 1000})
-		s.wantAdded(s.grown(orgA, x.fragment(x.spans)), telemetry.Added{Stored: 234, Known: 1000})
-		if got := s.readTrace(x.id); got.SpanCount != 1234 || got.Usage.Input != 12340 {
+		e.wantAdded(e.grown(orgA, x.fragment(x.spans[:1000])), telemetry.Added{Stored: 1000})
+		e.wantAdded(e.grown(orgA, x.fragment(x.spans)), telemetry.Added{Stored: 234, Known: 1000})
+		if got := e.readTrace(x.id); got.SpanCount != 1234 || got.Usage.Input != 12340 {
 			t.Errorf("%+v", got.TraceItem)
 		}
-		s.wantClean()
-		s.advance((keptDays + 2) * day)
-		if removed, err := s.Retain(t.Context(), false); err != nil || removed.Traces != 1 {
+		e.wantClean()
+		e.Pass((keptDays + 2) * day)
+		if removed, err := e.Retain(t.Context(), false); err != nil || removed.Traces != 1 {
 			t.Errorf("%+v, %v", removed, err)
 		}
-		if n := s.number(`SELECT count(*) FROM span`); n != 0 {
+		if n := e.Number(`SELECT count(*) FROM span`); n != 0 {
 			t.Errorf("%d spans are left", n)
 		}
 		// The trace may come again: its id was forgotten with it.
-		s.wantAdded(s.grown(orgA, x.fragment(x.spans[:1])), telemetry.Added{Stored: 1})
+		e.wantAdded(e.grown(orgA, x.fragment(x.spans[:1])), telemetry.Added{Stored: 1})
 	})
 }
 
 // TestReplicasGrowOneTrace sends every span to two servers at once.
 func TestReplicasGrowOneTrace(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		second := s.replica()
+	each(t, func(t *testing.T, e *env) {
+		second := e.replica()
 		x := gTrace{id: newID(), session: newID()}
 		for range 40 {
 			x.spans = append(x.spans, call(noon.Add(-time.Hour)))
@@ -225,7 +225,7 @@ func TestReplicasGrowOneTrace(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		for i := range x.spans {
-			for _, to := range []*store{s, second} {
+			for _, to := range []*env{e, second} {
 				wg.Go(func() {
 					if _, err := to.AddFragments(t.Context(), orgA, []telemetry.Fragment{
 						x.fragment(x.spans[i : i+1]),
@@ -236,12 +236,12 @@ func TestReplicasGrowOneTrace(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		got := s.readTrace(x.id)
+		got := e.readTrace(x.id)
 		if got.SpanCount != 40 || len(got.Spans) != 40 || got.Usage.Input != 390 || got.SessionID != x.session {
 			t.Errorf("%+v", got.TraceItem)
 		}
-		s.wantTraces(orgA, 1)
-		s.wantClean()
+		e.wantTraces(orgA, 1)
+		e.wantClean()
 	})
 }
 
@@ -249,30 +249,30 @@ func TestReplicasGrowOneTrace(t *testing.T) {
 // in a request of several changes too, and sending it again completes it.
 func TestGrowingDuringAnOutage(t *testing.T) {
 	t.Parallel()
-	eachOutage(t, func(t *testing.T, s *store, fail, mend func()) {
+	eachOutage(t, func(t *testing.T, e *env, fail, mend func()) {
 		x := gTrace{id: newID(), session: newID()}
 		for range 1100 {
-			x.spans = append(x.spans, call(s.now().Add(-time.Hour)))
+			x.spans = append(x.spans, call(e.Now().Add(-time.Hour)))
 		}
 		x.spans[1099].namesSession = true
-		s.wantAdded(s.grown(orgA, x.fragment(x.spans[:10])), telemetry.Added{Stored: 10})
+		e.wantAdded(e.grown(orgA, x.fragment(x.spans[:10])), telemetry.Added{Stored: 10})
 		more := x.fragment(x.spans)
 		for i := range more.Spans {
 			more.Spans[i].Attributes = `{"k":"` + strings.Repeat("x", 1000) + `"}`
 		}
 		fail()
-		if added, err := s.AddFragments(t.Context(), orgA, []telemetry.Fragment{
+		if added, err := e.AddFragments(t.Context(), orgA, []telemetry.Fragment{
 			more,
 		}); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("add: %+v, %v, want unavailable", added, err)
 		}
 		mend()
-		s.wantClean()
-		s.wantAdded(s.grown(orgA, more), telemetry.Added{Stored: 1090, Known: 10})
-		session, err := s.Session(t.Context(), orgA, x.session)
+		e.wantClean()
+		e.wantAdded(e.grown(orgA, more), telemetry.Added{Stored: 1090, Known: 10})
+		session, err := e.Session(t.Context(), orgA, x.session)
 		if err != nil || session == nil || session.TraceCount != 1 || session.Usage.Input != 11_000 {
 			t.Errorf("session %+v, %v", session, err)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }

@@ -17,15 +17,15 @@ import (
 // asks every question at once.
 func TestIngestIsQueryableWhenAnswered(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		session, id := newID(), newID()
-		s.accept(orgA, trace(id, s.now(),
+		e.accept(orgA, trace(id, e.Now(),
 			`"durationMs":500,"agentId":"codex","attributes":{"input":"hi","source":"x"},`+inSession(session),
-			span("generation", "g", s.now(),
+			span("generation", "g", e.Now(),
 				`"durationMs":120,"attributes":{"model":"claude-sonnet-4","inputTokens":1000,"outputTokens":100,"cacheReadTokens":10}`),
-			span("policy_call", "p", s.now(),
+			span("policy_call", "p", e.Now(),
 				`"durationMs":3,"status":"denied","attributes":{"policyId":"p1","policyName":"Pay","decision":"deny","matchedRuleId":"r1"}`),
-			span("span", "tool.report", s.now(), `"attributes":{"toolName":"Bash"}`)))
+			span("span", "tool.report", e.Now(), `"attributes":{"toolName":"Bash"}`)))
 		usage := telemetry.Usage{
 			Input: 1000, Output: 100, CacheRead: 10, CostNanos: 1000*3000 + 100*15_000 + 10*300,
 		}
@@ -54,20 +54,20 @@ func TestIngestIsQueryableWhenAnswered(t *testing.T) {
 				TopRules: []telemetry.Count{{ID: "r1", Count: 1}},
 			}},
 		}
-		if diff := cmp.Diff(want, s.figures(orgA, "p1"), withinOnePerCent); diff != "" {
+		if diff := cmp.Diff(want, e.figures(orgA, "p1"), withinOnePerCent); diff != "" {
 			t.Errorf("figures (-want +got):\n%s", diff)
 		}
-		detail, err := s.Trace(t.Context(), orgA, id)
+		detail, err := e.Trace(t.Context(), orgA, id)
 		if err != nil || detail == nil || len(detail.Spans) != 3 || detail.Usage != usage || detail.ErrorCount != 1 ||
 			*detail.InputPreview != "hi" || detail.Source != "x" {
 			t.Errorf("trace: %+v, %v", detail, err)
 		}
-		whole, err := s.Session(t.Context(), orgA, session)
+		whole, err := e.Session(t.Context(), orgA, session)
 		if err != nil || whole == nil || whole.Status != telemetry.SessionActive || whole.TraceCount != 1 ||
 			whole.Usage != usage || len(whole.Traces) != 1 {
 			t.Errorf("session: %+v, %v", whole, err)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
@@ -75,21 +75,21 @@ func TestIngestIsQueryableWhenAnswered(t *testing.T) {
 // decisions. A client that reports such a span itself moves no figure.
 func TestClientsDoNotSpeakForShadows(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		id := newID()
-		s.accept(orgA, trace(id, s.now(), "",
-			span("policy_call", "writ.shadow", s.now(),
+		e.accept(orgA, trace(id, e.Now(), "",
+			span("policy_call", "writ.shadow", e.Now(),
 				`"attributes":{"policyId":"writ:shadow:p1","decision":"allow","matchedRuleId":"allow>allow"}`),
-			span("policy_call", "writ.shadow", s.now(),
+			span("policy_call", "writ.shadow", e.Now(),
 				`"attributes":{"policyId":"writ:shadow:p1","decision":"deny","matchedRuleId":"allow>deny"}`)))
-		got := s.figures(orgA, "p1")
+		got := e.figures(orgA, "p1")
 		if f := got.Policies["p1"]; f.Shadow != (telemetry.ShadowStats{}) || f.Calls != 0 {
 			t.Errorf("figures: %+v, want none", f)
 		}
-		if detail, err := s.Trace(t.Context(), orgA, id); err != nil || len(detail.Spans) != 2 {
+		if detail, err := e.Trace(t.Context(), orgA, id); err != nil || len(detail.Spans) != 2 {
 			t.Errorf("trace: %+v, %v; want the spans as they were sent", detail, err)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
@@ -97,7 +97,7 @@ func TestClientsDoNotSpeakForShadows(t *testing.T) {
 // of them with nothing but what is required; and none at all.
 func TestSpansComeBackAsTheyWereSent(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		full, empty := newID(), newID()
 		var spans []string
 		var want []telemetry.StoredSpan
@@ -105,7 +105,7 @@ func TestSpansComeBackAsTheyWereSent(t *testing.T) {
 			x := telemetry.StoredSpan{
 				Kind:       "kind\x1f",
 				Name:       fmt.Sprintf("\x1e%d é", i),
-				Start:      s.now(),
+				Start:      e.Now(),
 				Status:     "ok",
 				Attributes: "{}",
 			}
@@ -121,8 +121,8 @@ func TestSpansComeBackAsTheyWereSent(t *testing.T) {
 			spans = append(spans, strings.NewReplacer("<unit>", `\u001f`, "<record>", `\u001e`).Replace(text))
 			want = append(want, x)
 		}
-		s.accept(orgA, trace(full, s.now(), "", spans...), trace(empty, s.now(), ""))
-		detail, err := s.Trace(t.Context(), orgA, full)
+		e.accept(orgA, trace(full, e.Now(), "", spans...), trace(empty, e.Now(), ""))
+		detail, err := e.Trace(t.Context(), orgA, full)
 		if err != nil || detail == nil || len(detail.Spans) != len(want) {
 			t.Fatalf("trace: %+v, %v", detail, err)
 		}
@@ -131,7 +131,7 @@ func TestSpansComeBackAsTheyWereSent(t *testing.T) {
 				t.Fatalf("span %d (-want +got):\n%s", i, diff)
 			}
 		}
-		if detail, err = s.Trace(t.Context(), orgA, empty); err != nil || detail == nil || detail.Spans == nil ||
+		if detail, err = e.Trace(t.Context(), orgA, empty); err != nil || detail == nil || detail.Spans == nil ||
 			len(detail.Spans) > 0 {
 			t.Errorf("a trace without spans: %+v, %v", detail, err)
 		}
@@ -145,21 +145,21 @@ type figures struct {
 	Policies map[string]telemetry.PolicyStats
 }
 
-func (s *store) figures(orgID string, policies ...string) figures {
-	s.t.Helper()
+func (e *env) figures(orgID string, policies ...string) figures {
+	e.T.Helper()
 	f := figures{Tokens: map[string][]telemetry.UsageItem{}, Policies: map[string]telemetry.PolicyStats{}}
 	var err error
-	if f.Summary, err = s.Summary(s.t.Context(), orgID, keptDays); err != nil {
-		s.t.Fatalf("summary: %v", err)
+	if f.Summary, err = e.Summary(e.T.Context(), orgID, keptDays); err != nil {
+		e.T.Fatalf("summary: %v", err)
 	}
 	for _, by := range []string{"model", "tool", "session"} {
-		if f.Tokens[by], err = s.Tokens(s.t.Context(), orgID, by, keptDays); err != nil {
-			s.t.Fatalf("tokens by %s: %v", by, err)
+		if f.Tokens[by], err = e.Tokens(e.T.Context(), orgID, by, keptDays); err != nil {
+			e.T.Fatalf("tokens by %s: %v", by, err)
 		}
 	}
 	for _, id := range policies {
-		if f.Policies[id], err = s.Policy(s.t.Context(), orgID, id, keptDays); err != nil {
-			s.t.Fatalf("policy %s: %v", id, err)
+		if f.Policies[id], err = e.Policy(e.T.Context(), orgID, id, keptDays); err != nil {
+			e.T.Fatalf("policy %s: %v", id, err)
 		}
 	}
 	return f
@@ -172,34 +172,34 @@ var withinOnePerCent = cmpopts.EquateApprox(0.01, 0)
 // many sides at once, and to another organization, where it is another trace.
 func TestTraceCountsOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		session, id := newID(), newID()
-		one := trace(id, s.now(), inSession(session), generation(s.now(), "m", 7))
-		r := s.ingest(orgA, body(one, strings.Replace(one, id, strings.ToUpper(id), 1)))
+		one := trace(id, e.Now(), inSession(session), generation(e.Now(), "m", 7))
+		r := e.ingest(orgA, body(one, strings.Replace(one, id, strings.ToUpper(id), 1)))
 		if r.Accepted != 1 || r.Duplicate != 1 || len(r.Rejections) != 0 || !cmp.Equal(r.TraceIDs, []string{id}) {
 			t.Errorf("twice in one request: %+v", r)
 		}
 		var senders sync.WaitGroup
 		for range 8 {
 			senders.Go(func() {
-				r, err := send(t.Context(), s.Service, orgA, body(one))
+				r, err := send(t.Context(), e.Service, orgA, body(one))
 				if err != nil || r.Accepted != 0 || r.Duplicate != 1 || len(r.TraceIDs) != 0 {
 					t.Errorf("again: %+v, %v", r, err)
 				}
 			})
 		}
 		senders.Wait()
-		s.wantTraces(orgA, 1)
-		s.wantTraces(orgB, 0)
-		s.accept(orgB, one)
-		s.wantTraces(orgB, 1)
+		e.wantTraces(orgA, 1)
+		e.wantTraces(orgB, 0)
+		e.accept(orgB, one)
+		e.wantTraces(orgB, 1)
 		for _, orgID := range []string{orgA, orgB} {
-			whole, err := s.Session(t.Context(), orgID, session)
+			whole, err := e.Session(t.Context(), orgID, session)
 			if err != nil || whole == nil || whole.TraceCount != 1 || whole.Usage.Input != 7 {
 				t.Errorf("session: %+v, %v", whole, err)
 			}
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
@@ -207,8 +207,8 @@ func TestTraceCountsOnce(t *testing.T) {
 // PostgreSQL could not store at all must be among the former.
 func TestBadBatchHarmsNoOther(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		at := s.now()
+	each(t, func(t *testing.T, e *env) {
+		at := e.Now()
 		bad := []string{
 			named(`a\u0000b`, newID(), at, ""),
 			named("a\xff", newID(), at, ""),
@@ -230,7 +230,7 @@ func TestBadBatchHarmsNoOther(t *testing.T) {
 			// As it is written, not as Go quotes it.
 			batches = append(batches, strings.NewReplacer(`\\u`, `\u`, `\xff`, "\xff").Replace(b), good)
 		}
-		r := s.ingest(orgA, body(batches...))
+		r := e.ingest(orgA, body(batches...))
 		if r.Accepted != len(bad) || len(r.Rejections) != len(bad) {
 			t.Errorf("accepted %d, rejected %d, want %d of each: %+v", r.Accepted, len(r.Rejections), len(bad),
 				r.Rejections)
@@ -240,36 +240,36 @@ func TestBadBatchHarmsNoOther(t *testing.T) {
 				t.Errorf("rejection %d: %+v", i, rejection)
 			}
 		}
-		s.wantTraces(orgA, int64(len(bad)))
-		s.wantClean()
+		e.wantTraces(orgA, int64(len(bad)))
+		e.wantClean()
 	})
 }
 
 // TestLargeRequestIsCutIntoSlices has more spans than one change writes.
 func TestLargeRequestIsCutIntoSlices(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		var ids, batches []string
 		for range 4 {
 			var spans []string
 			for range 400 {
-				spans = append(spans, generation(s.now(), "m", 1))
+				spans = append(spans, generation(e.Now(), "m", 1))
 			}
 			ids = append(ids, newID())
-			batches = append(batches, trace(ids[len(ids)-1], s.now(), "", spans...))
+			batches = append(batches, trace(ids[len(ids)-1], e.Now(), "", spans...))
 		}
-		r := s.ingest(orgA, body(batches...))
+		r := e.ingest(orgA, body(batches...))
 		if diff := cmp.Diff(ids, r.TraceIDs); diff != "" || r.Accepted != 4 {
 			t.Errorf("accepted %d (-want +got):\n%s", r.Accepted, diff)
 		}
-		detail, err := s.Trace(t.Context(), orgA, ids[3])
+		detail, err := e.Trace(t.Context(), orgA, ids[3])
 		if err != nil || detail == nil || len(detail.Spans) != 400 {
 			t.Errorf("the last trace: %v", err)
 		}
-		if sum := s.figures(orgA).Summary; sum.Usage.Input != 1600 {
+		if sum := e.figures(orgA).Summary; sum.Usage.Input != 1600 {
 			t.Errorf("%d tokens, want 1600", sum.Usage.Input)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
@@ -277,17 +277,17 @@ func TestLargeRequestIsCutIntoSlices(t *testing.T) {
 // the range: they stop there, where an overflow would fail everybody's commit.
 func TestSumsSaturate(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		const traces, spans = 4, 500
 		session := newID()
 		for range traces {
 			var list []string
 			for range spans {
 				list = append(list,
-					span("generation", "g", s.now(),
+					span("generation", "g", e.Now(),
 						`"durationMs":1e12,"attributes":{"model":"m","inputTokens":1e12,"outputTokens":1e12,"cacheReadTokens":1e12,"cacheWriteTokens":1e12,"costUsd":1e9}`))
 			}
-			s.accept(orgA, trace(newID(), s.now(), `"durationMs":1e12,`+inSession(session), list...))
+			e.accept(orgA, trace(newID(), e.Now(), `"durationMs":1e12,`+inSession(session), list...))
 		}
 		const tokens = traces * spans * 1e12
 		want := telemetry.Usage{
@@ -297,32 +297,32 @@ func TestSumsSaturate(t *testing.T) {
 			CacheWrite: tokens,
 			CostNanos:  9e18,
 		}
-		f := s.figures(orgA)
-		whole, err := s.Session(t.Context(), orgA, session)
+		f := e.figures(orgA)
+		whole, err := e.Session(t.Context(), orgA, session)
 		if err != nil || whole == nil || whole.Usage != want || f.Summary.Usage != want ||
 			f.Tokens["session"][0].Usage != want {
 			t.Errorf("summary %+v, session %+v, %v, want %+v", f.Summary.Usage, whole, err, want)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
 // TestDurationsSaturate does the same with the time that policies took.
 func TestDurationsSaturate(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		for range 20 {
 			var list []string
 			for range 500 {
-				list = append(list, span("policy_call", "p", s.now(),
+				list = append(list, span("policy_call", "p", e.Now(),
 					`"durationMs":1e12,"attributes":{"policyId":"p","decision":"allow"}`))
 			}
-			s.accept(orgA, trace(newID(), s.now(), "", list...))
+			e.accept(orgA, trace(newID(), e.Now(), "", list...))
 		}
-		if p := s.figures(orgA, "p").Policies["p"]; p.Calls != 10_000 || p.Average <= 0 {
+		if p := e.figures(orgA, "p").Policies["p"]; p.Calls != 10_000 || p.Average <= 0 {
 			t.Errorf("%+v", p)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
@@ -330,7 +330,7 @@ func TestDurationsSaturate(t *testing.T) {
 // reports what another has reported before.
 func TestReportsSaturate(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		var entries []telemetry.ReportedUsage
 		for i := range 100 {
 			entries = append(entries, telemetry.ReportedUsage{
@@ -338,18 +338,18 @@ func TestReportsSaturate(t *testing.T) {
 				Usage: telemetry.Usage{Input: 1e12, Output: 1e12, CacheRead: 1e12, CacheWrite: 1e12},
 			})
 		}
-		session, other := newID(), s.another(s.db)
-		for _, writer := range []*telemetry.Service{s.Service, other} {
+		session, other := newID(), e.another(e.DB)
+		for _, writer := range []*telemetry.Service{e.Service, other} {
 			for _, product := range []string{"p", "q", "r"} {
 				if n, err := writer.ReportUsage(t.Context(), orgA, product, session, entries); n != 100 || err != nil {
 					t.Fatalf("report: %d, %v", n, err)
 				}
 			}
-			s.advance(time.Hour)
+			e.Pass(time.Hour)
 		}
-		if sum := s.figures(orgA).Summary; sum.Usage.Input != 300e12 || sum.Usage.CostNanos < 0 {
+		if sum := e.figures(orgA).Summary; sum.Usage.Input != 300e12 || sum.Usage.CostNanos < 0 {
 			t.Errorf("%+v", sum.Usage)
 		}
-		s.accept(orgA, trace(newID(), s.now(), inSession(session))) // commits still work
+		e.accept(orgA, trace(newID(), e.Now(), inSession(session))) // commits still work
 	})
 }

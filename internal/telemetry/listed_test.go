@@ -12,7 +12,7 @@ import (
 // counted, whether it was received too long ago or only started then.
 func TestListsShowWhatAggregatesCount(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, s *env) {
 		store := func(start time.Time) {
 			s.accept(orgA, trace(newID(), start, inSession(newID()), generation(start, "m", 1)))
 		}
@@ -33,7 +33,7 @@ func TestListsShowWhatAggregatesCount(t *testing.T) {
 }
 
 // listed is how many traces and sessions each way of asking about the last days finds.
-func (s *store) listed(days int) string {
+func (s *env) listed(days int) string {
 	s.t.Helper()
 	ctx := s.t.Context()
 	sum, err := s.Summary(ctx, orgA, days)
@@ -59,7 +59,7 @@ func (s *store) listed(days int) string {
 		sum.Traces, sum.Sessions, sum.Usage.Input, len(traces.Items), len(sessions.Items), traceLines, sessionLines)
 }
 
-func (s *store) noError(err error) {
+func (s *env) noError(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)

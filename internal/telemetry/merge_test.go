@@ -20,30 +20,30 @@ var rollupKeys = map[string]string{
 }
 
 // shared is how many keys of a table have rows of more than one writer.
-func (s *store) shared(table string) int64 {
-	s.t.Helper()
-	return s.number(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s GROUP BY %s HAVING count(*) > 1) AS keys`,
+func (e *env) shared(table string) int64 {
+	e.T.Helper()
+	return e.Number(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s GROUP BY %s HAVING count(*) > 1) AS keys`,
 		table, rollupKeys[table]))
 }
 
 // wantMerged checks that every key has one row, and every value is where it was.
-func (s *store) wantMerged(before figures) {
-	s.t.Helper()
+func (e *env) wantMerged(before figures) {
+	e.T.Helper()
 	for table := range rollupKeys {
-		if n := s.shared(table); n != 0 {
-			s.t.Errorf("%d keys of %s have several rows", n, table)
+		if n := e.shared(table); n != 0 {
+			e.T.Errorf("%d keys of %s have several rows", n, table)
 		}
 	}
-	if diff := cmp.Diff(before, s.figures(orgA, "p0", "p1")); diff != "" {
-		s.t.Errorf("figures (-before +after):\n%s", diff)
+	if diff := cmp.Diff(before, e.figures(orgA, "p0", "p1")); diff != "" {
+		e.T.Errorf("figures (-before +after):\n%s", diff)
 	}
-	s.wantClean()
+	e.wantClean()
 }
 
-func (s *store) merge() {
-	s.t.Helper()
-	if err := s.MergeWriters(s.t.Context()); err != nil {
-		s.t.Fatalf("merge: %v", err)
+func (e *env) merge() {
+	e.T.Helper()
+	if err := e.MergeWriters(e.T.Context()); err != nil {
+		e.T.Fatalf("merge: %v", err)
 	}
 }
 
@@ -51,44 +51,44 @@ func (s *store) merge() {
 // the same hours; afterwards there is one row for each key, and it says the same.
 func TestMergeWriters(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		const restarts = 12
-		began := s.now()
+		began := e.Now()
 		sessions := []string{newID(), newID()}
 		for i := range restarts {
-			service := s.another(s.db)
+			service := e.another(e.DB)
 			for _, orgID := range []string{orgA, orgB} {
 				var batches []string
 				for n := range 20 {
-					batches = append(batches, s.rich(began.Add(-time.Duration(n)*10*time.Minute), sessions[n%2], n+i))
+					batches = append(batches, e.rich(began.Add(-time.Duration(n)*10*time.Minute), sessions[n%2], n+i))
 				}
 				if _, err := send(t.Context(), service, orgID, body(batches...)); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		s.advance(25 * time.Hour)
-		before := s.figures(orgA, "p0", "p1")
+		e.Pass(25 * time.Hour)
+		before := e.figures(orgA, "p0", "p1")
 		for table := range rollupKeys {
-			if s.shared(table) == 0 {
+			if e.shared(table) == 0 {
 				t.Fatalf("%s has nothing to merge", table)
 			}
 		}
-		s.merge()
-		s.wantMerged(before)
-		if left := s.number(`SELECT count(*) FROM writer`); left > 2 { // this one and the last
+		e.merge()
+		e.wantMerged(before)
+		if left := e.Number(`SELECT count(*) FROM writer`); left > 2 { // this one and the last
 			t.Errorf("%d writers are remembered", left)
 		}
 		// Late traces go into rows of their own, and are merged in their turn.
-		s.accept(orgA, s.rich(began, sessions[0], 5))
-		s.wantClean()
-		next := s.another(s.db)
-		s.advance(25 * time.Hour)
-		before = s.figures(orgA, "p0", "p1")
+		e.accept(orgA, e.rich(began, sessions[0], 5))
+		e.wantClean()
+		next := e.another(e.DB)
+		e.Pass(25 * time.Hour)
+		before = e.figures(orgA, "p0", "p1")
 		if err := next.MergeWriters(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s.wantMerged(before)
+		e.wantMerged(before)
 	})
 }
 
@@ -96,34 +96,34 @@ func TestMergeWriters(t *testing.T) {
 // runs, stay where they are.
 func TestMergeLeavesTheLiving(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		live := s.another(s.db)
+	each(t, func(t *testing.T, e *env) {
+		live := e.another(e.DB)
 		ingest := func() {
-			for _, service := range []*telemetry.Service{s.Service, live} {
-				if _, err := send(t.Context(), service, orgA, body(s.rich(s.now(), newID(), 1))); err != nil {
+			for _, service := range []*telemetry.Service{e.Service, live} {
+				if _, err := send(t.Context(), service, orgA, body(e.rich(e.Now(), newID(), 1))); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		ingest()
-		s.merge()
-		if n := s.shared("rollup_trace"); n != 1 {
+		e.merge()
+		if n := e.shared("rollup_trace"); n != 1 {
 			t.Errorf("%d hours of two writers, want that which runs", n)
 		}
-		if s.db.Engine() == database.SQLite {
+		if e.DB.Engine() == database.SQLite {
 			return // where no other server lives
 		}
 		for range 30 { // hours in which both do their work
-			s.advance(time.Hour)
-			s.merge()
+			e.Pass(time.Hour)
+			e.merge()
 			if err := live.MergeWriters(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if n := s.shared("rollup_trace"); n != 1 {
+		if n := e.shared("rollup_trace"); n != 1 {
 			t.Errorf("%d hours of two writers, want 1", n)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
@@ -132,17 +132,17 @@ func TestMergeLeavesTheLiving(t *testing.T) {
 // counted twice.
 func TestMergeBesideIngest(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		quiet := s.replica() // ingests, and is not seen
+	each(t, func(t *testing.T, e *env) {
+		quiet := e.replica() // ingests, and is not seen
 		for i := range 6 {
-			service := s.another(s.db)
-			if _, err := send(t.Context(), service, orgA, body(s.rich(s.now(), newID(), i))); err != nil {
+			service := e.another(e.DB)
+			if _, err := send(t.Context(), service, orgA, body(e.rich(e.Now(), newID(), i))); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s.advance(25 * time.Hour)
-		mergers := []*store{s, s.replica()}
-		stored := whileIngesting(s, func() {
+		e.Pass(25 * time.Hour)
+		mergers := []*env{e, e.replica()}
+		stored := whileIngesting(e, func() {
 			var merging sync.WaitGroup
 			for _, merger := range mergers {
 				merging.Go(func() {
@@ -154,8 +154,8 @@ func TestMergeBesideIngest(t *testing.T) {
 			}
 			merging.Wait()
 		}, quiet.Service, quiet.Service)
-		s.wantTraces(orgA, 6+stored)
-		s.merge()
-		s.wantClean()
+		e.wantTraces(orgA, 6+stored)
+		e.merge()
+		e.wantClean()
 	})
 }

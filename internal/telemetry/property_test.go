@@ -157,22 +157,22 @@ func (x mTrace) wire() json.RawMessage {
 // several sides at once, and counts by hand what every answer should be.
 func TestFiguresEqualANaiveCount(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		second := s.another(s.db)
+	each(t, func(t *testing.T, e *env) {
+		second := e.another(e.DB)
 		rapid.Check(t, func(rt *rapid.T) {
 			orgID := newID()
 			sessions := []string{newID(), newID()}
 			traces := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mTrace { return drawTrace(t, sessions) }), 1,
 				25).Draw(rt, "traces")
-			sendConcurrently(rt, []*telemetry.Service{s.Service, second}, orgID, traces)
+			sendConcurrently(rt, []*telemetry.Service{e.Service, second}, orgID, traces)
 			valid := slices.DeleteFunc(slices.Clone(traces), func(x mTrace) bool { return x.Invalid != "" })
 			for _, days := range []int{1, 7, 30} {
-				compareSummary(rt, s, orgID, days, valid)
-				compareTokens(rt, s, orgID, days, valid)
-				comparePolicies(rt, s, orgID, days, valid)
+				compareSummary(rt, e, orgID, days, valid)
+				compareTokens(rt, e, orgID, days, valid)
+				comparePolicies(rt, e, orgID, days, valid)
 			}
-			compareSessions(rt, s, orgID, valid)
-			if diff, err := s.Verify(context.Background()); err != nil || len(diff) != 0 {
+			compareSessions(rt, e, orgID, valid)
+			if diff, err := e.Verify(context.Background()); err != nil || len(diff) != 0 {
 				rt.Fatalf("verify: %+v, %v", diff, err)
 			}
 		})
@@ -240,7 +240,7 @@ func in(start time.Time, days int) bool {
 	return !start.Before(from) || start.After(noon)
 }
 
-func compareSummary(t *rapid.T, s *store, orgID string, days int, traces []mTrace) {
+func compareSummary(t *rapid.T, e *env, orgID string, days int, traces []mTrace) {
 	var want telemetry.Summary
 	var durations []float64
 	denials := map[string]int64{}
@@ -269,7 +269,7 @@ func compareSummary(t *rapid.T, s *store, orgID string, days int, traces []mTrac
 			}
 		}
 	}
-	got, err := s.Summary(context.Background(), orgID, days)
+	got, err := e.Summary(context.Background(), orgID, days)
 	if err != nil {
 		t.Fatalf("summary: %v", err)
 	}
@@ -337,7 +337,7 @@ func near(t *rapid.T, what string, got float64, values []float64, q float64) {
 	}
 }
 
-func compareTokens(t *rapid.T, s *store, orgID string, days int, traces []mTrace) {
+func compareTokens(t *rapid.T, e *env, orgID string, days int, traces []mTrace) {
 	want := map[string]map[string]telemetry.Usage{"model": {}, "tool": {}, "session": {}}
 	for _, x := range traces {
 		for _, sp := range x.Spans {
@@ -358,7 +358,7 @@ func compareTokens(t *rapid.T, s *store, orgID string, days int, traces []mTrace
 		}
 	}
 	for groupBy, wanted := range want {
-		items, err := s.Tokens(context.Background(), orgID, groupBy, days)
+		items, err := e.Tokens(context.Background(), orgID, groupBy, days)
 		if err != nil {
 			t.Fatalf("tokens: %v", err)
 		}
@@ -372,7 +372,7 @@ func compareTokens(t *rapid.T, s *store, orgID string, days int, traces []mTrace
 	}
 }
 
-func comparePolicies(t *rapid.T, s *store, orgID string, days int, traces []mTrace) {
+func comparePolicies(t *rapid.T, e *env, orgID string, days int, traces []mTrace) {
 	for _, id := range policies {
 		var calls, allowed, denied int64
 		var durations []float64
@@ -397,7 +397,7 @@ func comparePolicies(t *rapid.T, s *store, orgID string, days int, traces []mTra
 				}
 			}
 		}
-		got, err := s.Policy(context.Background(), orgID, id, days)
+		got, err := e.Policy(context.Background(), orgID, id, days)
 		if err != nil {
 			t.Fatalf("policy: %v", err)
 		}
@@ -420,7 +420,7 @@ func comparePolicies(t *rapid.T, s *store, orgID string, days int, traces []mTra
 	}
 }
 
-func compareSessions(t *rapid.T, s *store, orgID string, traces []mTrace) {
+func compareSessions(t *rapid.T, e *env, orgID string, traces []mTrace) {
 	type session struct {
 		Traces int64
 		Usage  telemetry.Usage
@@ -451,7 +451,7 @@ func compareSessions(t *rapid.T, s *store, orgID string, traces []mTrace) {
 		}
 	}
 	for id, w := range want {
-		got, err := s.Session(context.Background(), orgID, id)
+		got, err := e.Session(context.Background(), orgID, id)
 		if err != nil || got == nil {
 			t.Fatalf("session %s: %v, %v", id, got, err)
 		}

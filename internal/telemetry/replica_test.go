@@ -11,24 +11,25 @@ import (
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/telemetry"
+	"writ/internal/testenv"
 )
 
 // TestReplicasShareSessions has two servers ingest into the same sessions and
 // hours at once: nobody sees them get in each other's way, and sums are exact.
 func TestReplicasShareSessions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		const senders, requests = 4, 8
 		sessions := []string{newID(), newID(), newID()}
-		servers := []*store{s, s.replica()}
+		servers := []*env{e, e.replica()}
 		var running sync.WaitGroup
 		for i := range senders {
 			running.Go(func() {
 				for j := range requests {
 					var batches []string
 					for k := range sessions { // each sender in an order of its own
-						batches = append(batches, trace(newID(), s.now(),
-							`"durationMs":10,`+inSession(sessions[(i+j+k)%len(sessions)]), generation(s.now(), "m", 1)))
+						batches = append(batches, trace(newID(), e.Now(),
+							`"durationMs":10,`+inSession(sessions[(i+j+k)%len(sessions)]), generation(e.Now(), "m", 1)))
 					}
 					if r, err := send(t.Context(), servers[i%2].Service, orgA, body(batches...)); err != nil ||
 						r.Accepted != len(batches) {
@@ -38,20 +39,20 @@ func TestReplicasShareSessions(t *testing.T) {
 			})
 		}
 		running.Wait()
-		s.wantTraces(orgA, senders*requests*3)
+		e.wantTraces(orgA, senders*requests*3)
 		for _, id := range sessions {
-			whole, err := s.Session(t.Context(), orgA, id)
+			whole, err := e.Session(t.Context(), orgA, id)
 			if err != nil || whole == nil || whole.TraceCount != senders*requests ||
 				whole.Usage.Input != senders*requests || len(whole.Traces) != senders*requests {
 				t.Errorf("session: %+v, %v, want %d traces", whole, err, senders*requests)
 			}
 		}
 		// Writers of one process may share every commit, and then one of them counts for both.
-		if writers := s.number(`SELECT count(DISTINCT writer) FROM rollup_trace`); writers != 2 &&
-			s.db.Engine() == database.PostgreSQL {
+		if writers := e.Number(`SELECT count(DISTINCT writer) FROM rollup_trace`); writers != 2 &&
+			e.DB.Engine() == database.PostgreSQL {
 			t.Errorf("%d writers of rollups, want 2", writers)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }
 
@@ -59,12 +60,12 @@ func TestReplicasShareSessions(t *testing.T) {
 // opposite orders, as a client does that gives up too early.
 func TestReplicasAreSentTheSame(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		const traces = 60
-		servers := []*store{s, s.replica()}
+		servers := []*env{e, e.replica()}
 		var forth []string
 		for range traces {
-			forth = append(forth, trace(newID(), s.now(), "", generation(s.now(), "m", 1)))
+			forth = append(forth, trace(newID(), e.Now(), "", generation(e.Now(), "m", 1)))
 		}
 		back := slices.Clone(forth)
 		slices.Reverse(back)
@@ -86,22 +87,22 @@ func TestReplicasAreSentTheSame(t *testing.T) {
 		if accepted != traces || duplicate != 3*traces {
 			t.Errorf("%d accepted, %d duplicates, want %d and %d", accepted, duplicate, traces, 3*traces)
 		}
-		s.wantTraces(orgA, traces)
-		s.wantClean()
+		e.wantTraces(orgA, traces)
+		e.wantClean()
 	})
 }
 
 // reports tells of 100 tokens of a session, and ingests of 7.
-func reports(s *store, session string) error {
-	_, err := s.ReportUsage(context.Background(), orgA, "p", session, []telemetry.ReportedUsage{
+func reports(e *env, session string) error {
+	_, err := e.ReportUsage(context.Background(), orgA, "p", session, []telemetry.ReportedUsage{
 		{Model: "m", Usage: telemetry.Usage{Input: 100}},
 	})
 	return err
 }
 
-func ingests(s *store, session string) error {
-	_, err := send(context.Background(), s.Service, orgA,
-		body(trace(newID(), s.now(), inSession(session), generation(s.now(), "m", 7))))
+func ingests(e *env, session string) error {
+	_, err := send(context.Background(), e.Service, orgA,
+		body(trace(newID(), e.Now(), inSession(session), generation(e.Now(), "m", 7))))
 	return err
 }
 
@@ -111,18 +112,18 @@ func TestReportBesideItsSpans(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name          string
-		first, second func(*store, string) error
+		first, second func(*env, string) error
 	}{
 		{"the report first", reports, ingests},
 		{"the spans first", ingests, reports},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, dbtest.Postgres(t))
-			other := s.replica()
+			e := open(t, dbtest.Postgres(t))
+			other := e.replica()
 			session := newID()
 			var running sync.WaitGroup
-			commit := s.holdOpen(&running, func() error { return test.first(s, session) })
+			commit := e.holdOpen(&running, func() error { return test.first(e, session) })
 			done := make(chan struct{})
 			running.Go(func() {
 				defer close(done)
@@ -130,47 +131,47 @@ func TestReportBesideItsSpans(t *testing.T) {
 					t.Errorf("second: %v", err)
 				}
 			})
-			eventually(t, "the second is done, or waits for the first", func() bool {
+			testenv.Eventually(t, "the second is done, or waits for the first", func() bool {
 				select {
 				case <-done:
 					return true
 				default:
-					return s.waiting() > 0
+					return e.waiting() > 0
 				}
 			})
 			commit()
 			running.Wait()
-			for by, items := range s.figures(orgA).Tokens {
+			for by, items := range e.figures(orgA).Tokens {
 				if by != "tool" && (len(items) != 1 || items[0].Usage.Input != 7) {
 					t.Errorf("tokens by %s: %+v, want 7: those of the spans", by, items)
 				}
 			}
-			s.wantClean()
+			e.wantClean()
 		})
 	}
 }
 
 // waiting is how many transactions wait for a lock of this database.
-func (s *store) waiting() int64 {
-	s.t.Helper()
-	return s.number(`SELECT count(*) FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
+func (e *env) waiting() int64 {
+	e.T.Helper()
+	return e.Number(`SELECT count(*) FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
 }
 
 // holdOpen makes a change and keeps its transaction from committing until commit
 // is called.
-func (s *store) holdOpen(running *sync.WaitGroup, change func() error) (commit func()) {
-	s.t.Helper()
-	release := s.hold()
+func (e *env) holdOpen(running *sync.WaitGroup, change func() error) (commit func()) {
+	e.T.Helper()
+	release := e.hold()
 	running.Go(func() {
 		if err := change(); err != nil {
-			s.t.Errorf("first: %v", err)
+			e.T.Errorf("first: %v", err)
 		}
 	})
-	s.queued(1)
+	e.queued(1)
 	written, end := make(chan struct{}), make(chan struct{})
 	running.Go(func() {
 		once := sync.OnceFunc(func() { close(written) })
-		err := s.db.Write(context.Background(), database.Change{Do: func(_ context.Context, tx *database.Tx) error {
+		err := e.DB.Write(context.Background(), database.Change{Do: func(_ context.Context, tx *database.Tx) error {
 			tx.BeforeCommit(func(context.Context) error { // behind the figures
 				once()
 				<-end
@@ -179,10 +180,10 @@ func (s *store) holdOpen(running *sync.WaitGroup, change func() error) (commit f
 			return nil
 		}})
 		if err != nil {
-			s.t.Errorf("hold open: %v", err)
+			e.T.Errorf("hold open: %v", err)
 		}
 	})
-	s.queued(2)
+	e.queued(2)
 	release()
 	<-written
 	return func() { close(end) }
@@ -192,42 +193,42 @@ func (s *store) holdOpen(running *sync.WaitGroup, change func() error) (commit f
 // before it has traces on both sides, and all of them are there.
 func TestDayChange(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		s.advance(s.now().Truncate(day).Add(day).Sub(s.now()) - 3*time.Microsecond)
+	each(t, func(t *testing.T, e *env) {
+		e.Pass(e.Now().Truncate(day).Add(day).Sub(e.Now()) - 3*time.Microsecond)
 		var ids, batches []string
 		for range 10 { // a receipt is numbered by a microsecond
 			ids = append(ids, newID())
-			batches = append(batches, trace(ids[len(ids)-1], s.now(), "", generation(s.now(), "m", 1)))
+			batches = append(batches, trace(ids[len(ids)-1], e.Now(), "", generation(e.Now(), "m", 1)))
 		}
-		s.accept(orgA, batches...)
-		if days := s.number(`SELECT count(DISTINCT received_day) FROM trace`); days != 2 {
+		e.accept(orgA, batches...)
+		if days := e.Number(`SELECT count(DISTINCT received_day) FROM trace`); days != 2 {
 			t.Errorf("received on %d days, want 2", days)
 		}
 		for range 3 {
-			s.advance(day)
+			e.Pass(day)
 			ids = append(ids, newID())
-			s.accept(orgA, trace(ids[len(ids)-1], s.now(), "", generation(s.now(), "m", 1)))
+			e.accept(orgA, trace(ids[len(ids)-1], e.Now(), "", generation(e.Now(), "m", 1)))
 		}
 		for _, id := range ids {
-			if detail, err := s.Trace(t.Context(), orgA, id); err != nil || detail == nil || len(detail.Spans) != 1 {
+			if detail, err := e.Trace(t.Context(), orgA, id); err != nil || detail == nil || len(detail.Spans) != 1 {
 				t.Errorf("trace %s: %+v, %v", id, detail, err)
 			}
 		}
-		s.wantTraces(orgA, int64(len(ids)))
-		s.wantClean()
+		e.wantTraces(orgA, int64(len(ids)))
+		e.wantClean()
 	})
 }
 
 // partitions are those of a table, by name.
-func (s *store) partitions(table string) []string {
-	s.t.Helper()
-	names, err := database.Collect(s.t.Context(), s.db, func(row database.Scanner) (name string, err error) {
+func (e *env) partitions(table string) []string {
+	e.T.Helper()
+	names, err := database.Collect(e.T.Context(), e.DB, func(row database.Scanner) (name string, err error) {
 		err = row.Scan(&name)
 		return name, err
 	}, `SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
 		WHERE p.relname = $1 ORDER BY c.relname`, table)
 	if err != nil {
-		s.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return names
 }
@@ -235,8 +236,8 @@ func (s *store) partitions(table string) []string {
 // TestReplicasMakeAPartition has several servers find the first trace of a day.
 func TestReplicasMakeAPartition(t *testing.T) {
 	t.Parallel()
-	s := open(t, dbtest.Postgres(t))
-	servers := []*store{s, s.replica(), s.replica()}
+	e := open(t, dbtest.Postgres(t))
+	servers := []*env{e, e.replica(), e.replica()}
 	for range 4 {
 		var releases []func()
 		var senders sync.WaitGroup
@@ -244,7 +245,7 @@ func TestReplicasMakeAPartition(t *testing.T) {
 			releases = append(releases, server.hold())
 			senders.Go(func() {
 				if _, err := send(t.Context(), server.Service, orgA,
-					body(trace(newID(), s.now(), "", generation(s.now(), "m", 1)))); err != nil {
+					body(trace(newID(), e.Now(), "", generation(e.Now(), "m", 1)))); err != nil {
 					t.Errorf("ingest: %v", err)
 				}
 			})
@@ -254,33 +255,33 @@ func TestReplicasMakeAPartition(t *testing.T) {
 			release()
 		}
 		senders.Wait()
-		s.advance(2 * day)
+		e.Pass(2 * day)
 	}
 	for _, table := range []string{"trace", "span"} {
-		if names := s.partitions(table); len(names) != 8 {
+		if names := e.partitions(table); len(names) != 8 {
 			t.Errorf("partitions %v, want those of 8 days", names)
 		}
 	}
-	s.wantTraces(orgA, 4*int64(len(servers)))
-	s.wantClean()
+	e.wantTraces(orgA, 4*int64(len(servers)))
+	e.wantClean()
 }
 
 // TestPolicyIsNamedTheSame gives a policy two names at one instant through two
 // writers: what it is called does not depend on who asks, or in which order.
 func TestPolicyIsNamedTheSame(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		other := s.replica()
+	each(t, func(t *testing.T, e *env) {
+		other := e.replica()
 		call := func(name string) string {
-			return trace(newID(), s.now(), "", span("policy_call", "p", s.now(),
+			return trace(newID(), e.Now(), "", span("policy_call", "p", e.Now(),
 				fmt.Sprintf(`"attributes":{"policyId":"p","policyName":%q,"decision":"allow"}`, name)))
 		}
 		other.accept(orgA, call("Zebra"))
-		s.accept(orgA, call("Ant"))
+		e.accept(orgA, call("Ant"))
 		other.accept(orgA, call("Bee"))
-		if name := s.figures(orgA, "p").Policies["p"].Name; name != "Zebra" {
+		if name := e.figures(orgA, "p").Policies["p"].Name; name != "Zebra" {
 			t.Errorf("name = %q", name)
 		}
-		s.wantClean()
+		e.wantClean()
 	})
 }

@@ -13,10 +13,11 @@ import (
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/telemetry"
+	"writ/internal/testenv"
 )
 
 // rich is a trace that has a part in every rollup.
-func (s *store) rich(at time.Time, session string, n int) string {
+func (e *env) rich(at time.Time, session string, n int) string {
 	status := []string{"ok", "error", "denied"}[n%3]
 	return fmt.Sprintf(`{"trace":{"id":%q,"name":"t","startTime":%q,"status":%q,"durationMs":%d,"sessionId":%q},"spans":[%s,%s,%s]}`,
 		newID(), at.Format(time.RFC3339Nano), status, 10+n*7, session,
@@ -60,29 +61,29 @@ func TestRebuildRepairs(t *testing.T) {
 	for _, damage := range damages {
 		t.Run(damage.name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, s *store) {
+			each(t, func(t *testing.T, e *env) {
 				session := newID()
 				for i := range 9 {
-					s.accept(orgA, s.rich(s.now().Add(-time.Duration(i)*25*time.Minute), session, i))
+					e.accept(orgA, e.rich(e.Now().Add(-time.Duration(i)*25*time.Minute), session, i))
 				}
-				s.wantClean()
-				before := s.figures(orgA, "p0", "p1")
-				s.exec(damage.statement)
-				if differences, err := s.Verify(t.Context()); err != nil || len(differences) == 0 {
+				e.wantClean()
+				before := e.figures(orgA, "p0", "p1")
+				e.Exec(damage.statement)
+				if differences, err := e.Verify(t.Context()); err != nil || len(differences) == 0 {
 					t.Errorf("verify: %+v, %v", differences, err)
 				}
-				if cmp.Equal(before, s.figures(orgA, "p0", "p1")) {
+				if cmp.Equal(before, e.figures(orgA, "p0", "p1")) {
 					t.Error("the damage shows nowhere")
 				}
-				if err := s.Rebuild(t.Context()); err != nil {
+				if err := e.Rebuild(t.Context()); err != nil {
 					t.Fatalf("rebuild: %v", err)
 				}
-				s.wantClean()
-				if diff := cmp.Diff(before, s.figures(orgA, "p0", "p1")); diff != "" {
+				e.wantClean()
+				if diff := cmp.Diff(before, e.figures(orgA, "p0", "p1")); diff != "" {
 					t.Errorf("figures after the rebuild (-before +after):\n%s", diff)
 				}
-				s.accept(orgA, s.rich(s.now(), session, 1)) // goes on from there
-				s.wantClean()
+				e.accept(orgA, e.rich(e.Now(), session, 1)) // goes on from there
+				e.wantClean()
 			})
 		})
 	}
@@ -90,8 +91,8 @@ func TestRebuildRepairs(t *testing.T) {
 
 // whileIngesting runs the work beside senders that do not stop until it is done,
 // and gives how many traces they stored.
-func whileIngesting(s *store, work func(), services ...*telemetry.Service) int64 {
-	s.t.Helper()
+func whileIngesting(e *env, work func(), services ...*telemetry.Service) int64 {
+	e.T.Helper()
 	var stored atomic.Int64
 	var senders sync.WaitGroup
 	done := make(chan struct{})
@@ -99,10 +100,10 @@ func whileIngesting(s *store, work func(), services ...*telemetry.Service) int64
 	for i, service := range services {
 		senders.Go(func() {
 			for n := i; ; n++ {
-				r, err := send(s.t.Context(), service, orgA,
-					body(s.rich(s.now().Add(-time.Duration(n%5)*time.Hour), session, n)))
+				r, err := send(e.T.Context(), service, orgA,
+					body(e.rich(e.Now().Add(-time.Duration(n%5)*time.Hour), session, n)))
 				if err != nil {
-					s.t.Errorf("ingest: %v", err)
+					e.T.Errorf("ingest: %v", err)
 				}
 				stored.Add(int64(r.Accepted))
 				select {
@@ -122,14 +123,14 @@ func whileIngesting(s *store, work func(), services ...*telemetry.Service) int64
 // TestVerifyBesideIngest: a snapshot is consistent, so there is no false alarm.
 func TestVerifyBesideIngest(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		other := s.replica()
-		stored := whileIngesting(s, func() {
+	each(t, func(t *testing.T, e *env) {
+		other := e.replica()
+		stored := whileIngesting(e, func() {
 			for range 10 {
 				other.wantClean()
 			}
-		}, s.Service, s.Service, other.Service)
-		s.wantTraces(orgA, stored)
+		}, e.Service, e.Service, other.Service)
+		e.wantTraces(orgA, stored)
 	})
 }
 
@@ -137,17 +138,17 @@ func TestVerifyBesideIngest(t *testing.T) {
 // them, once.
 func TestRebuildBesideIngest(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		operator := s.replica()
-		stored := whileIngesting(s, func() {
+	each(t, func(t *testing.T, e *env) {
+		operator := e.replica()
+		stored := whileIngesting(e, func() {
 			for range 20 {
 				if err := operator.Rebuild(t.Context()); err != nil {
 					t.Errorf("rebuild: %v", err)
 				}
 			}
-		}, s.Service, s.Service)
-		s.wantTraces(orgA, stored)
-		s.wantClean()
+		}, e.Service, e.Service)
+		e.wantTraces(orgA, stored)
+		e.wantClean()
 	})
 }
 
@@ -155,12 +156,12 @@ func TestRebuildBesideIngest(t *testing.T) {
 // that is being made anew: neither may take the other's rows for its own.
 func TestIngestWaitsForARebuild(t *testing.T) {
 	t.Parallel()
-	s := open(t, dbtest.Postgres(t))
-	s.accept(orgA, s.rich(s.now(), newID(), 1))
-	blocker, operator := s.replica(), s.replica()
+	e := open(t, dbtest.Postgres(t))
+	e.accept(orgA, e.rich(e.Now(), newID(), 1))
+	blocker, operator := e.replica(), e.replica()
 	var running sync.WaitGroup
 	resume := blocker.holdOpen(&running, func() error {
-		return blocker.db.Write(context.Background(), database.Change{Do: func(
+		return blocker.DB.Write(context.Background(), database.Change{Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
 			_, err := tx.Exec(ctx, `LOCK TABLE rollup_rule IN ROW EXCLUSIVE MODE`) // the last that a rebuild needs
@@ -172,15 +173,15 @@ func TestIngestWaitsForARebuild(t *testing.T) {
 			t.Errorf("rebuild: %v", err)
 		}
 	})
-	eventually(t, "the rebuild is stopped", func() bool { return s.waiting() == 1 })
+	testenv.Eventually(t, "the rebuild is stopped", func() bool { return e.waiting() == 1 })
 	running.Go(func() {
-		if _, err := send(t.Context(), s.Service, orgA, body(s.rich(s.now(), newID(), 1))); err != nil {
+		if _, err := send(t.Context(), e.Service, orgA, body(e.rich(e.Now(), newID(), 1))); err != nil {
 			t.Errorf("ingest: %v", err)
 		}
 	})
-	eventually(t, "ingest waits for it", func() bool { return s.waiting() == 2 })
+	testenv.Eventually(t, "ingest waits for it", func() bool { return e.waiting() == 2 })
 	resume()
 	running.Wait()
-	s.wantTraces(orgA, 2)
-	s.wantClean()
+	e.wantTraces(orgA, 2)
+	e.wantClean()
 }

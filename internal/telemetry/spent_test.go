@@ -18,41 +18,41 @@ func costing(at time.Time, dollars int, members string) string {
 // person is someone.
 const person = "0190a0a0-0000-7000-8000-00000000000c"
 
-func (s *store) wantSpent(orgID string, by telemetry.Spender, id string, since time.Time, dollars, tokens int64) {
-	s.t.Helper()
-	u, err := s.Spent(s.t.Context(), orgID, by, id, since)
+func (e *env) wantSpent(orgID string, by telemetry.Spender, id string, since time.Time, dollars, tokens int64) {
+	e.T.Helper()
+	u, err := e.Spent(e.T.Context(), orgID, by, id, since)
 	if err != nil {
-		s.t.Errorf("spent by %s %s: %v", by, id, err)
+		e.T.Errorf("spent by %s %s: %v", by, id, err)
 		return
 	}
 	if got := u.Input + u.Output + u.CacheRead + u.CacheWrite; u.CostNanos != dollars*1e9 || got != tokens {
-		s.t.Errorf("%s %q spent %d nano-dollars and %d tokens, want %d dollars and %d", by, id, u.CostNanos, got,
+		e.T.Errorf("%s %q spent %d nano-dollars and %d tokens, want %d dollars and %d", by, id, u.CostNanos, got,
 			dollars, tokens)
 	}
 }
 
 func TestSpentBySubject(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		one, two := newID(), newID()
-		since := s.now()
-		s.accept(orgA,
-			costing(s.now(), 1, `"agentId":"a","userId":"`+person+`","sessionId":"`+one+`"`),
-			costing(s.now(), 2, `"agentId":"a","sessionId":"`+two+`"`),
-			costing(s.now(), 4, `"agentId":"b","userId":"`+person+`"`),
+		since := e.Now()
+		e.accept(orgA,
+			costing(e.Now(), 1, `"agentId":"a","userId":"`+person+`","sessionId":"`+one+`"`),
+			costing(e.Now(), 2, `"agentId":"a","sessionId":"`+two+`"`),
+			costing(e.Now(), 4, `"agentId":"b","userId":"`+person+`"`),
 		)
-		s.accept(orgB, costing(s.now(), 64, `"agentId":"a","userId":"`+person+`","sessionId":"`+one+`"`))
-		s.wantSpent(orgA, telemetry.SpentByOrganization, "", since, 7, 120)
-		s.wantSpent(orgA, telemetry.SpentByAgent, "a", since, 3, 80)
-		s.wantSpent(orgA, telemetry.SpentByAgent, "b", since, 4, 40)
-		s.wantSpent(orgA, telemetry.SpentByUser, person, since, 5, 80)
-		s.wantSpent(orgA, telemetry.SpentBySession, one, since, 1, 40)
-		s.wantSpent(orgA, telemetry.SpentByAgent, "nobody", since, 0, 0)
+		e.accept(orgB, costing(e.Now(), 64, `"agentId":"a","userId":"`+person+`","sessionId":"`+one+`"`))
+		e.wantSpent(orgA, telemetry.SpentByOrganization, "", since, 7, 120)
+		e.wantSpent(orgA, telemetry.SpentByAgent, "a", since, 3, 80)
+		e.wantSpent(orgA, telemetry.SpentByAgent, "b", since, 4, 40)
+		e.wantSpent(orgA, telemetry.SpentByUser, person, since, 5, 80)
+		e.wantSpent(orgA, telemetry.SpentBySession, one, since, 1, 40)
+		e.wantSpent(orgA, telemetry.SpentByAgent, "nobody", since, 0, 0)
 		// Leaving a name out must not be the way around a limit.
-		s.wantSpent(orgA, telemetry.SpentByUser, "", since, 2, 40)
-		s.wantSpent(orgA, telemetry.SpentBySession, "", since, 4, 40)
-		s.wantSpent(orgB, telemetry.SpentByOrganization, "", since, 64, 40)
-		if _, err := s.Spent(t.Context(), orgA, "planet", "earth", since); err == nil {
+		e.wantSpent(orgA, telemetry.SpentByUser, "", since, 2, 40)
+		e.wantSpent(orgA, telemetry.SpentBySession, "", since, 4, 40)
+		e.wantSpent(orgB, telemetry.SpentByOrganization, "", since, 64, 40)
+		if _, err := e.Spent(t.Context(), orgA, "planet", "earth", since); err == nil {
 			t.Error("an unknown kind of spender spends nothing, want an error")
 		}
 	})
@@ -62,35 +62,35 @@ func TestSpentBySubject(t *testing.T) {
 // it did before the window.
 func TestSpentCountsAtReceipt(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
-		s.accept(orgA, costing(s.now(), 1, `"agentId":"a"`))
-		s.advance(10 * time.Minute)
-		since := s.now()
-		s.wantSpent(orgA, telemetry.SpentByAgent, "a", since, 0, 0)
-		s.advance(time.Minute)
-		s.accept(orgA, costing(s.now().Add(-23*time.Hour), 2, `"agentId":"a"`), costing(s.now().Add(time.Hour), 4,
+	each(t, func(t *testing.T, e *env) {
+		e.accept(orgA, costing(e.Now(), 1, `"agentId":"a"`))
+		e.Pass(10 * time.Minute)
+		since := e.Now()
+		e.wantSpent(orgA, telemetry.SpentByAgent, "a", since, 0, 0)
+		e.Pass(time.Minute)
+		e.accept(orgA, costing(e.Now().Add(-23*time.Hour), 2, `"agentId":"a"`), costing(e.Now().Add(time.Hour), 4,
 			`"agentId":"a"`))
-		s.wantSpent(orgA, telemetry.SpentByAgent, "a", since, 6, 80)
+		e.wantSpent(orgA, telemetry.SpentByAgent, "a", since, 6, 80)
 	})
 }
 
 func TestSpentCountsReports(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store) {
+	each(t, func(t *testing.T, e *env) {
 		session := newID()
-		since := s.now().Truncate(time.Hour)
-		s.accept(orgA, trace(newID(), s.now(), `"agentId":"a","userId":"`+person+`","sessionId":"`+session+`"`))
+		since := e.Now().Truncate(time.Hour)
+		e.accept(orgA, trace(newID(), e.Now(), `"agentId":"a","userId":"`+person+`","sessionId":"`+session+`"`))
 		report := []telemetry.ReportedUsage{{Model: "unpriced", Usage: telemetry.Usage{Input: 30, Output: 3}}}
-		if _, err := s.ReportUsage(t.Context(), orgA, "test", session, report); err != nil {
+		if _, err := e.ReportUsage(t.Context(), orgA, "test", session, report); err != nil {
 			t.Fatal(err)
 		}
 		for by, id := range map[telemetry.Spender]string{
 			telemetry.SpentByOrganization: "", telemetry.SpentByAgent: "a", telemetry.SpentByUser: person,
 			telemetry.SpentBySession: session,
 		} {
-			s.wantSpent(orgA, by, id, since, 0, 33)
-			s.wantSpent(orgA, by, id, since.Add(time.Hour), 0, 0)
+			e.wantSpent(orgA, by, id, since, 0, 33)
+			e.wantSpent(orgA, by, id, since.Add(time.Hour), 0, 0)
 		}
-		s.wantSpent(orgA, telemetry.SpentByAgent, "b", since, 0, 0)
+		e.wantSpent(orgA, telemetry.SpentByAgent, "b", since, 0, 0)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/fault"
+	"writ/internal/testenv"
 	"writ/internal/throttle"
 )
 
@@ -20,12 +21,10 @@ var here = netip.MustParseAddr("192.0.2.7")
 
 // each runs the body with a clock the test sets.
 func each(t *testing.T, body func(t *testing.T, l *throttle.Limiter, db *database.DB, advance func(time.Duration))) {
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		var offset atomic.Int64
-		start := time.Date(2030, 1, 1, 12, 0, 10, 0, time.UTC)
-		o.Now = func() time.Time { return start.Add(time.Duration(offset.Load())) }
-		db := dbtest.Open(t, o)
-		body(t, throttle.New(db), db, func(d time.Duration) { offset.Add(int64(d)) })
+	t.Helper()
+	testenv.Each(t, func(t *testing.T, e *testenv.Env) {
+		e.Set(time.Date(2030, 1, 1, 12, 0, 10, 0, time.UTC))
+		body(t, throttle.New(e.DB), e.DB, e.Pass)
 	})
 }
 

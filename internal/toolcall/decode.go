@@ -16,13 +16,11 @@ const (
 	MaxDepth     = 64      // lists and objects within each other, the arguments included
 )
 
-// Decode reads a call's arguments: one JSON object. No text, and null, are no
-// arguments. A number without fraction or exponent that fits is an int64, every
-// other a float64.
+// Decode reads a call's arguments: one JSON object. An empty text and null are no arguments. A number without fraction
+// or exponent that fits is an int64, every other a float64.
 //
-// Whatever two readers could take for different things is refused: a name given
-// twice, bad UTF-8, anything behind the object, a number too large for a float.
-// Errors do not hold the arguments' values, nor names an agent could have made up.
+// It refuses what parsers read differently: a name given twice, bad UTF-8, anything after the object, a number too
+// large for a float. Errors reveal neither values nor names, which an agent could have made up.
 func Decode(text []byte) (map[string]any, error) {
 	if len(text) > MaxArguments {
 		return nil, fmt.Errorf("arguments must be at most %d bytes", MaxArguments)
@@ -53,7 +51,7 @@ var (
 	errNumber = errors.New("holds a number that is too large")
 )
 
-// quiet is a decoder's error without the part of the text that it would quote.
+// quiet is a decoder's error without the text that it quotes.
 func quiet(err error, offset int64) error {
 	switch {
 	case errors.Is(err, errDeep) || errors.Is(err, errNumber):

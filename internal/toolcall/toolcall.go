@@ -1,8 +1,8 @@
-// Package toolcall is the thing that is judged: one call of one tool, with its
-// arguments and everything known about who makes it.
+// Package toolcall is what policies judge: one call of one tool, with its arguments and
+// everything known about the caller.
 //
-// A call is named by its server and its tool. Its arguments are JSON, decoded
-// once by Decode and never changed afterwards.
+// A call is named by its server and its tool. Decode decodes its JSON arguments once;
+// they never change afterwards.
 package toolcall
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Call is one tool call, and all a condition can see of it.
+// Call is one tool call as conditions see it.
 type Call struct {
 	Server string
 	Tool   string
@@ -28,32 +28,29 @@ type Call struct {
 	Environment string // sandbox or production
 	Now         time.Time
 
-	// ResolvedPaths says what paths in the arguments really are where the agent
-	// runs, symbolic links followed. path() uses it where it has an entry.
+	// ResolvedPaths maps paths in the arguments to the real paths on the agent's machine, with symbolic links followed.
+	// path() uses an entry if there is one.
 	ResolvedPaths map[string]string
 }
 
-// Key is what the server itself knows of who calls: the API key, and the person
-// it belongs to. Conditions do not see it; policies that are bound to one of
-// these count, whatever agent and user the client names. Alone has nothing else
-// count: what a client says about itself must not win it a policy that allows.
+// Key is what the server itself knows about the caller: the API key and its owner. Conditions do not see it. A policy
+// bound to one of them applies, whatever agent and user the client names.
 type Key struct {
 	ID        string
 	OwnerID   string
 	OwnerRole string
-	Alone     bool
+	Alone     bool // only policies bound to the key or its owner apply, not to the agent and user that the client names
 }
 
-// ForKeyAlone is the call without anybody whom the client names.
+// ForKeyAlone is the call without the agent and user that the client names.
 func (c *Call) ForKeyAlone() *Call {
 	alone := *c
 	alone.Key.Alone, alone.User.Role = true, c.Key.OwnerRole
 	return &alone
 }
 
-// Name is the server and the tool as policies see them, in patterns and in
-// conditions: joined by a dot and split at the first one again, so that a dot in
-// the name of a server means the same to all as to who reads the joined name.
+// Name is the server and the tool as patterns and conditions see them: joined by a dot and split at the first dot, so
+// that a server's name with a dot means the same as the joined name.
 func (c *Call) Name() (server, tool string) {
 	first, rest, dotted := strings.Cut(c.Server, ".")
 	if !dotted {
@@ -62,7 +59,7 @@ func (c *Call) Name() (server, tool string) {
 	return first, rest + "." + c.Tool
 }
 
-// Agent is the agent that makes the call. Absent text is "".
+// Agent is the agent that makes the call. Absent fields are empty.
 type Agent struct{ ID, Name, Status string }
 
 // User is the person the agent works for.
@@ -77,22 +74,22 @@ type Session struct {
 	Calls   int64
 	CostUSD float64
 	Tokens  int64
-	// Ask, where it is set, tells the three numbers instead, when a condition
-	// first needs one. A condition whose numbers cannot be told fails.
-	Ask func() (SessionStats, error)
+	// Load, if it is set, reads the three numbers instead, when a condition first needs one. If it fails, so does the
+	// condition.
+	Load func() (SessionStats, error)
 }
 
-// Figures are what a session has used so far.
+// SessionStats is what a session has used so far.
 type SessionStats struct {
 	Calls   int64
 	CostUSD float64
 	Tokens  int64
 }
 
-// Figures are those of the session.
+// Stats is what the session has used so far.
 func (s *Session) Stats() (SessionStats, error) {
-	if s.Ask != nil {
-		return s.Ask()
+	if s.Load != nil {
+		return s.Load()
 	}
 	return SessionStats{s.Calls, s.CostUSD, s.Tokens}, nil
 }

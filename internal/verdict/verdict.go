@@ -1,8 +1,7 @@
 // Package verdict is the answer to "may this call run?".
 //
-// There are four, ordered from strictest to most lenient. The zero value is
-// Deny, so that whatever was forgotten, failed or left out is refused, and the
-// strictest of several is their minimum.
+// There are four, ordered from strictest to most lenient, so that the strictest of
+// several is their minimum. The zero value is Deny: what fails or is missing is denied.
 package verdict
 
 import "fmt"
@@ -13,13 +12,12 @@ type Verdict uint8
 // The verdicts, strictest first.
 const (
 	Deny  Verdict = iota // it must not run
-	Hold                 // an approver must say yes first
-	Ask                  // the person the agent works for must say yes first
+	Hold                 // an approver must approve it first
+	Ask                  // the owner of the key must approve it first
 	Allow                // it may run
 )
 
-// Ruling is the core of every decision, from the engine to the record and the answer:
-// a verdict, what gave it, and why.
+// Ruling is the core of every decision: a verdict, what gave it, and why.
 type Ruling struct {
 	Verdict Verdict
 
@@ -36,7 +34,7 @@ type Ruling struct {
 
 var names = [...]string{Deny: "deny", Hold: "hold", Ask: "ask", Allow: "allow"}
 
-// String is the verdict's word. What is no verdict reads, and counts, as deny.
+// String is the verdict's word. An invalid verdict is a deny.
 func (v Verdict) String() string {
 	if int(v) >= len(names) {
 		return names[Deny]

@@ -1,5 +1,5 @@
 // Package accounts serves people's accounts: how they sign up and sign in, with a password, with an identity provider
-// or from a terminal; where they are signed in; and which identity provider an organization has.
+// or from a terminal, their sessions, and the identity providers of organizations.
 package accounts
 
 import (
@@ -64,7 +64,7 @@ func userBody(u auth.User) UserBody {
 type TokensBody struct {
 	AccessToken  string `json:"accessToken" doc:"Send as Authorization: Bearer."`
 	RefreshToken string `json:"refreshToken" doc:"Exchange once at /auth/refresh."`
-	ExpiresIn    int    `json:"expiresIn" doc:"Seconds until the access token ends." example:"900"`
+	ExpiresIn    int    `json:"expiresIn" doc:"Seconds until the access token expires." example:"900"`
 }
 
 func tokensBody(t auth.Tokens) TokensBody {
@@ -73,12 +73,12 @@ func tokensBody(t auth.Tokens) TokensBody {
 	}
 }
 
-// StatusBody says in a word what happened.
+// StatusBody is the result in one word.
 type StatusBody struct {
 	Status string `json:"status" example:"sent"`
 }
 
-func status(word string) *route.Answer[StatusBody] { return route.Body(StatusBody{word}) }
+func status(word string) StatusBody { return StatusBody{word} }
 
 // emailInput is a body whose only member is an address.
 type emailInput struct {

@@ -24,24 +24,24 @@ const writClient = "writ"
 // command lines.
 func (h *Handlers) mountDevice(r *route.Router) {
 	r.ShapeErrors(oauthErrors)
-	route.Handle(r, route.Post("/auth/device/code", "Ask to sign in from a terminal").
+	route.Handle(r, route.Post("/auth/device/code", "Begin to sign in from a terminal").
 		For(route.Public).Throttled(throttle.StartDevice).Unrecorded(), h.startDevice)
 	route.Handle(r, route.Post("/auth/device/token",
-		"What a terminal was answered; the key comes once. Errors carry the codes of OAuth").
+		"The answer to a terminal, with its key, which is shown once. Errors have OAuth codes").
 		For(route.Public).Records("key.created"), h.pollDevice)
-	route.Handle(r, route.Get("/auth/device/request", "Which terminal waits behind a user code").
+	route.Handle(r, route.Get("/auth/device/request", "The terminal that waits with a user code").
 		For(route.Person).LimitedToo().Throttled(throttle.AnswerDevice), h.findDevice)
-	route.Handle(r, route.Post("/auth/device/approve", "Let a terminal in").
+	route.Handle(r, route.Post("/auth/device/approve", "Approve the sign-in of a terminal").
 		For(route.Person).LimitedToo().Throttled(throttle.AnswerDevice).Records("device.approved"), h.approveDevice)
-	route.Handle(r, route.Post("/auth/device/deny", "Turn a terminal away").
+	route.Handle(r, route.Post("/auth/device/deny", "Deny the sign-in of a terminal").
 		For(route.Person).LimitedToo().Throttled(throttle.AnswerDevice).Records("device.denied"), h.denyDevice)
 }
 
 type startDeviceInput struct {
 	Body struct {
-		CallbackURL *string `json:"callback_url,omitempty" nullable:"true" maxLength:"2000" doc:"Taken and not used: the key never travels in an address."`
-		Product     *string `json:"product,omitempty" nullable:"true" maxLength:"80" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" patternDescription:"text without control characters" doc:"What signs in, shown to the person."`
-		Client      *string `json:"client,omitempty" nullable:"true" maxLength:"80" doc:"writ: it will ask for a session as well as a key. Who does not say so gets none."`
+		CallbackURL *string `json:"callback_url,omitempty" nullable:"true" maxLength:"2000" doc:"Ignored: the key is never sent in a URL."`
+		Product     *string `json:"product,omitempty" nullable:"true" maxLength:"80" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" patternDescription:"text without control characters" doc:"The product that signs in, shown to the person."`
+		Client      *string `json:"client,omitempty" nullable:"true" maxLength:"80" doc:"writ: the terminal wants a session as well as a key. Others get only a key."`
 	}
 }
 
@@ -49,35 +49,35 @@ type startDeviceInput struct {
 type DeviceCodeBody struct {
 	DeviceCode              string `json:"device_code" doc:"The terminal's secret."`
 	UserCode                string `json:"user_code" doc:"Shown by the terminal and by the page." example:"BCDF-GHJK"`
-	VerificationURI         string `json:"verification_uri" doc:"The page where a person answers."`
+	VerificationURI         string `json:"verification_uri" doc:"The page where a person approves or denies it."`
 	VerificationURIComplete string `json:"verification_uri_complete" doc:"The page with the user code filled in."`
 	ExpiresIn               int    `json:"expires_in" doc:"Seconds." example:"600"`
-	Interval                int    `json:"interval" doc:"Seconds between two questions at /auth/device/token." example:"5"`
+	Interval                int    `json:"interval" doc:"Seconds between two requests to /auth/device/token." example:"5"`
 }
 
 func (h *Handlers) startDevice(
 	ctx context.Context, _ principal.Principal, in *startDeviceInput,
-) (*route.Answer[DeviceCodeBody], error) {
+) (DeviceCodeBody, error) {
 	codes, err := h.Auth.StartDevice(ctx, auth.NewDevice{
 		Product: valueOf(in.Body.Product), WantsSession: valueOf(in.Body.Client) == writClient, From: deviceOf(ctx),
 	})
 	if err != nil {
-		return nil, err
+		return DeviceCodeBody{}, err
 	}
 	page := h.PublicURL.JoinPath(devicePath)
 	complete := *page
 	complete.RawQuery = "user_code=" + codes.User
-	return route.Body(DeviceCodeBody{
+	return DeviceCodeBody{
 		DeviceCode:              codes.Device.Reveal(),
 		UserCode:                codes.User,
 		VerificationURI:         page.String(),
 		VerificationURIComplete: complete.String(),
 		ExpiresIn:               int(auth.DeviceLife.Seconds()),
 		Interval:                int(auth.DeviceInterval.Seconds()),
-	}), nil
+	}, nil
 }
 
-// valueOf is what a member that may be absent or null says.
+// valueOf is a text that may be absent or null.
 func valueOf(text *string) string {
 	if text == nil {
 		return ""
@@ -88,11 +88,11 @@ func valueOf(text *string) string {
 type pollDeviceInput struct {
 	Body struct {
 		DeviceCode string  `json:"deviceCode" minLength:"1" maxLength:"200"`
-		Client     *string `json:"client,omitempty" nullable:"true" maxLength:"80" doc:"writ: give a session as well as a key."`
+		Client     *string `json:"client,omitempty" nullable:"true" maxLength:"80" doc:"writ: return a session as well as a key."`
 	}
 }
 
-// DeviceGrantBody is what a terminal gets that was let in, under the names that published command lines read. Only
+// DeviceGrantBody is what an approved terminal gets, under the names that published command lines read. Only
 // writ gets the tokens.
 type DeviceGrantBody struct {
 	APIKey       string `json:"api_key" doc:"Has the scope cli. It is not shown again."`
@@ -101,12 +101,12 @@ type DeviceGrantBody struct {
 	OrgID        string `json:"org_id" format:"uuid"`
 	AccessToken  string `json:"access_token,omitempty"`
 	RefreshToken string `json:"refresh_token,omitempty"`
-	ExpiresIn    int    `json:"expires_in,omitempty,omitzero" doc:"Seconds until the access token ends."`
+	ExpiresIn    int    `json:"expires_in,omitempty,omitzero" doc:"Seconds until the access token expires."`
 }
 
 func (h *Handlers) pollDevice(
 	ctx context.Context, _ principal.Principal, in *pollDeviceInput,
-) (*route.Answer[DeviceGrantBody], error) {
+) (DeviceGrantBody, error) {
 	var key apikey.Issued
 	answer, err := h.Auth.PollDevice(ctx, auth.DeviceQuestion{
 		Code: secret.NewText(in.Body.DeviceCode), WantsSession: valueOf(in.Body.Client) == writClient,
@@ -116,15 +116,15 @@ func (h *Handlers) pollDevice(
 		return err
 	})
 	if fault.Is(err, fault.Forbidden) { // the person lost the right meanwhile
-		return nil, deviceRefusals[auth.DeviceDenied]
+		return DeviceGrantBody{}, deviceRefusals[auth.DeviceDenied]
 	}
 	if err != nil {
-		return nil, err
+		return DeviceGrantBody{}, err
 	}
 	if answer.State != auth.DeviceGranted {
-		return nil, deviceRefusals[answer.State]
+		return DeviceGrantBody{}, deviceRefusals[answer.State]
 	}
-	return route.Body(DeviceGrantBody{
+	return DeviceGrantBody{
 		APIKey:       key.Secret.Reveal(),
 		Email:        answer.User.Email,
 		UserID:       answer.User.ID,
@@ -132,18 +132,16 @@ func (h *Handlers) pollDevice(
 		AccessToken:  answer.Tokens.Access.Reveal(),
 		RefreshToken: answer.Tokens.Refresh.Reveal(),
 		ExpiresIn:    int(answer.Tokens.ExpiresIn.Seconds()),
-	}), nil
+	}, nil
 }
 
-// deviceScopes are those of a terminal's key.
+// deviceScopes are the scopes of a terminal's key.
 func deviceScopes() []principal.Scope { return append(principal.DefaultScopes(), principal.CLI) }
 
-// addTerminalKey makes the key of a terminal for the person who let it in, if they still may have keys. Only its name
-// tells the product: command lines of several products share one file of credentials, and a key that is bound to one
-// product would speak for it in all of them.
-func (h *Handlers) addTerminalKey(
-	ctx context.Context, tx *database.Tx, login auth.DeviceLogin,
-) (apikey.Issued, error) {
+// addTerminalKey creates the key of a terminal for the person who approved it, if they may still have keys. The product
+// is only in its name: command lines of several products share one file of credentials, so the key cannot be bound to
+// one product.
+func (h *Handlers) addTerminalKey(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (apikey.Issued, error) {
 	role, err := organization.RoleIn(ctx, tx, login.OrgID, login.UserID)
 	if err != nil {
 		return apikey.Issued{}, err

@@ -4,20 +4,19 @@ import (
 	"context"
 	"time"
 
-	"writ/internal/api/route"
 	"writ/internal/auth"
 	"writ/internal/principal"
 )
 
-// DeviceRequestBody is a terminal that waits, as shown to the person who may let it in. Product and client are what
-// the terminal says of itself.
+// DeviceRequestBody is a terminal that waits, as shown to the person who may approve it. Product and client are what
+// the terminal says about itself.
 type DeviceRequestBody struct {
 	UserCode  string            `json:"userCode" example:"BCDF-GHJK"`
-	Client    string            `json:"client" doc:"writ where it will ask for a session as well as a key; else empty."`
+	Client    string            `json:"client" doc:"writ if the terminal wants a session as well as a key; else empty."`
 	Product   string            `json:"product"`
-	Address   string            `json:"address" doc:"The network address it asked from."`
+	Address   string            `json:"address" doc:"The network address of the terminal."`
 	UserAgent string            `json:"userAgent"`
-	Scopes    []principal.Scope `json:"scopes" nullable:"false" doc:"Of the key it gets."`
+	Scopes    []principal.Scope `json:"scopes" nullable:"false" doc:"The scopes of the key that it gets."`
 	CreatedAt time.Time         `json:"createdAt"`
 	ExpiresAt time.Time         `json:"expiresAt"`
 }
@@ -28,10 +27,10 @@ type findDeviceInput struct {
 
 func (h *Handlers) findDevice(
 	ctx context.Context, _ principal.Principal, in *findDeviceInput,
-) (*route.Answer[DeviceRequestBody], error) {
+) (DeviceRequestBody, error) {
 	login, err := h.Auth.FindDevice(ctx, in.UserCode)
 	if err != nil {
-		return nil, err
+		return DeviceRequestBody{}, err
 	}
 	body := DeviceRequestBody{
 		UserCode:  auth.ShownUserCode(in.UserCode),
@@ -45,26 +44,26 @@ func (h *Handlers) findDevice(
 	if login.WantsSession {
 		body.Client = writClient
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
 type approveDeviceInput struct {
 	Body struct {
 		UserCode       string `json:"userCode" minLength:"1" maxLength:"20" example:"BCDF-GHJK"`
-		OrganizationID string `json:"organizationId,omitempty" maxLength:"100" doc:"Where the key is good. Not needed by who is in one organization alone."`
+		OrganizationID string `json:"organizationId,omitempty" maxLength:"100" doc:"The organization of the key. Not needed by a person in only one organization."`
 		KeyOnly        bool   `json:"keyOnly,omitempty" doc:"The terminal gets no session, whatever it asks for."`
 	}
 }
 
 func (h *Handlers) approveDevice(
 	ctx context.Context, caller principal.Principal, in *approveDeviceInput,
-) (*route.Answer[StatusBody], error) {
+) (StatusBody, error) {
 	caller, err := h.Gate.InNamed(ctx, caller, in.Body.OrganizationID)
 	if err != nil {
-		return nil, err
+		return StatusBody{}, err
 	}
 	if err := caller.Require(principal.OwnKeys); err != nil {
-		return nil, err
+		return StatusBody{}, err
 	}
 	return status("approved"), h.Auth.ApproveDevice(ctx, caller, in.Body.UserCode, !in.Body.KeyOnly)
 }
@@ -77,6 +76,6 @@ type denyDeviceInput struct {
 
 func (h *Handlers) denyDevice(
 	ctx context.Context, caller principal.Principal, in *denyDeviceInput,
-) (*route.Answer[StatusBody], error) {
+) (StatusBody, error) {
 	return status("denied"), h.Auth.DenyDevice(ctx, caller, in.Body.UserCode)
 }

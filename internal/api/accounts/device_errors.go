@@ -9,7 +9,7 @@ import (
 	"writ/internal/fault"
 )
 
-// OAuthErrorBody is an error under the names of OAuth besides ours.
+// OAuthErrorBody is an error with the member names of OAuth as well as ours.
 type OAuthErrorBody struct {
 	route.ErrorBody
 	Description string `json:"error_description" doc:"The message under OAuth's name; error is a code of OAuth."`
@@ -23,18 +23,18 @@ func (r *oauthRefusal) Error() string { return r.description }
 // Unwrap is the fault that sets the status.
 func (r *oauthRefusal) Unwrap() error { return fault.New(fault.Invalid, "%s", r.description) }
 
-// deviceRefusals is what a terminal is answered that was not let in. Published command lines go on after the first
+// deviceRefusals are the answers to a terminal that has no key yet. Published command lines continue after the first
 // two, and stop after any other.
 var deviceRefusals = map[auth.DeviceState]*oauthRefusal{
 	auth.DevicePending: {"authorization_pending", "nobody has answered yet"},
-	auth.DeviceTooSoon: {"slow_down", "wait for the interval between two questions"},
+	auth.DeviceTooSoon: {"slow_down", "wait for the interval between two requests"},
 	auth.DeviceDenied:  {"access_denied", "the sign-in was denied"},
 	auth.DeviceExpired: {"expired_token", "the code has expired; begin again"},
 	auth.DeviceUnknown: {"invalid_grant", "the device code is unknown, or was used; begin again"},
 }
 
-// oauthErrors gives every error of the token route a code of OAuth. What will pass is slow_down, because a terminal
-// that gets anything else gives up a sign-in that a person may be answering.
+// oauthErrors gives every error of the token route an OAuth code. A temporary error is slow_down, because a terminal
+// that gets any other code gives up while a person may be answering.
 var oauthErrors = route.Shape{
 	Matches: func(path string) bool { return path == "/auth/device/token" },
 	Of: func(err error, body route.ErrorBody) any {

@@ -22,9 +22,9 @@ var (
 // devicePath is the page where a person answers a terminal.
 const devicePath = "/auth/device"
 
-// mountDevicePage serves that page. It is the same for everyone: what it shows of a request it reads as the person who
-// has signed in. Its policy lets only its own script and style run, by their hashes, and call this server, so that
-// nobody's text can become a program there.
+// mountDevicePage serves that page. It is the same for everybody: its script reads the request as the person who has
+// signed in. Its content security policy allows only its own script and style, by their hashes, and calls of this
+// server, so that no other text can run as a script.
 func (h *Handlers) mountDevicePage(r *route.Router) {
 	google := "hidden"
 	if h.Federation.Google.ClientID != "" {
@@ -40,11 +40,11 @@ func (h *Handlers) mountDevicePage(r *route.Router) {
 	})
 }
 
-// returnCookie is set by the page when it sends a person to sign in elsewhere.
+// returnCookie is set by the page before it sends a person to an identity provider.
 const returnCookie = "writ_return"
 
-// landing is where a browser goes that has signed in elsewhere: back to the page that sent it away, else to the
-// dashboard.
+// landing is where a browser goes after it signed in at an identity provider: back to the device page if it came from
+// there, else to the dashboard.
 func landing(r *http.Request) string {
 	if kept, err := r.Cookie(returnCookie); err == nil && kept.Value == "device" {
 		return devicePath

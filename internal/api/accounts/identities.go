@@ -13,22 +13,22 @@ import (
 
 // mountIdentities serves the identities with which a person can sign in to their account.
 func (h *Handlers) mountIdentities(r *route.Router) {
-	route.Handle(r, route.Get("/auth/identities", "With which identities one can sign in").
+	route.Handle(r, route.Get("/auth/identities", "The identities with which the caller can sign in").
 		For(route.Person), h.listIdentities)
-	route.Handle(r, route.Post("/auth/identities",
-		"Begin to link an identity to one's account: open the address it gives, in the same browser").
+	route.HandleOutput(r, route.Post("/auth/identities",
+		"Begin to link an identity to the caller's account: open the returned URL in the same browser").
 		For(route.Person).Throttled(throttle.SignIn).Unrecorded(), h.linkIdentity)
-	route.Handle(r, route.Delete("/auth/identities/{id}", "Remove an identity from one's account").
+	route.Handle(r, route.Delete("/auth/identities/{id}", "Remove an identity from the caller's account").
 		For(route.Person).Records("identity.unlinked").Answers(http.StatusNoContent), h.unlinkIdentity)
 }
 
-// IdentityBody is an account elsewhere with which a person can sign in.
+// IdentityBody is an account at an identity provider with which a person can sign in.
 type IdentityBody struct {
 	ID             string    `json:"id" format:"uuid"`
-	OrganizationID *string   `json:"organizationId" doc:"Whose identity provider vouches for it; null: Google."`
+	OrganizationID *string   `json:"organizationId" doc:"The organization whose identity provider it is from; null: Google."`
 	Issuer         string    `json:"issuer"`
-	Email          string    `json:"email" doc:"As the provider says."`
-	Linked         bool      `json:"linked" doc:"Whether the account's owner asked for it."`
+	Email          string    `json:"email" doc:"As the provider reports it."`
+	Linked         bool      `json:"linked" doc:"Whether the account's owner linked it."`
 	CreatedAt      time.Time `json:"createdAt"`
 }
 
@@ -48,38 +48,38 @@ func identityBody(i federation.Identity) IdentityBody {
 
 func (h *Handlers) listIdentities(
 	ctx context.Context, caller principal.Principal, _ *route.None,
-) (*route.Answer[route.Items[IdentityBody]], error) {
+) (route.Items[IdentityBody], error) {
 	list, err := h.Federation.Identities(ctx, caller)
-	return route.Body(route.ItemsOf(list, identityBody)), err
+	return route.ItemsOf(list, identityBody), err
 }
 
 type linkIdentityInput struct {
 	Body struct {
-		OrganizationID string `json:"organizationId,omitempty" maxLength:"100" doc:"Whose identity provider; absent: Google."`
+		OrganizationID string `json:"organizationId,omitempty" maxLength:"100" doc:"The organization whose identity provider to use; absent: Google."`
 	}
 }
 
 type linkIdentityOutput struct {
 	Cookie string `header:"Set-Cookie"`
 	Body   struct {
-		URL string `json:"url" doc:"Where to sign in elsewhere."`
+		URL string `json:"url" doc:"Where to sign in."`
 	}
 }
 
 func (h *Handlers) linkIdentity(
 	ctx context.Context, caller principal.Principal, in *linkIdentityInput,
 ) (*linkIdentityOutput, error) {
-	departure, err := h.Federation.BeginLink(ctx, caller, in.Body.OrganizationID)
+	redirect, err := h.Federation.BeginLink(ctx, caller, in.Body.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
-	out := &linkIdentityOutput{Cookie: h.departureCookie(departure).String()}
-	out.Body.URL = departure.URL
+	out := &linkIdentityOutput{Cookie: h.stateCookie(redirect).String()}
+	out.Body.URL = redirect.URL
 	return out, nil
 }
 
 func (h *Handlers) unlinkIdentity(
 	ctx context.Context, caller principal.Principal, in *route.IDInput,
-) (*route.None, error) {
-	return nil, h.Federation.Unlink(ctx, caller, in.ID)
+) (route.None, error) {
+	return route.None{}, h.Federation.Unlink(ctx, caller, in.ID)
 }

@@ -16,21 +16,21 @@ import (
 func (h *Handlers) mountIdentityProvider(r *route.Router) {
 	manage := func(rt route.Route) route.Route { return rt.For(route.Person).Needs(principal.ManageIdentityProvider) }
 	route.Handle(r, manage(route.Get("/organization/{orgId}/identity-provider",
-		"With what the organization's people sign in")), h.getIdentityProvider)
+		"The identity provider of the organization")), h.getIdentityProvider)
 	route.Handle(r, manage(route.Put("/organization/{orgId}/identity-provider",
-		"Set the identity provider up, or change it")).Records("identity_provider.set"), h.putIdentityProvider)
+		"Set up or change the identity provider")).Records("identity_provider.set"), h.putIdentityProvider)
 	route.Handle(r, manage(route.Delete("/organization/{orgId}/identity-provider",
-		"Remove the identity provider; sessions that came from it end")).
+		"Remove the identity provider and end its sessions")).
 		Records("identity_provider.deleted").Answers(http.StatusNoContent), h.deleteIdentityProvider)
 	route.Handle(r, manage(route.Post("/organization/{orgId}/identity-provider/test",
-		"Test the connection, and look for the records that prove the domains")).
+		"Test the connection, and check the records that prove the domains")).
 		Throttled(throttle.TestIdentityProvider).Records("identity_provider.tested"), h.testIdentityProvider)
 }
 
 // DomainBody is a mail domain and how to prove that it is the organization's.
 type DomainBody struct {
 	Name        string     `json:"name" example:"example.com"`
-	ProvenAt    *time.Time `json:"provenAt" doc:"null: an address of it does not lead to the provider yet."`
+	ProvenAt    *time.Time `json:"provenAt" doc:"null: its addresses are not sent to the provider yet."`
 	RecordName  string     `json:"recordName" doc:"Of a TXT record." example:"_writ.example.com"`
 	RecordValue string     `json:"recordValue" doc:"Its text."`
 }
@@ -52,18 +52,16 @@ type IdentityProviderBody struct {
 	Domains     []DomainBody   `json:"domains" nullable:"false"`
 	DefaultRole principal.Role `json:"defaultRole" enum:"approver,member,viewer"`
 	Enforced    bool           `json:"enforced"`
-	TestedAt    *time.Time     `json:"testedAt" doc:"The last success with this issuer and client; null: none."`
+	TestedAt    *time.Time     `json:"testedAt" doc:"The last successful test with this issuer and client; null: none."`
 	CallbackURL string         `json:"callbackUrl" doc:"To register with the provider."`
 	SignInURL   string         `json:"signInUrl" doc:"For the organization's people to open."`
 	CreatedAt   time.Time      `json:"createdAt"`
 	UpdatedAt   time.Time      `json:"updatedAt"`
 }
 
-func (h *Handlers) identityProvider(
-	p federation.Provider, err error,
-) (*route.Answer[IdentityProviderBody], error) {
+func (h *Handlers) identityProvider(p federation.Provider, err error) (IdentityProviderBody, error) {
 	if err != nil {
-		return nil, err
+		return IdentityProviderBody{}, err
 	}
 	body := IdentityProviderBody{
 		Issuer:      p.Issuer,
@@ -78,12 +76,12 @@ func (h *Handlers) identityProvider(
 		CreatedAt:   p.CreatedAt,
 		UpdatedAt:   p.UpdatedAt,
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
 func (h *Handlers) getIdentityProvider(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.Answer[IdentityProviderBody], error) {
+) (IdentityProviderBody, error) {
 	return h.identityProvider(h.Federation.Get(ctx, caller))
 }
 
@@ -93,16 +91,16 @@ type putIdentityProviderInput struct {
 		Issuer       string         `json:"issuer" minLength:"1" maxLength:"500" doc:"As the provider spells it." example:"https://login.example.com"`
 		ClientID     string         `json:"clientId" minLength:"1" maxLength:"500"`
 		ClientSecret string         `json:"clientSecret,omitempty" maxLength:"2000" doc:"Stored sealed, and not shown again. Absent: as before."`
-		Slug         string         `json:"slug,omitempty" maxLength:"40" doc:"A word people name the organization by when they sign in." example:"acme"`
-		Domains      []string       `json:"domains" minItems:"1" maxItems:"20" nullable:"false" doc:"Of the e-mail addresses the provider may speak of."`
-		DefaultRole  principal.Role `json:"defaultRole,omitempty" default:"member" enum:"approver,member,viewer" doc:"Of who signs in for the first time."`
-		Enforced     bool           `json:"enforced,omitempty" doc:"Whether members who are no owners must sign in with it."`
+		Slug         string         `json:"slug,omitempty" maxLength:"40" doc:"A short name of the organization for signing in." example:"acme"`
+		Domains      []string       `json:"domains" minItems:"1" maxItems:"20" nullable:"false" doc:"The domains of the e-mail addresses that the provider may confirm."`
+		DefaultRole  principal.Role `json:"defaultRole,omitempty" default:"member" enum:"approver,member,viewer" doc:"The role of people who sign in for the first time."`
+		Enforced     bool           `json:"enforced,omitempty" doc:"Whether all members except owners must sign in with it."`
 	}
 }
 
 func (h *Handlers) putIdentityProvider(
 	ctx context.Context, caller principal.Principal, in *putIdentityProviderInput,
-) (*route.Answer[IdentityProviderBody], error) {
+) (IdentityProviderBody, error) {
 	return h.identityProvider(h.Federation.Put(ctx, caller, federation.Settings{
 		Issuer:      in.Body.Issuer,
 		ClientID:    in.Body.ClientID,
@@ -116,12 +114,12 @@ func (h *Handlers) putIdentityProvider(
 
 func (h *Handlers) deleteIdentityProvider(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.None, error) {
-	return nil, h.Federation.Delete(ctx, caller)
+) (route.None, error) {
+	return route.None{}, h.Federation.Delete(ctx, caller)
 }
 
 func (h *Handlers) testIdentityProvider(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.Answer[IdentityProviderBody], error) {
+) (IdentityProviderBody, error) {
 	return h.identityProvider(h.Federation.Test(ctx, caller))
 }

@@ -16,11 +16,11 @@ import (
 func (h *Handlers) mountLogin(r *route.Router) {
 	route.Handle(r, route.Post("/auth/login", "Sign in").For(route.Public).
 		Throttled(throttle.Login).Records("session.created"), h.login)
-	route.Handle(r, route.Post("/auth/refresh", "Replace a refresh token; one that comes twice ends its session").
+	route.Handle(r, route.Post("/auth/refresh", "Replace a refresh token; using one twice ends its session").
 		For(route.Public).Unrecorded(), h.refresh)
 	route.Handle(r, route.Post("/auth/logout", "End this session").For(route.Person).LimitedToo().
 		Records("session.revoked").Answers(http.StatusNoContent), h.logout)
-	route.Handle(r, route.Get("/auth/me", "Who is signed in").For(route.Person).LimitedToo(), h.me)
+	route.Handle(r, route.Get("/auth/me", "The caller's account").For(route.Person).LimitedToo(), h.me)
 	route.Handle(r, route.Get("/.well-known/jwks.json", "Keys that verify access tokens").For(route.Public), h.jwks)
 }
 
@@ -33,25 +33,23 @@ type loginInput struct {
 
 func (in *loginInput) Account() string { return in.Body.Email }
 
-// LoginBody is a new session with what it opens.
+// LoginBody is a new session with the account and its organizations.
 type LoginBody struct {
 	TokensBody
 	User          UserBody                         `json:"user"`
 	Organizations []organizations.OrganizationBody `json:"organizations" nullable:"false"`
 }
 
-func (h *Handlers) login(
-	ctx context.Context, _ principal.Principal, in *loginInput,
-) (*route.Answer[LoginBody], error) {
+func (h *Handlers) login(ctx context.Context, _ principal.Principal, in *loginInput) (LoginBody, error) {
 	user, tokens, err := h.Auth.Login(ctx, in.Body.Email, secret.NewText(in.Body.Password), deviceOf(ctx))
 	if err != nil {
-		return nil, err
+		return LoginBody{}, err
 	}
 	mine, err := h.Organizations.ListForUser(ctx, user.ID)
-	return route.Body(LoginBody{tokensBody(tokens), userBody(user), organizations.Bodies(mine)}), err
+	return LoginBody{tokensBody(tokens), userBody(user), organizations.Bodies(mine)}, err
 }
 
-// deviceOf is where a request comes from.
+// deviceOf is the address and browser of a request.
 func deviceOf(ctx context.Context) auth.Device {
 	request := route.RequestOf(ctx)
 	return auth.Device{Address: request.Address.String(), UserAgent: request.Agent}
@@ -63,15 +61,13 @@ type refreshInput struct {
 	}
 }
 
-func (h *Handlers) refresh(
-	ctx context.Context, _ principal.Principal, in *refreshInput,
-) (*route.Answer[TokensBody], error) {
+func (h *Handlers) refresh(ctx context.Context, _ principal.Principal, in *refreshInput) (TokensBody, error) {
 	tokens, err := h.Auth.Refresh(ctx, secret.NewText(in.Body.RefreshToken))
-	return route.Body(tokensBody(tokens)), err
+	return tokensBody(tokens), err
 }
 
-func (h *Handlers) logout(ctx context.Context, caller principal.Principal, _ *route.None) (*route.None, error) {
-	return nil, h.Auth.RevokeSession(ctx, caller, caller.SessionID)
+func (h *Handlers) logout(ctx context.Context, caller principal.Principal, _ *route.None) (route.None, error) {
+	return route.None{}, h.Auth.RevokeSession(ctx, caller, caller.SessionID)
 }
 
 // MeBody is the person who is signed in.
@@ -81,15 +77,13 @@ type MeBody struct {
 	SessionID     string                           `json:"sessionId" format:"uuid"`
 }
 
-func (h *Handlers) me(
-	ctx context.Context, caller principal.Principal, _ *route.None,
-) (*route.Answer[MeBody], error) {
+func (h *Handlers) me(ctx context.Context, caller principal.Principal, _ *route.None) (MeBody, error) {
 	user, err := h.Auth.Get(ctx, caller)
 	if err != nil {
-		return nil, err
+		return MeBody{}, err
 	}
 	mine, err := h.Gate.Mine(ctx, caller)
-	return route.Body(MeBody{userBody(user), organizations.Bodies(mine), caller.SessionID}), err
+	return MeBody{userBody(user), organizations.Bodies(mine), caller.SessionID}, err
 }
 
 // JWKBody is one public key (RFC 8037).
@@ -107,7 +101,7 @@ type JWKSBody struct {
 	Keys []JWKBody `json:"keys" nullable:"false"`
 }
 
-func (h *Handlers) jwks(ctx context.Context, _ principal.Principal, _ *route.None) (*route.Answer[JWKSBody], error) {
+func (h *Handlers) jwks(ctx context.Context, _ principal.Principal, _ *route.None) (JWKSBody, error) {
 	keys, err := h.Auth.PublicKeys(ctx)
 	out := JWKSBody{}
 	for _, key := range keys {
@@ -120,5 +114,5 @@ func (h *Handlers) jwks(ctx context.Context, _ principal.Principal, _ *route.Non
 			Algorithm: "EdDSA",
 		})
 	}
-	return route.Body(out), err
+	return out, err
 }

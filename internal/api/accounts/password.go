@@ -33,13 +33,13 @@ type changePasswordInput struct {
 
 func (h *Handlers) changePassword(
 	ctx context.Context, caller principal.Principal, in *changePasswordInput,
-) (*route.None, error) {
-	return nil, h.forgetTerminals(h.Auth.ChangePassword(ctx, caller, secret.NewText(in.Body.CurrentPassword),
+) (route.None, error) {
+	return route.None{}, h.forgetTerminals(h.Auth.ChangePassword(ctx, caller, secret.NewText(in.Body.CurrentPassword),
 		secret.NewText(in.Body.NewPassword)))
 }
 
-// forgetTerminals drops cached keys after a new password, which ends the keys of terminals; also after most errors,
-// because a commit may have taken effect without our knowing.
+// forgetTerminals drops cached keys after a password change, which ends the keys of terminals. It does so after most
+// errors too, because the commit may have succeeded all the same.
 func (h *Handlers) forgetTerminals(err error) error {
 	if !fault.Is(err, fault.Invalid) { // else nothing was tried
 		h.Keys.Forget()
@@ -47,9 +47,7 @@ func (h *Handlers) forgetTerminals(err error) error {
 	return err
 }
 
-func (h *Handlers) forgotPassword(
-	ctx context.Context, _ principal.Principal, in *emailInput,
-) (*route.Answer[StatusBody], error) {
+func (h *Handlers) forgotPassword(ctx context.Context, _ principal.Principal, in *emailInput) (StatusBody, error) {
 	return status("sent"), h.Auth.ForgotPassword(ctx, in.Body.Email)
 }
 
@@ -62,7 +60,7 @@ type resetPasswordInput struct {
 
 func (h *Handlers) resetPassword(
 	ctx context.Context, _ principal.Principal, in *resetPasswordInput,
-) (*route.None, error) {
-	return nil, h.forgetTerminals(h.Auth.ResetPassword(ctx, secret.NewText(in.Body.Token),
+) (route.None, error) {
+	return route.None{}, h.forgetTerminals(h.Auth.ResetPassword(ctx, secret.NewText(in.Body.Token),
 		secret.NewText(in.Body.NewPassword)))
 }

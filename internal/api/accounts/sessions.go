@@ -11,13 +11,13 @@ import (
 )
 
 func (h *Handlers) mountSessions(r *route.Router) {
-	route.Handle(r, route.Get("/auth/sessions", "Where one is signed in").
+	route.Handle(r, route.Get("/auth/sessions", "The caller's sessions").
 		For(route.Person).LimitedToo(), h.listSessions)
 	route.Handle(r, route.Delete("/auth/sessions/{id}", "End a session").
 		For(route.Person).LimitedToo().Records("session.revoked").Answers(http.StatusNoContent), h.revokeSession)
 }
 
-// SessionBody is a session of a person who is signed in.
+// SessionBody is a session of a person.
 type SessionBody struct {
 	ID         string    `json:"id" format:"uuid"`
 	Address    string    `json:"address" doc:"The network address it began from."`
@@ -30,9 +30,9 @@ type SessionBody struct {
 
 func (h *Handlers) listSessions(
 	ctx context.Context, caller principal.Principal, _ *route.None,
-) (*route.Answer[route.Items[SessionBody]], error) {
+) (route.Items[SessionBody], error) {
 	sessions, err := h.Auth.Sessions(ctx, caller)
-	return route.Body(route.ItemsOf(sessions, func(s auth.Session) SessionBody {
+	return route.ItemsOf(sessions, func(s auth.Session) SessionBody {
 		return SessionBody{
 			ID:         s.ID,
 			Address:    s.Address,
@@ -42,11 +42,11 @@ func (h *Handlers) listSessions(
 			ExpiresAt:  s.ExpiresAt,
 			Current:    s.ID == caller.SessionID,
 		}
-	})), err
+	}), err
 }
 
 func (h *Handlers) revokeSession(
 	ctx context.Context, caller principal.Principal, in *route.IDInput,
-) (*route.None, error) {
-	return nil, h.Auth.RevokeSession(ctx, caller, in.ID)
+) (route.None, error) {
+	return route.None{}, h.Auth.RevokeSession(ctx, caller, in.ID)
 }

@@ -20,46 +20,45 @@ import (
 	"writ/internal/throttle"
 )
 
-// The cookies of a sign-in elsewhere: what the browser keeps until it comes back, and its half of the code that a page
-// then exchanges. They open nothing by themselves; credentials travel in headers.
+// The cookies of a sign-in at an identity provider: the state until the browser returns, and the browser's half of the
+// code that a page then exchanges. Neither is a credential; those are sent in headers.
 const (
 	attemptCookie = "writ_sign_in"
 	codeCookie    = "writ_sign_in_code"
 	cookiePath    = "/auth"
 
-	// ownHost is the prefix with which browsers accept a cookie only from this very host, with TLS. Else
-	// another host in the same domain could plant a sign-in of its own, and have a person's identity linked
-	// to its account.
+	// ownHost is the prefix of cookies that browsers accept only from this host and with TLS. Otherwise another host in
+	// the same domain could set a sign-in of its own, and link a person's identity to its account.
 	ownHost = "__Host-"
 )
 
-// mountSignIn serves signing in with an account elsewhere. Browsers open these paths by themselves, so they answer with
-// redirects, and with a page where a sign-in failed; a program that accepts JSON gets its tokens from the callback.
+// mountSignIn serves signing in with an identity provider. Browsers open these paths, so they answer with redirects, or
+// with a page if a sign-in failed. A program that accepts JSON gets its tokens from the callback.
 func (h *Handlers) mountSignIn(r *route.Router) {
 	const back = "Return from the identity provider: tokens for programs that accept JSON, else to /ui/ with a code"
 	brought := []string{"state", "code", "error", "iss"}
-	visit(r, route.Get("/auth/google", "Sign in with Google"), h.departToGoogle)
-	arrival(r, route.Get("/auth/google/callback", back), h.arriveFromGoogle, brought)
-	visit(r, route.Get("/auth/oidc", "Sign in with the identity provider of one's e-mail domain"), h.departByAddress,
+	visit(r, route.Get("/auth/google", "Sign in with Google"), h.redirectToGoogle)
+	callback(r, route.Get("/auth/google/callback", back), h.callbackFromGoogle, brought)
+	visit(r, route.Get("/auth/oidc", "Sign in with the identity provider of an e-mail domain"), h.redirectByAddress,
 		"email")
 	visit(r, route.Get("/auth/oidc/{organization}",
-		"Sign in with an organization's identity provider, by its id or slug"), h.departByName)
-	arrival(r, route.Get("/auth/oidc/{organization}/callback", back), h.arriveFromProvider, brought)
-	route.Handle(r, route.Post("/auth/sign-in-code",
-		"Exchange the code a sign-in elsewhere left in the address of /ui/").
+		"Sign in with an organization's identity provider, by its id or slug"), h.redirectByName)
+	callback(r, route.Get("/auth/oidc/{organization}/callback", back), h.callbackFromProvider, brought)
+	route.HandleOutput(r, route.Post("/auth/sign-in-code",
+		"Exchange the code that a sign-in put into the URL of /ui/").
 		For(route.Public).Throttled(throttle.SignIn).Records("session.created"), h.exchangeCode)
 }
 
-// browsed handles a request of a browser.
+// browsed handles a request that a browser makes by opening a page.
 type browsed func(w http.ResponseWriter, request *http.Request) error
 
-// visit mounts a route that sends a browser elsewhere.
+// visit mounts a route that redirects a browser to an identity provider.
 func visit(r *route.Router, rt route.Route, handler browsed, queries ...string) {
 	browse(r, rt.Answers(http.StatusFound), handler, queries, map[string]*huma.Response{})
 }
 
-// arrival mounts a route that a browser comes back to, with a sign-in.
-func arrival(r *route.Router, rt route.Route, handler browsed, queries []string) {
+// callback mounts a route to which an identity provider sends the browser back.
+func callback(r *route.Router, rt route.Route, handler browsed, queries []string) {
 	browse(r, rt.Changing().Records("session.created"), handler, queries, map[string]*huma.Response{
 		strconv.Itoa(http.StatusOK): {Description: "OK", Content: route.Content[SignedInBody](r)},
 	})
@@ -94,19 +93,19 @@ func browse(
 	r.Document(rt, op, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict)
 }
 
-func (h *Handlers) departToGoogle(w http.ResponseWriter, request *http.Request) error {
-	return h.depart(w, request, "")
+func (h *Handlers) redirectToGoogle(w http.ResponseWriter, request *http.Request) error {
+	return h.redirect(w, request, "")
 }
 
-func (h *Handlers) departByName(w http.ResponseWriter, request *http.Request) error {
+func (h *Handlers) redirectByName(w http.ResponseWriter, request *http.Request) error {
 	orgID, err := h.Federation.ByName(request.Context(), request.PathValue("organization"))
 	if err != nil {
 		return err
 	}
-	return h.depart(w, request, orgID)
+	return h.redirect(w, request, orgID)
 }
 
-func (h *Handlers) departByAddress(w http.ResponseWriter, request *http.Request) error {
+func (h *Handlers) redirectByAddress(w http.ResponseWriter, request *http.Request) error {
 	address := request.URL.Query().Get("email")
 	if address == "" || len(address) > 300 {
 		return fault.Field("email", "is required: an address, or its domain")
@@ -115,24 +114,24 @@ func (h *Handlers) departByAddress(w http.ResponseWriter, request *http.Request)
 	if err != nil {
 		return err
 	}
-	return h.depart(w, request, orgID)
+	return h.redirect(w, request, orgID)
 }
 
-// depart sends the browser to the identity provider of an organization; empty: to Google.
-func (h *Handlers) depart(w http.ResponseWriter, request *http.Request, orgID string) error {
+// redirect sends the browser to the identity provider of an organization, or to Google if that is empty.
+func (h *Handlers) redirect(w http.ResponseWriter, request *http.Request, orgID string) error {
 	d, err := h.Federation.Begin(request.Context(), orgID)
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, h.departureCookie(d))
+	http.SetCookie(w, h.stateCookie(d))
 	w.Header().Set("Location", d.URL)
 	w.WriteHeader(http.StatusFound)
 	return nil
 }
 
-// departureCookie comes back with the browser that a provider sends here: a top-level visit from another site, in which
-// a Strict cookie would be left out.
-func (h *Handlers) departureCookie(d federation.Redirect) *http.Cookie {
+// stateCookie holds the state of a sign-in. It is not Strict, because the provider sends the browser back from
+// another site.
+func (h *Handlers) stateCookie(d federation.Redirect) *http.Cookie {
 	return h.cookie(attemptCookie, d.Cookie.Reveal(), http.SameSiteLaxMode, d.Life)
 }
 
@@ -147,7 +146,7 @@ func (h *Handlers) cookie(name, value string, site http.SameSite, life time.Dura
 		Secure:   h.SecureCookies,
 	}
 	if c.Secure && name != returnCookie {
-		c.Name, c.Path = ownHost+name, "/" // the prefix wants this path
+		c.Name, c.Path = ownHost+name, "/" // the prefix requires this path
 	}
 	if value == "" {
 		c.MaxAge = -1
@@ -155,20 +154,20 @@ func (h *Handlers) cookie(name, value string, site http.SameSite, life time.Dura
 	return c
 }
 
-func (h *Handlers) arriveFromGoogle(w http.ResponseWriter, request *http.Request) error {
-	return h.arrive(w, request, "")
+func (h *Handlers) callbackFromGoogle(w http.ResponseWriter, request *http.Request) error {
+	return h.finishSignIn(w, request, "")
 }
 
-func (h *Handlers) arriveFromProvider(w http.ResponseWriter, request *http.Request) error {
+func (h *Handlers) callbackFromProvider(w http.ResponseWriter, request *http.Request) error {
 	orgID := request.PathValue("organization")
 	if orgID == "" {
 		return fault.New(fault.NotFound, "there is nothing at this path") // never Google's
 	}
-	return h.arrive(w, request, orgID)
+	return h.finishSignIn(w, request, orgID)
 }
 
-// arrive ends a sign-in, whether it succeeds or not: what the browser kept is gone.
-func (h *Handlers) arrive(w http.ResponseWriter, request *http.Request, orgID string) error {
+// finishSignIn completes a sign-in and deletes its cookie, whether the sign-in succeeds or not.
+func (h *Handlers) finishSignIn(w http.ResponseWriter, request *http.Request, orgID string) error {
 	query := request.URL.Query()
 	r := federation.Callback{
 		OrgID:     orgID,
@@ -187,20 +186,20 @@ func (h *Handlers) arrive(w http.ResponseWriter, request *http.Request, orgID st
 		r.Cookie = kept.Value
 	}
 	http.SetCookie(w, h.cookie(attemptCookie, "", http.SameSiteLaxMode, 0))
-	arrival, err := h.Federation.Finish(request.Context(), r)
+	finished, err := h.Federation.Finish(request.Context(), r)
 	if err != nil {
 		return err
 	}
 	if r.ForTokens {
-		return h.answerArrival(w, request, arrival)
+		return h.answerFinished(w, request, finished)
 	}
-	// In the fragment, which no server and no log sees.
+	// The code is in the fragment, which browsers do not send to servers.
 	page := url.Values{}
-	if arrival.Linked {
+	if finished.Linked {
 		page.Set("linked", "true")
 	} else {
-		page.Set("code", arrival.Code.Reveal())
-		http.SetCookie(w, h.cookie(codeCookie, arrival.Browser.Reveal(), http.SameSiteStrictMode, arrival.Life))
+		page.Set("code", finished.Code.Reveal())
+		http.SetCookie(w, h.cookie(codeCookie, finished.Browser.Reveal(), http.SameSiteStrictMode, finished.Life))
 	}
 	w.Header().Set("Location", landing(request)+"#"+page.Encode())
 	http.SetCookie(w, h.cookie(returnCookie, "", http.SameSiteLaxMode, 0))
@@ -208,27 +207,27 @@ func (h *Handlers) arrive(w http.ResponseWriter, request *http.Request, orgID st
 	return nil
 }
 
-func (h *Handlers) answerArrival(w http.ResponseWriter, request *http.Request, arrival federation.Result) error {
+func (h *Handlers) answerFinished(w http.ResponseWriter, request *http.Request, finished federation.Result) error {
 	var body any = StatusBody{"linked"}
-	if !arrival.Linked {
-		signedIn, err := h.signedIn(request.Context(), arrival.User, arrival.Tokens, arrival.OrgID)
+	if !finished.Linked {
+		signedIn, err := h.signedIn(request.Context(), finished.User, finished.Tokens, finished.OrgID)
 		if err != nil {
 			return err
 		}
 		body = signedIn
 	}
 	w.Header().Set("Content-Type", "application/json")
-	// A client that is gone cannot be told; the session exists, and is in the person's list.
+	// If the client has disconnected, the session still exists and is in the person's list.
 	_ = json.MarshalWrite(w, body)
 	return nil
 }
 
-// SignedInBody is a new session with what it opens.
+// SignedInBody is a new session with the account and its organizations.
 type SignedInBody struct {
 	TokensBody
 	User          UserBody                         `json:"user"`
 	Organizations []organizations.OrganizationBody `json:"organizations" nullable:"false"`
-	LimitedTo     *string                          `json:"limitedTo" doc:"The one organization the session is good for; null: any of the person's."`
+	LimitedTo     *string                          `json:"limitedTo" doc:"The only organization of the session; null: all of the person's."`
 }
 
 func (h *Handlers) signedIn(
@@ -249,7 +248,7 @@ func (h *Handlers) signedIn(
 
 type exchangeInput struct {
 	Browser string `cookie:"__Host-writ_sign_in_code" maxLength:"200" doc:"The browser's half, from the callback."`
-	InClear string `cookie:"writ_sign_in_code" maxLength:"200" doc:"The same where the server has no TLS."`
+	InClear string `cookie:"writ_sign_in_code" maxLength:"200" doc:"The same if the server has no TLS."`
 	Body    struct {
 		Code string `json:"code" minLength:"1" maxLength:"200"`
 	}

@@ -18,21 +18,21 @@ var failedHTML string
 var (
 	failedPage = template.Must(template.New("failed").Parse(strings.Replace(failedHTML, "STYLE", deviceStyle, 1)))
 
-	// failedPolicy lets the page's own style apply, and nothing run.
+	// failedPolicy allows the page's own style and no scripts.
 	failedPolicy = "default-src 'none'; style-src " + sourceHash(deviceStyle) +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-// failure is what a person sees whose sign-in elsewhere failed. All of it is text to the template, whoever wrote it.
+// failure is what a person sees after a failed sign-in. The template escapes all of it.
 type failure struct {
 	Message   string
-	Again     string // where the same sign-in begins; empty: nowhere
+	Again     string // where the same sign-in begins; empty: unknown
 	Back      string
 	BackText  string
 	RequestID string
 }
 
-// writeVisitError answers an error to a browser: in plain words, with a way back. Programs get the usual body.
+// writeVisitError answers a browser with an error page that links back. Programs get the usual body.
 func writeVisitError(w http.ResponseWriter, r *http.Request, failed *route.Failure) {
 	if !readsPages(r) {
 		failed.Write(w)
@@ -40,17 +40,17 @@ func writeVisitError(w http.ResponseWriter, r *http.Request, failed *route.Failu
 	}
 	w.Header().Set("Content-Security-Policy", failedPolicy)
 	failed.WriteHead(w, "text/html; charset=utf-8")
-	_ = failedPage.Execute(w, failureOf(r, failed)) // a client that is gone cannot be told
+	_ = failedPage.Execute(w, failureOf(r, failed)) // the client may have disconnected
 }
 
-// readsPages reports whether a person is likely to read the answer: browsers ask for HTML when they open a page, and
-// programs that want tokens ask for JSON.
+// readsPages reports whether a person is likely to read the answer: browsers accept HTML when they open a page, and
+// programs that want tokens accept JSON.
 func readsPages(r *http.Request) bool {
 	accepted := strings.Join(r.Header.Values("Accept"), ",")
 	return strings.Contains(accepted, "text/html") && !wantsTokens(r)
 }
 
-// wantsTokens reports whether a program came back, and not a page.
+// wantsTokens reports whether the caller is a program rather than a browser.
 func wantsTokens(r *http.Request) bool {
 	return strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "application/json")
 }
@@ -69,7 +69,7 @@ func failureOf(r *http.Request, failed *route.Failure) failure {
 	return f
 }
 
-// sentence writes a message as one that stands alone.
+// sentence writes a message with a capital letter and a full stop.
 func sentence(message string) string {
 	first, size := utf8.DecodeRuneInString(message)
 	if size == 0 {

@@ -27,7 +27,7 @@ type registerInput struct {
 		Email       string `json:"email" maxLength:"254" example:"dev@example.org"`
 		Password    string `json:"password" minLength:"10" maxLength:"200"`
 		Name        string `json:"name,omitempty" maxLength:"100"`
-		InviteToken string `json:"inviteToken,omitempty" maxLength:"200" doc:"Of an invitation to this address; needed where sign-up is closed."`
+		InviteToken string `json:"inviteToken,omitempty" maxLength:"200" doc:"The token of an invitation to this address; required if sign-up is closed."`
 	}
 }
 
@@ -39,19 +39,17 @@ type RegistrationBody struct {
 	Next string   `json:"next" doc:"What to do now." example:"verify-otp"`
 }
 
-func (h *Handlers) register(
-	ctx context.Context, _ principal.Principal, in *registerInput,
-) (*route.Answer[RegistrationBody], error) {
+func (h *Handlers) register(ctx context.Context, _ principal.Principal, in *registerInput) (RegistrationBody, error) {
 	if err := h.maySignUp(ctx, in.Body.Email, in.Body.InviteToken); err != nil {
-		return nil, err
+		return RegistrationBody{}, err
 	}
 	user, err := h.Auth.Register(ctx, auth.NewUser{
 		Email: in.Body.Email, Password: secret.NewText(in.Body.Password), Name: in.Body.Name,
 	})
-	return route.Body(RegistrationBody{userBody(user), "verify-otp"}), err
+	return RegistrationBody{userBody(user), "verify-otp"}, err
 }
 
-// maySignUp lets anyone in where sign-up is open, and elsewhere the people who are invited.
+// maySignUp admits everybody if sign-up is open, and otherwise only invited people.
 func (h *Handlers) maySignUp(ctx context.Context, address, inviteToken string) error {
 	if h.SignUpOpen {
 		return nil
@@ -80,21 +78,17 @@ type verifyInput struct {
 	Body struct {
 		Email    string `json:"email" maxLength:"254"`
 		Code     string `json:"code" minLength:"1" maxLength:"20" example:"123456"`
-		Password string `json:"password" maxLength:"1000" doc:"The one the account was registered with."`
+		Password string `json:"password" maxLength:"1000" doc:"The password of the registration."`
 	}
 }
 
 func (in *verifyInput) Account() string { return in.Body.Email }
 
-func (h *Handlers) verifyOTP(
-	ctx context.Context, _ principal.Principal, in *verifyInput,
-) (*route.Answer[StatusBody], error) {
+func (h *Handlers) verifyOTP(ctx context.Context, _ principal.Principal, in *verifyInput) (StatusBody, error) {
 	err := h.Auth.VerifyOTP(ctx, in.Body.Email, in.Body.Code, secret.NewText(in.Body.Password))
 	return status("verified"), err
 }
 
-func (h *Handlers) resendOTP(
-	ctx context.Context, _ principal.Principal, in *emailInput,
-) (*route.Answer[StatusBody], error) {
+func (h *Handlers) resendOTP(ctx context.Context, _ principal.Principal, in *emailInput) (StatusBody, error) {
 	return status("sent"), h.Auth.ResendOTP(ctx, in.Body.Email)
 }

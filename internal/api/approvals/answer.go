@@ -10,24 +10,24 @@ import (
 )
 
 // mountAnswering serves people who answer. The owner of the key answers an ask and need not be an approver, so the
-// routes let every member in and the area checks who may answer.
+// routes admit every member and the service checks the right to answer.
 func (h *Handlers) mountAnswering(r *route.Router) {
-	route.Handle(r, route.Post("/delegation/preview", "What a yes would permit, in words; nothing is changed").
+	route.Handle(r, route.Post("/delegation/preview", "Describe what an approval would permit; nothing is changed").
 		For(route.Person).Needs(principal.OwnKeys).Unrecorded(), h.preview)
-	route.Handle(r, route.Post("/delegation/approve", "Say yes to a call: once, unless the scope says more").
+	route.Handle(r, route.Post("/delegation/approve", "Approve a call: once, unless the scope permits more").
 		For(route.Person).Needs(principal.OwnKeys).Throttled(throttle.AnswerApproval).
 		Records("approval.approved"), h.approve)
-	route.Handle(r, route.Post("/delegation/reject", "Say no to a call; the note is told to the agent").
+	route.Handle(r, route.Post("/delegation/reject", "Reject a call; the agent gets the note").
 		For(route.Person).Needs(principal.OwnKeys).Throttled(throttle.AnswerApproval).
 		Records("approval.rejected"), h.reject)
 }
 
-// ScopeBody is how far a yes goes.
+// ScopeBody is what an approval permits.
 type ScopeBody struct {
-	Kind    approval.ScopeKind `json:"kind" enum:"once,session,minutes,pattern,plan" doc:"once: one run of the very call. The others end by themselves, and can be taken back: calls of this tool in the session, for some minutes, with arguments that fit; or all that the plan holds."`
+	Kind    approval.ScopeKind `json:"kind" enum:"once,session,minutes,pattern,plan" doc:"once: exactly this call, once. The others are standing approvals, which end by themselves and can be revoked: for calls of this tool in the session, for some minutes, or with arguments that fit the pattern; or for all calls of the plan."`
 	Minutes int                `json:"minutes,omitempty" minimum:"1" maximum:"480" doc:"How long it lasts; not with once."`
 	Uses    int                `json:"uses,omitempty" minimum:"1" maximum:"1000" doc:"For how many calls at most; not with once."`
-	Pattern route.SentObject   `json:"pattern,omitempty" doc:"Only with pattern: what arguments must be, by dotted path."`
+	Pattern route.SentObject   `json:"pattern,omitempty" doc:"Only with pattern: the permitted values of arguments, by dotted path."`
 }
 
 type approveInput struct {
@@ -36,34 +36,32 @@ type approveInput struct {
 		ApprovalNamedBody
 		Note      string           `json:"note,omitempty" maxLength:"1000" doc:"Why; it is recorded."`
 		Scope     *ScopeBody       `json:"scope,omitempty" doc:"Absent: once."`
-		Arguments route.SentObject `json:"arguments,omitempty" doc:"Run it with these instead; only with once. The agent is told to call with them, and that call is judged like any other."`
+		Arguments route.SentObject `json:"arguments,omitempty" doc:"Run it with these instead; only with once. The agent gets them and must call again, and that call is decided like any other."`
 	}
 }
 
 // AnsweredBody is a request that was answered.
 type AnsweredBody struct {
 	ApprovalBody
-	Permits string `json:"permits,omitempty" doc:"What the yes permits, in words; absent where more yeses are needed."`
+	Permits string `json:"permits,omitempty" doc:"What the approval permits, in words; absent while more approvers are needed."`
 }
 
-func (h *Handlers) approve(
-	ctx context.Context, caller principal.Principal, in *approveInput,
-) (*route.Answer[AnsweredBody], error) {
-	yes := approval.Approval{Note: in.Body.Note, Arguments: in.Body.Arguments.OrNone()}
+func (h *Handlers) approve(ctx context.Context, caller principal.Principal, in *approveInput) (AnsweredBody, error) {
+	given := approval.Approval{Note: in.Body.Note, Arguments: in.Body.Arguments.OrNone()}
 	if in.Body.Scope != nil {
 		scope, err := scopeOf(*in.Body.Scope)
 		if err != nil {
-			return nil, err
+			return AnsweredBody{}, err
 		}
-		yes.Scope = scope
+		given.Scope = scope
 	}
-	request, err := h.Approvals.Approve(ctx, caller, in.Body.ID, yes)
+	request, err := h.Approvals.Approve(ctx, caller, in.Body.ID, given)
 	if err != nil {
-		return nil, err
+		return AnsweredBody{}, err
 	}
-	out := route.Body(AnsweredBody{ApprovalBody: approvalBody(caller, request)})
+	out := AnsweredBody{ApprovalBody: approvalBody(caller, request)}
 	if request.Status == approval.Approved {
-		out.Body.Permits = request.Scope.Words(request)
+		out.Permits = request.Scope.Words(request)
 	}
 	return out, nil
 }
@@ -80,15 +78,13 @@ type rejectInput struct {
 	route.OrganizationQuery
 	Body struct {
 		ApprovalNamedBody
-		Note string `json:"note,omitempty" maxLength:"1000" doc:"Why; the agent is told, and it is recorded."`
+		Note string `json:"note,omitempty" maxLength:"1000" doc:"Why; the agent gets it, and it is recorded."`
 	}
 }
 
-func (h *Handlers) reject(
-	ctx context.Context, caller principal.Principal, in *rejectInput,
-) (*route.Answer[AnsweredBody], error) {
+func (h *Handlers) reject(ctx context.Context, caller principal.Principal, in *rejectInput) (AnsweredBody, error) {
 	request, err := h.Approvals.Reject(ctx, caller, in.Body.ID, in.Body.Note)
-	return route.Body(AnsweredBody{ApprovalBody: approvalBody(caller, request)}), err
+	return AnsweredBody{ApprovalBody: approvalBody(caller, request)}, err
 }
 
 type previewInput struct {
@@ -99,24 +95,22 @@ type previewInput struct {
 	}
 }
 
-// PreviewBody is what a yes would permit.
+// PreviewBody is what an approval would permit.
 type PreviewBody struct {
 	Permits string `json:"permits" doc:"In words."`
 }
 
-func (h *Handlers) preview(
-	ctx context.Context, caller principal.Principal, in *previewInput,
-) (*route.Answer[PreviewBody], error) {
+func (h *Handlers) preview(ctx context.Context, caller principal.Principal, in *previewInput) (PreviewBody, error) {
 	request, err := h.Approvals.Get(ctx, caller, in.Body.ID)
 	if err != nil {
-		return nil, err
+		return PreviewBody{}, err
 	}
 	var scope approval.Scope
 	if in.Body.Scope != nil {
 		if scope, err = scopeOf(*in.Body.Scope); err != nil {
-			return nil, err
+			return PreviewBody{}, err
 		}
 	}
 	words, err := request.Permits(scope)
-	return route.Body(PreviewBody{words}), err
+	return PreviewBody{words}, err
 }

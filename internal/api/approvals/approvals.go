@@ -41,28 +41,28 @@ func (h *Handlers) Mount(r *route.Router) {
 	h.mountReads(r)
 	h.mountStanding(r)
 	h.mountSettings(r)
-	route.Handle(r, route.Get("/delegation/figures", "How requests for approval are answered, by all and by each: "+
-		"how fast, how often with yes, and how often without reading").
+	route.Handle(r, route.Get("/delegation/figures", "Statistics about answers to requests for approval, in total and by approver: "+
+		"how fast, how often with an approval, and how often without reading").
 		For(route.Person).Needs(principal.DecideApprovals), h.stats)
 	documentExamples(r)
 }
 
-// DelegationBody is a request for approval as the key sees it that asked. Published
-// clients read its first three members, and want them to be texts.
+// DelegationBody is a request for approval as the key that asked sees it. Published
+// clients read its first three members, which must be strings.
 type DelegationBody struct {
 	ID        string          `json:"delegationId" format:"uuid" doc:"Of the request."`
-	Status    approval.Status `json:"status" enum:"pending,approved,rejected,cancelled,expired" doc:"approved: the call may run, once; call again, with the same arguments."`
-	ExpiresAt time.Time       `json:"expiresAt" doc:"When a request that waits ends, and until when a no is final."`
+	Status    approval.Status `json:"status" enum:"pending,approved,rejected,cancelled,expired" doc:"approved: call again with the same arguments, and the call may run once."`
+	ExpiresAt time.Time       `json:"expiresAt" doc:"When a pending request expires; until then a rejection is final."`
 
-	Kind            approval.Kind       `json:"kind" enum:"hold,ask" doc:"hold: somebody who may approve answers; ask: the person the agent works for."`
+	Kind            approval.Kind       `json:"kind" enum:"hold,ask" doc:"hold: an approver answers; ask: the person the agent works for."`
 	Server          string              `json:"server"`
 	Tool            string              `json:"tool"`
-	Note            string              `json:"note,omitempty" doc:"Of who answered."`
-	EditedArguments *route.StoredObject `json:"editedArguments,omitempty" doc:"The approver wants the call to be made with these: a yes is for them alone."`
+	Note            string              `json:"note,omitempty" doc:"Written by the person who answered."`
+	EditedArguments *route.StoredObject `json:"editedArguments,omitempty" doc:"The approver changed the arguments to these: only a call with them is approved."`
 	DecidedAt       *time.Time          `json:"decidedAt" doc:"Null: nobody has answered."`
-	GrantExpiresAt  *time.Time          `json:"grantExpiresAt" doc:"Until when a yes to the very call holds; null: there is none, or it is wider."`
-	Used            bool                `json:"used" doc:"Whether that yes was given out or let the call run."`
-	ExecutedAt      *time.Time          `json:"executedAt" doc:"When the client said that it made the call; null: it has not."`
+	GrantExpiresAt  *time.Time          `json:"grantExpiresAt" doc:"When the grant for this call expires; null: there is none, or a standing approval."`
+	Used            bool                `json:"used" doc:"Whether the grant was used."`
+	ExecutedAt      *time.Time          `json:"executedAt" doc:"When the client reported that it made the call; null: it has not."`
 }
 
 func delegationBody(r approval.Request) DelegationBody {
@@ -90,33 +90,33 @@ func delegationBody(r approval.Request) DelegationBody {
 type ApprovalBody struct {
 	DelegationBody
 	OrganizationID string              `json:"organizationId" format:"uuid"`
-	Arguments      *route.StoredObject `json:"arguments" doc:"Of the call, redacted. Null: the client stated none, they are too large to be kept, or the caller may not read payloads."`
-	Amount         *float64            `json:"amount" doc:"That the client stated; null: none."`
+	Arguments      *route.StoredObject `json:"arguments" doc:"Of the call, redacted. Null: the client stated none, they are too large to be stored, or the caller may not read payloads."`
+	Amount         *float64            `json:"amount" doc:"As the client stated it; null: none."`
 	AskedFor       string              `json:"askedFor,omitempty" doc:"The client's own words."`
 
 	KeyID     string `json:"keyId" doc:"The key that asked."`
-	OwnerID   string `json:"ownerId" doc:"Who it belongs to."`
-	UserID    string `json:"userId,omitempty" doc:"The person the agent works for, as the client says; the next four too."`
+	OwnerID   string `json:"ownerId" doc:"The person who owns the key."`
+	UserID    string `json:"userId,omitempty" doc:"The person the agent works for, according to the client, as are the next four."`
 	Email     string `json:"requesterEmail,omitempty"`
 	AgentID   string `json:"agentId,omitempty"`
 	SessionID string `json:"sessionId,omitempty"`
 	PlanID    string `json:"planId,omitempty"`
 
-	PolicyID      string `json:"policyId,omitempty" doc:"The policy that wants an approval; absent where a client asked by itself, before any decision."`
+	PolicyID      string `json:"policyId,omitempty" doc:"The policy that requires an approval; absent if a client asked before any decision."`
 	PolicyVersion int    `json:"policyVersion,omitempty"`
 	Rule          string `json:"rule,omitempty"`
 	Reason        string `json:"reason,omitempty"`
 	Message       string `json:"message,omitempty" doc:"The rule's own words."`
 
-	ApproverRole string `json:"approverRole,omitempty" doc:"That an approver must have at least; absent: any that may approve."`
-	Needed       int    `json:"needed" doc:"How many persons must say yes."`
-	SelfApproved bool   `json:"selfApproved" doc:"Whether who asked approved it: nobody else could, or the organization lets them."`
-	DecidedBy    string `json:"decidedBy,omitempty" doc:"Who answered last."`
-	CoveredBy    string `json:"coveredBy,omitempty" doc:"The wider yes that answered it without a person."`
-	Scope        string `json:"scope,omitempty" doc:"How far the yes goes, where one was said."`
+	ApproverRole string `json:"approverRole,omitempty" doc:"The lowest role of an approver; absent: any with the right to approve."`
+	Needed       int    `json:"needed" doc:"How many people must approve."`
+	SelfApproved bool   `json:"selfApproved" doc:"Whether the requester approved it, because nobody else could or the organization allows it."`
+	DecidedBy    string `json:"decidedBy,omitempty" doc:"The person who answered last."`
+	CoveredBy    string `json:"coveredBy,omitempty" doc:"The standing approval that answered it."`
+	Scope        string `json:"scope,omitempty" doc:"What the approval permits, if it was approved."`
 
-	Risk        RiskBody   `json:"risk" doc:"How much care it deserves, worked out when it was opened."`
-	Repeats     int        `json:"repeats" doc:"How often the same was asked again."`
+	Risk        RiskBody   `json:"risk" doc:"How much care it deserves, assessed when it was opened."`
+	Repeats     int        `json:"repeats" doc:"How often the same call was asked about again."`
 	LastAskedAt *time.Time `json:"lastAskedAt" doc:"The last time; null: once only."`
 	CreatedAt   time.Time  `json:"createdAt"`
 }
@@ -144,8 +144,8 @@ func riskBody(assessed approval.Risk) RiskBody {
 	return body
 }
 
-// approvalBody shows a request to a person. What agents were going to do with is
-// for those who may read payloads.
+// approvalBody shows a request to a person. Arguments are only
+// for callers who may read payloads.
 func approvalBody(caller principal.Principal, r approval.Request) ApprovalBody {
 	body := ApprovalBody{
 		DelegationBody: delegationBody(r),
@@ -175,7 +175,7 @@ func approvalBody(caller principal.Principal, r approval.Request) ApprovalBody {
 		LastAskedAt:    r.LastAskedAt,
 		CreatedAt:      r.CreatedAt,
 	}
-	if !caller.May(principal.ReadPayloads) { // the client's words and the reasons of a risk tell of arguments
+	if !caller.May(principal.ReadPayloads) { // the client's words and the reasons of a risk repeat arguments
 		body.EditedArguments, body.Amount, body.AskedFor, body.Risk.Reasons = nil, nil, "", []RiskReasonBody{}
 		return body
 	}

@@ -16,31 +16,31 @@ import (
 	"writ/internal/throttle"
 )
 
-// mountAsking serves the keys of agents. Clients that are refused with an error run the tool anyway in part, so a
+// mountAsking serves the keys of agents. Some clients run the tool anyway after an error, so a
 // repeated question is answered and never throttled.
 func (h *Handlers) mountAsking(r *route.Router) {
 	asks := func(rt route.Route) route.Route { return rt.For(route.Key).Scoped(principal.RequestDelegation) }
-	route.Handle(r, asks(route.Post("/delegation/request",
+	route.HandleOutput(r, asks(route.Post("/delegation/request",
 		"Ask a person to approve a call; the same question finds the same request")).
 		Records("approval.requested").Answers(http.StatusCreated).ThrottledNew(throttle.OpenApproval), h.ask)
 	route.Handle(r, asks(route.Get("/delegation/poll", "Wait until a request is answered, for up to 25 seconds")),
 		h.poll)
 	route.Handle(r, asks(route.Get("/delegation/check-approved",
-		"Whether a person has approved a call of this tool; a yes is given out once")).
+		"Whether a person has approved a call of this tool; an answer of true uses up the grant")).
 		Records(decision.Action).Changing(), h.checkApproved)
-	route.Handle(r, asks(route.Post("/delegation/mark-executed", "Say that an approved call was made")).
+	route.Handle(r, asks(route.Post("/delegation/mark-executed", "Report that an approved call was made")).
 		Records("approval.executed"), h.markExecuted)
 	route.Handle(r, asks(route.Get("/delegation/my-role",
-		"What the person an agent works for is in the organization")), h.myRole)
-	route.Handle(r, route.Post("/delegation/cancel", "Take a request back, by the key that asked or its owner").
+		"The role in the organization of the person an agent works for")), h.myRole)
+	route.Handle(r, route.Post("/delegation/cancel", "Cancel a request, by the key that asked or its owner").
 		For(route.PersonOrKey).Needs(principal.OwnKeys).Scoped(principal.RequestDelegation).
 		Records("approval.cancelled"), h.cancel)
 }
 
-// UserEmailHeader is how SDKs say whom the agent works for. It is the word of the
-// key's holder, and gives no right.
+// UserEmailHeader names the person the agent works for. It is only what the client
+// says, and gives no right.
 type UserEmailHeader struct {
-	UserEmail string `header:"X-User-Email" maxLength:"254" doc:"Whom the agent works for."`
+	UserEmail string `header:"X-User-Email" maxLength:"254" doc:"The person the agent works for."`
 }
 
 func (h UserEmailHeader) email() string { return strings.ToLower(strings.TrimSpace(h.UserEmail)) }
@@ -48,19 +48,19 @@ func (h UserEmailHeader) email() string { return strings.ToLower(strings.TrimSpa
 type requestApprovalInput struct {
 	UserEmailHeader
 	Body struct {
-		Tool            string           `json:"tool" minLength:"1" maxLength:"200" doc:"The tool's name, as enforce is asked about it." example:"pay"`
-		Action          string           `json:"action" maxLength:"200" doc:"What clients call it; the tool again, or execute." example:"pay"`
-		Arguments       route.SentObject `json:"arguments,omitempty" nullable:"true" doc:"The arguments of the call. Without them a person can answer, and no call is allowed by the answer."`
+		Tool            string           `json:"tool" minLength:"1" maxLength:"200" doc:"The tool's name, as in the request to enforce." example:"pay"`
+		Action          string           `json:"action" maxLength:"200" doc:"Published clients send the tool again, or execute." example:"pay"`
+		Arguments       route.SentObject `json:"arguments,omitempty" nullable:"true" doc:"The arguments of the call. Without them a person can answer, but the answer allows no call."`
 		Amount          *float64         `json:"amount,omitempty" nullable:"true" doc:"What the call is worth, in the client's words."`
-		RequesterEmail  string           `json:"requesterEmail" minLength:"1" maxLength:"254" doc:"Whom the agent works for; an e-mail or any other id." example:"ada@example.org"`
-		RequesterRole   *string          `json:"requesterRole,omitempty" nullable:"true" doc:"Not believed: roles are those of the organization."`
-		RequesterLimit  *float64         `json:"requesterLimit,omitempty" nullable:"true" doc:"Not believed: limits are those of policies."`
+		RequesterEmail  string           `json:"requesterEmail" minLength:"1" maxLength:"254" doc:"The person the agent works for; an e-mail or any other id." example:"ada@example.org"`
+		RequesterRole   *string          `json:"requesterRole,omitempty" nullable:"true" doc:"Ignored: roles are those of the organization."`
+		RequesterLimit  *float64         `json:"requesterLimit,omitempty" nullable:"true" doc:"Ignored: policies set limits."`
 		Domain          *string          `json:"domain,omitempty" nullable:"true" maxLength:"200" doc:"The MCP server."`
-		TargetURL       *string          `json:"targetUrl,omitempty" nullable:"true" doc:"Not read, as intentReference and merkleRoot: the plan is known by its id."`
+		TargetURL       *string          `json:"targetUrl,omitempty" nullable:"true" doc:"Ignored, like intentReference and merkleRoot: planId identifies the plan."`
 		PlanID          *string          `json:"planId,omitempty" nullable:"true" maxLength:"200" doc:"The plan the call belongs to."`
 		IntentReference *string          `json:"intentReference,omitempty" nullable:"true"`
 		MerkleRoot      *string          `json:"merkleRoot,omitempty" nullable:"true"`
-		Reason          *string          `json:"reason,omitempty" nullable:"true" doc:"Why, in the client's words; the first 1000 bytes are kept."`
+		Reason          *string          `json:"reason,omitempty" nullable:"true" doc:"Why, in the client's words; the first 1000 bytes are stored."`
 	}
 }
 
@@ -85,8 +85,8 @@ func (h *Handlers) ask(
 		PlanID:    route.OrEmpty(b.PlanID),
 		Reason:    reasonOf(route.OrEmpty(b.Reason)),
 		Admit: func(ctx context.Context) error {
-			who := caller.KeyID + " " + b.RequesterEmail
-			return h.Limiter.Take(ctx, throttle.OpenApproval, who, route.RequestOf(ctx).Address)
+			subject := caller.KeyID + " " + b.RequesterEmail
+			return h.Limiter.Take(ctx, throttle.OpenApproval, subject, route.RequestOf(ctx).Address)
 		},
 	})
 	if err != nil {
@@ -99,10 +99,10 @@ func (h *Handlers) ask(
 	return out, nil
 }
 
-// maxReason is how much is kept of a client's words.
+// maxReason is how many bytes of a client's reason are stored.
 const maxReason = 1000
 
-// reasonOf is what is kept of a client's words. Refusing them for their length
+// reasonOf cuts a client's reason. Refusing it for its length
 // would have some clients run the tool.
 func reasonOf(text string) string {
 	text = strings.ReplaceAll(text, "\x00", "")
@@ -118,7 +118,7 @@ type checkApprovedInput struct {
 	Amount string `query:"amount" maxLength:"40" doc:"What the call is worth, a number; as it was requested."`
 }
 
-// CheckApprovedBody says whether a call may be made on a person's word.
+// CheckApprovedBody says whether a person approved a call.
 type CheckApprovedBody struct {
 	Approved      bool   `json:"approved" doc:"True: make the call, once. False: ask enforce again, which knows the arguments."`
 	DelegationID  string `json:"delegationId,omitempty" doc:"The request that was approved; only with true, as the next two."`
@@ -128,37 +128,33 @@ type CheckApprovedBody struct {
 
 func (h *Handlers) checkApproved(
 	ctx context.Context, caller principal.Principal, in *checkApprovedInput,
-) (*route.Answer[CheckApprovedBody], error) {
+) (CheckApprovedBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return CheckApprovedBody{}, route.NoOrganization()
 	}
 	amount, err := parseAmount(in.Amount)
 	if err == nil {
 		err = errors.Join(requirePlain("tool", in.Tool), requirePlain("X-User-Email", in.UserEmail))
 	}
 	if err != nil {
-		return nil, err
+		return CheckApprovedBody{}, err
 	}
 	release, err := h.Enforcement.CheckApproved(ctx, caller, approval.Question{
 		Tool: in.Tool, Amount: amount, Email: in.UserEmail,
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || release == nil {
+		return CheckApprovedBody{}, err
 	}
-	out := &route.Answer[CheckApprovedBody]{}
-	if release != nil {
-		out.Body = CheckApprovedBody{
-			Approved:      true,
-			DelegationID:  release.Request.ID,
-			ApproverEmail: release.ApproverEmail,
-			ApproverRole:  release.ApproverRole,
-		}
-	}
-	return out, nil
+	return CheckApprovedBody{
+		Approved:      true,
+		DelegationID:  release.Request.ID,
+		ApproverEmail: release.ApproverEmail,
+		ApproverRole:  release.ApproverRole,
+	}, nil
 }
 
 // parseAmount reads a number as clients write it: Python sends 5000.0 for 5000.
-// Without one it is 0, as those send that know none.
+// Without one it is 0, which clients without an amount send.
 func parseAmount(text string) (float64, error) {
 	if text == "" {
 		return 0, nil
@@ -179,12 +175,12 @@ type markExecutedInput struct{ Body ApprovalNamedBody }
 
 func (h *Handlers) markExecuted(
 	ctx context.Context, caller principal.Principal, in *markExecutedInput,
-) (*route.Answer[DelegationBody], error) {
+) (DelegationBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return DelegationBody{}, route.NoOrganization()
 	}
 	request, err := h.Approvals.MarkExecuted(ctx, caller, in.Body.ID)
-	return route.Body(delegationBody(request)), err
+	return delegationBody(request), err
 }
 
 type cancelApprovalInput struct {
@@ -194,35 +190,32 @@ type cancelApprovalInput struct {
 
 func (h *Handlers) cancel(
 	ctx context.Context, caller principal.Principal, in *cancelApprovalInput,
-) (*route.Answer[DelegationBody], error) {
+) (DelegationBody, error) {
 	request, err := h.Approvals.Cancel(ctx, caller, in.Body.ID)
-	return route.Body(delegationBody(request)), err
+	return delegationBody(request), err
 }
 
-// MyRoleBody is what a person is in the key's organization.
+// MyRoleBody is the role of a person in the key's organization.
 type MyRoleBody struct {
-	Role  string  `json:"role" doc:"owner, admin, approver, member or viewer; agent_user for who is not a member."`
-	Limit float64 `json:"limit" doc:"0: what may be spent is for policies to say."`
+	Role  string  `json:"role" doc:"owner, admin, approver, member or viewer; agent_user: not a member."`
+	Limit float64 `json:"limit" doc:"Always 0: policies set limits."`
 }
 
-// agentUser is what published clients call a person that nobody knows.
+// agentUser is how published clients call a person who is no member.
 const agentUser = "agent_user"
 
-// myRole tells a key about the members of its organization only, and of itself
-// what its owner is.
-func (h *Handlers) myRole(
-	ctx context.Context, caller principal.Principal, in *UserEmailHeader,
-) (*route.Answer[MyRoleBody], error) {
+// myRole answers a key only about members of its organization, and about its own owner.
+func (h *Handlers) myRole(ctx context.Context, caller principal.Principal, in *UserEmailHeader) (MyRoleBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return MyRoleBody{}, route.NoOrganization()
 	}
 	party, err := h.Organizations.PartyOf(ctx, caller.OrgID, caller.UserID, in.email())
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		return nil, err
+		return MyRoleBody{}, err
 	}
-	out := route.Body(MyRoleBody{Role: agentUser})
+	out := MyRoleBody{Role: agentUser}
 	if party.Member.Role != "" {
-		out.Body.Role = string(party.Member.Role)
+		out.Role = string(party.Member.Role)
 	}
 	return out, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // examples are bodies for the document, by method and path. A test sends
-// each of them, with the id of a request that waits.
+// each of them, with the id of a pending request.
 var examples = map[string]map[string]any{
 	http.MethodPost: {
 		"/delegation/request": map[string]any{

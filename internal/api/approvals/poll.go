@@ -10,7 +10,7 @@ import (
 	"writ/internal/principal"
 )
 
-// How many polls may wait at a time. One too many is answered at once: a client
+// How many polls may wait at a time. One more is answered at once: a client
 // that is refused may run its tool.
 const (
 	pollsPerKey = 50
@@ -24,11 +24,9 @@ type pollInput struct {
 	Wait int    `query:"waitSeconds" minimum:"0" maximum:"25" default:"25" doc:"How long to wait for an answer, in seconds; with too many polls at a time there is no wait."`
 }
 
-func (h *Handlers) poll(
-	ctx context.Context, caller principal.Principal, in *pollInput,
-) (*route.Answer[DelegationBody], error) {
+func (h *Handlers) poll(ctx context.Context, caller principal.Principal, in *pollInput) (DelegationBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return DelegationBody{}, route.NoOrganization()
 	}
 	leave, may := h.polls.Take(caller.KeyID)
 	defer leave()
@@ -37,16 +35,16 @@ func (h *Handlers) poll(
 	}
 	request, err := h.waitForAnswer(ctx, caller, in.ID, time.Duration(in.Wait)*time.Second)
 	if err != nil {
-		return nil, err
+		return DelegationBody{}, err
 	}
 	if _, err := h.Keys.Holder(ctx, caller.KeyID); err != nil {
-		return nil, err // it ended while the poll waited
+		return DelegationBody{}, err // it ended while the poll waited
 	}
-	return route.Body(delegationBody(request)), nil
+	return delegationBody(request), nil
 }
 
 // waitForAnswer waits until the request is answered, the time is over, or the
-// server stops, which does not wait for who polls.
+// server stops, which does not wait for polls.
 func (h *Handlers) waitForAnswer(
 	ctx context.Context, caller principal.Principal, id string, upTo time.Duration,
 ) (approval.Request, error) {
@@ -64,7 +62,7 @@ func (h *Handlers) waitForAnswer(
 	case err == nil || waiting.Err() == nil:
 		return request, err
 	case ctx.Err() != nil:
-		return request, fault.Wrap(err, fault.Unavailable, "the caller is gone")
+		return request, fault.Wrap(err, fault.Unavailable, "the caller disconnected")
 	}
 	return h.Approvals.Get(ctx, caller, id)
 }

@@ -24,7 +24,7 @@ import (
 func (h *Handlers) mountReads(r *route.Router) {
 	route.Handle(r, route.Get("/delegation/requests", "Requests for approval, newest first").
 		For(route.Person).Needs(principal.ReadTelemetry), h.list)
-	route.Handle(r, route.Get("/delegation/requests/{id}", "A request with all that helps to decide about it").
+	route.Handle(r, route.Get("/delegation/requests/{id}", "A request with everything that helps to answer it").
 		For(route.Person).Needs(principal.ReadTelemetry), h.get)
 }
 
@@ -35,7 +35,7 @@ type listApprovalsInput struct {
 	Tool      string    `query:"tool" maxLength:"200" doc:"Only calls of this tool."`
 	AgentID   string    `query:"agentId" maxLength:"200" doc:"Only calls of this agent."`
 	KeyID     string    `query:"keyId" maxLength:"200" doc:"Only calls with this key."`
-	Kind      string    `query:"kind" enum:"hold,ask" doc:"Only what is asked of approvers, or of the person the agent works for."`
+	Kind      string    `query:"kind" enum:"hold,ask" doc:"Only requests to approvers, or to the person the agent works for."`
 	Risk      string    `query:"risk" enum:"low,medium,high,critical" doc:"Only requests of this risk."`
 	Requester string    `query:"requester" maxLength:"254" doc:"Only calls for this person's e-mail."`
 	Since     time.Time `query:"since" doc:"Only requests opened then or later."`
@@ -44,12 +44,12 @@ type listApprovalsInput struct {
 
 func (h *Handlers) list(
 	ctx context.Context, caller principal.Principal, in *listApprovalsInput,
-) (*route.Answer[page.Page[ApprovalBody]], error) {
+) (page.Page[ApprovalBody], error) {
 	for field, text := range map[string]string{
 		"tool": in.Tool, "agentId": in.AgentID, "keyId": in.KeyID, "requester": in.Requester,
 	} {
 		if err := requirePlain(field, text); err != nil {
-			return nil, err
+			return page.Page[ApprovalBody]{}, err
 		}
 	}
 	found, err := h.Approvals.List(ctx, caller, approval.Filter{
@@ -66,11 +66,9 @@ func (h *Handlers) list(
 		Limit:     in.Limit,
 	})
 	if err != nil {
-		return nil, err
+		return page.Page[ApprovalBody]{}, err
 	}
-	return route.Body(
-		route.MapPage(found, func(r approval.Request) ApprovalBody { return approvalBody(caller, r) }),
-	), nil
+	return route.MapPage(found, func(r approval.Request) ApprovalBody { return approvalBody(caller, r) }), nil
 }
 
 // requirePlain refuses text that no database takes.
@@ -87,37 +85,37 @@ type ApprovalInput struct {
 	ID string `path:"id" doc:"The request."`
 }
 
-// ShownApprovalBody is a request with what helps to decide about it.
+// ShownApprovalBody is a request with everything that helps to answer it.
 type ShownApprovalBody struct {
 	ApprovalBody
-	Scopes     []ScopeWordsBody   `json:"scopes" nullable:"false" doc:"What each possible yes would permit."`
-	PolicyName string             `json:"policyName,omitempty" doc:"Of the policy that wants an approval."`
-	PolicyRule *policies.RuleBody `json:"policyRule" doc:"Its rule, in the version that judged the call; null: a client asked by itself, or it was a default."`
-	PlanGoal   string             `json:"planGoal,omitempty" doc:"Of the plan the call belongs to."`
+	Scopes     []ScopeWordsBody   `json:"scopes" nullable:"false" doc:"What each possible approval would permit."`
+	PolicyName string             `json:"policyName,omitempty" doc:"The policy that requires an approval."`
+	PolicyRule *policies.RuleBody `json:"policyRule" doc:"Its rule, in the version that decided; null: a client asked before any decision, or it was a default."`
+	PlanGoal   string             `json:"planGoal,omitempty" doc:"The goal of the call's plan."`
 	PlanSteps  []PlannedStepBody  `json:"planSteps" nullable:"false" doc:"The steps of the plan that have this tool."`
 	History    HistoryBody        `json:"history" doc:"What was decided before about this tool."`
-	Votes      []VoteBody         `json:"votes" nullable:"false" doc:"Who said yes so far."`
+	Votes      []VoteBody         `json:"votes" nullable:"false" doc:"The people who have approved so far."`
 }
 
-// VoteBody is a person's yes.
+// VoteBody is one person's approval.
 type VoteBody struct {
 	UserID string    `json:"userId"`
 	At     time.Time `json:"at"`
 }
 
-// ScopeWordsBody is what a yes would permit.
+// ScopeWordsBody is what an approval would permit.
 type ScopeWordsBody struct {
 	Kind  approval.ScopeKind `json:"kind" enum:"once,session,minutes,pattern,plan"`
 	Words string             `json:"words"`
 }
 
-// PlannedStepBody is a step of a plan. What it fixes is fixed in the call, too.
+// PlannedStepBody is a step of a plan.
 type PlannedStepBody struct {
 	Index       int      `json:"index" doc:"From 0."`
 	Server      string   `json:"server"`
 	Tool        string   `json:"tool"`
 	Description string   `json:"description,omitempty"`
-	Fixed       []string `json:"fixed" nullable:"false" doc:"The arguments that the plan gives a value."`
+	Fixed       []string `json:"fixed" nullable:"false" doc:"The arguments whose values the plan fixes."`
 }
 
 // HistoryBody is what was decided before.
@@ -133,12 +131,10 @@ type PastDecisionBody struct {
 	Decision string    `json:"decision" doc:"allow, deny, hold or ask."`
 }
 
-func (h *Handlers) get(
-	ctx context.Context, caller principal.Principal, in *ApprovalInput,
-) (*route.Answer[ShownApprovalBody], error) {
+func (h *Handlers) get(ctx context.Context, caller principal.Principal, in *ApprovalInput) (ShownApprovalBody, error) {
 	request, err := h.Approvals.Get(ctx, caller, in.ID)
 	if err != nil {
-		return nil, err
+		return ShownApprovalBody{}, err
 	}
 	body := ShownApprovalBody{
 		ApprovalBody: approvalBody(caller, request),
@@ -156,13 +152,13 @@ func (h *Handlers) get(
 		h.addRule, h.addPlan, h.addHistory,
 	} {
 		if err := add(ctx, caller, request, &body); err != nil {
-			return nil, err
+			return ShownApprovalBody{}, err
 		}
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
-// addRule adds the rule that wants an approval, as it was when it judged the call.
+// addRule adds the rule that requires an approval, as it was when it decided.
 func (h *Handlers) addRule(
 	ctx context.Context, caller principal.Principal, r approval.Request, to *ShownApprovalBody,
 ) error {
@@ -189,7 +185,7 @@ func (h *Handlers) addRule(
 	return nil
 }
 
-// addPlan adds what the agent said it would do.
+// addPlan adds the plan that the agent declared.
 func (h *Handlers) addPlan(
 	ctx context.Context, caller principal.Principal, r approval.Request, to *ShownApprovalBody,
 ) error {
@@ -198,13 +194,13 @@ func (h *Handlers) addPlan(
 	}
 	view, err := h.Intent.Get(ctx, caller, r.PlanID)
 	if fault.Is(err, fault.NotFound) {
-		return nil // a client may state any
+		return nil // a client may send any id
 	}
 	if err != nil {
 		return err
 	}
 	if view.Binding.KeyID != r.KeyID {
-		return nil // somebody else's would only make the call look good
+		return nil // a plan of another key proves nothing about this call
 	}
 	steps, err := h.Intent.Steps(ctx, caller, r.PlanID)
 	if err != nil {
@@ -230,8 +226,8 @@ func (h *Handlers) addPlan(
 	return nil
 }
 
-// isStepOf reports whether the request is about the step: the one it was judged
-// by, or where that is not known any with its tool.
+// isStepOf reports whether the request is about the step: the one that the decision
+// names, else any with its tool.
 func isStepOf(r approval.Request, i int, step plan.Step) bool {
 	if r.Step >= 0 {
 		return i == r.Step
@@ -277,7 +273,7 @@ func (h *Handlers) addHistory(
 	return nil
 }
 
-// namesOf are those under which the log has decisions about the tool: clients may
+// namesOf are the names of the tool in the log: clients may
 // put the server in front of it.
 func namesOf(r approval.Request) []string {
 	names := []string{r.Tool}

@@ -18,26 +18,26 @@ func (h *Handlers) mountSettings(r *route.Router) {
 
 // ApprovalSettingsBody says how requests are answered.
 type ApprovalSettingsBody struct {
-	SelfApproval   bool  `json:"selfApproval" doc:"Whether who asks may approve as well. False, as it is at first: somebody else must, unless there is nobody else who could."`
+	SelfApproval   bool  `json:"selfApproval" doc:"Whether requesters may approve their own requests. False by default: somebody else must, unless nobody else has the right."`
 	PendingSeconds int64 `json:"pendingSeconds" minimum:"60" maximum:"86400" doc:"How long a request waits for an answer."`
-	GrantSeconds   int64 `json:"grantSeconds" minimum:"60" maximum:"86400" doc:"How long a yes to one call lasts."`
+	GrantSeconds   int64 `json:"grantSeconds" minimum:"60" maximum:"86400" doc:"How long a grant for one call lasts."`
 }
 
 type approvalSettingsInput struct{ route.OrganizationQuery }
 
-func shownApprovalSettings(s approval.Settings, err error) (*route.Answer[ApprovalSettingsBody], error) {
+func shownApprovalSettings(s approval.Settings, err error) (ApprovalSettingsBody, error) {
 	if err != nil {
-		return nil, err
+		return ApprovalSettingsBody{}, err
 	}
-	return route.Body(ApprovalSettingsBody{
+	return ApprovalSettingsBody{
 		SelfApproval: s.SelfApproval, PendingSeconds: int64(s.PendingLife / time.Second),
 		GrantSeconds: int64(s.GrantLife / time.Second),
-	}), nil
+	}, nil
 }
 
 func (h *Handlers) getSettings(
 	ctx context.Context, caller principal.Principal, _ *approvalSettingsInput,
-) (*route.Answer[ApprovalSettingsBody], error) {
+) (ApprovalSettingsBody, error) {
 	return shownApprovalSettings(h.Approvals.Settings(ctx, caller.OrgID))
 }
 
@@ -48,7 +48,7 @@ type putApprovalSettingsInput struct {
 
 func (h *Handlers) putSettings(
 	ctx context.Context, caller principal.Principal, in *putApprovalSettingsInput,
-) (*route.Answer[ApprovalSettingsBody], error) {
+) (ApprovalSettingsBody, error) {
 	return shownApprovalSettings(h.Approvals.SetSettings(ctx, caller, approval.Settings{
 		SelfApproval: in.Body.SelfApproval, PendingLife: time.Duration(in.Body.PendingSeconds) * time.Second,
 		GrantLife: time.Duration(in.Body.GrantSeconds) * time.Second,

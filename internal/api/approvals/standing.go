@@ -11,27 +11,27 @@ import (
 )
 
 func (h *Handlers) mountStanding(r *route.Router) {
-	route.Handle(r, route.Get("/delegation/allows", "Wider yeses that have not ended, newest first").
+	route.Handle(r, route.Get("/delegation/allows", "Standing approvals that have not ended, newest first").
 		For(route.Person).Needs(principal.ReadTelemetry), h.listStanding)
-	route.Handle(r, route.Delete("/delegation/allows/{id}", "Take a wider yes back; from then on calls wait again").
+	route.Handle(r, route.Delete("/delegation/allows/{id}", "Revoke a standing approval; later calls wait again").
 		For(route.Person).Needs(principal.OwnKeys).Records("approval.revoked").Answers(http.StatusNoContent), h.revoke)
 }
 
-// AllowBody is a yes that is wider than one call.
+// AllowBody is a standing approval.
 type AllowBody struct {
 	ID           string             `json:"id" format:"uuid"`
-	DelegationID string             `json:"delegationId" format:"uuid" doc:"The request that was answered so."`
+	DelegationID string             `json:"delegationId" format:"uuid" doc:"The request that it answered."`
 	Scope        approval.ScopeKind `json:"scope" enum:"session,minutes,pattern,plan"`
-	Permits      string             `json:"permits" doc:"What the approver was told that it permits."`
-	GivenBy      string             `json:"givenBy" doc:"Who gave it."`
+	Permits      string             `json:"permits" doc:"What it permits, in the words that the approver saw."`
+	GivenBy      string             `json:"givenBy" doc:"The approver."`
 	Uses         int                `json:"uses" doc:"How often it may be used."`
-	Used         int                `json:"used" doc:"How often it was."`
+	Used         int                `json:"used" doc:"How often it was used."`
 	CreatedAt    time.Time          `json:"createdAt"`
 	ExpiresAt    time.Time          `json:"expiresAt"`
-	Lapsed       bool               `json:"lapsed" doc:"Who gave it may not give it now, so that it permits nothing until they may again."`
+	Lapsed       bool               `json:"lapsed" doc:"The approver has lost the right to approve, so that it permits nothing until they have it again."`
 	KeyID        string             `json:"keyId" doc:"The key it is for."`
 	OwnerID      string             `json:"ownerId" doc:"Of that key."`
-	AgentID      string             `json:"agentId,omitempty" doc:"What is absent does not bind; the next too."`
+	AgentID      string             `json:"agentId,omitempty" doc:"Absent: calls of any agent; likewise for the next members."`
 	UserID       string             `json:"userId,omitempty"`
 	Email        string             `json:"requesterEmail,omitempty"`
 	SessionID    string             `json:"sessionId,omitempty"`
@@ -40,7 +40,7 @@ type AllowBody struct {
 	Tool         string             `json:"tool,omitempty"`
 }
 
-// AllowsBody are wider yeses.
+// AllowsBody are standing approvals.
 type AllowsBody struct {
 	Items []AllowBody `json:"items" nullable:"false" doc:"At most 500."`
 }
@@ -49,14 +49,14 @@ type listAllowsInput struct{ route.OrganizationQuery }
 
 func (h *Handlers) listStanding(
 	ctx context.Context, caller principal.Principal, _ *listAllowsInput,
-) (*route.Answer[AllowsBody], error) {
+) (AllowsBody, error) {
 	allows, err := h.Approvals.ListStanding(ctx, caller)
 	if err != nil {
-		return nil, err
+		return AllowsBody{}, err
 	}
-	out := route.Body(AllowsBody{Items: make([]AllowBody, len(allows))})
+	out := AllowsBody{Items: make([]AllowBody, len(allows))}
 	for i, y := range allows {
-		out.Body.Items[i] = AllowBody{
+		out.Items[i] = AllowBody{
 			ID:           y.ID,
 			DelegationID: y.RequestID,
 			Scope:        y.Scope,
@@ -78,7 +78,7 @@ func (h *Handlers) listStanding(
 			Tool:         y.Tool,
 		}
 		if y.Scope == approval.ByPattern && !caller.May(principal.ReadPayloads) {
-			out.Body.Items[i].Permits = "" // it tells of arguments
+			out.Items[i].Permits = "" // it repeats arguments
 		}
 	}
 	return out, nil
@@ -86,10 +86,10 @@ func (h *Handlers) listStanding(
 
 type allowInput struct {
 	route.OrganizationQuery
-	ID string `path:"id" doc:"The wider yes."`
+	ID string `path:"id" doc:"The standing approval."`
 }
 
-func (h *Handlers) revoke(ctx context.Context, caller principal.Principal, in *allowInput) (*struct{}, error) {
+func (h *Handlers) revoke(ctx context.Context, caller principal.Principal, in *allowInput) (route.None, error) {
 	_, err := h.Approvals.Revoke(ctx, caller, in.ID)
-	return nil, err
+	return route.None{}, err
 }

@@ -17,14 +17,14 @@ type approvalFiguresInput struct {
 
 // AnsweringBody is how requests are answered.
 type AnsweringBody struct {
-	Approved      int      `json:"approved" doc:"With yes."`
-	Rejected      int      `json:"rejected" doc:"With no."`
+	Approved      int      `json:"approved" doc:"Requests that were approved."`
+	Rejected      int      `json:"rejected" doc:"Requests that were rejected."`
 	ShareApproved *float64 `json:"shareApproved" doc:"From 0 to 1; null: nothing was answered."`
 	MedianSeconds *float64 `json:"medianSeconds" doc:"From the request to its answer; null: nothing was answered."`
-	QuickYeses    int      `json:"quickYeses" doc:"Yeses within two seconds of the request, by each who gave one."`
+	QuickYeses    int      `json:"quickYeses" doc:"Approvals within two seconds of the request, counted for each approver."`
 }
 
-// ApproverFiguresBody is how one person answers: each yes counts, also where
+// ApproverFiguresBody is how one person answers: each approval counts, also if
 // several are needed.
 type ApproverFiguresBody struct {
 	UserID string `json:"userId" format:"uuid"`
@@ -36,20 +36,20 @@ type ApprovalFiguresBody struct {
 	Since   time.Time `json:"since"`
 	Before  time.Time `json:"before"`
 	Opened  int       `json:"opened" doc:"Requests in that time."`
-	Waiting int       `json:"waiting" doc:"Requests that wait now."`
+	Waiting int       `json:"waiting" doc:"Requests that are pending now."`
 	AnsweringBody
-	Cancelled int                   `json:"cancelled" doc:"Taken back by who asked."`
+	Cancelled int                   `json:"cancelled" doc:"Cancelled by the requester."`
 	Expired   int                   `json:"expired" doc:"Nobody answered."`
-	Covered   int                   `json:"covered" doc:"Answered by a wider yes of before, and not counted as approved."`
-	Approvers []ApproverFiguresBody `json:"approvers" nullable:"false" doc:"Who answered."`
+	Covered   int                   `json:"covered" doc:"Answered by a standing approval, and not counted as approved."`
+	Approvers []ApproverFiguresBody `json:"approvers" nullable:"false" doc:"The people who answered."`
 }
 
 func (h *Handlers) stats(
 	ctx context.Context, caller principal.Principal, in *approvalFiguresInput,
-) (*route.Answer[ApprovalFiguresBody], error) {
+) (ApprovalFiguresBody, error) {
 	f, err := h.Approvals.Stats(ctx, caller, approval.Period{From: in.Since, Until: in.Before})
 	if err != nil {
-		return nil, err
+		return ApprovalFiguresBody{}, err
 	}
 	body := ApprovalFiguresBody{
 		Since:     f.From,
@@ -74,5 +74,5 @@ func (h *Handlers) stats(
 			by.UserID, AnsweringBody{by.Approved, by.Rejected, &by.ShareApproved, &seconds, by.QuickApprovals},
 		}
 	}
-	return route.Body(body), nil
+	return body, nil
 }

@@ -88,7 +88,7 @@ type listEntriesInput struct {
 
 func (h *Handlers) listEntries(
 	ctx context.Context, caller principal.Principal, in *listEntriesInput,
-) (*route.Answer[page.Page[EntryBody]], error) {
+) (page.Page[EntryBody], error) {
 	found, err := h.Audit.Entries(ctx, caller.OrgID, audit.Filter{
 		From:    in.From,
 		Until:   in.Until,
@@ -102,14 +102,14 @@ func (h *Handlers) listEntries(
 		Limit:   in.Limit,
 	})
 	if err != nil {
-		return nil, err
+		return page.Page[EntryBody]{}, err
 	}
 	shown := route.MapPage(found, func(e audit.Stored) EntryBody {
 		body, broken := entryBody(caller, e)
 		err = errors.Join(err, broken)
 		return body
 	})
-	return route.Body(shown), err
+	return shown, err
 }
 
 // EntryInput is the path of a route about one entry.
@@ -135,22 +135,20 @@ type ProvedEntryBody struct {
 	Receipt ledger.Receipt `json:"receipt" doc:"The proof that the entry is in the log, as it is now."`
 }
 
-func (h *Handlers) getEntry(
-	ctx context.Context, caller principal.Principal, in *EntryInput,
-) (*route.Answer[ProvedEntryBody], error) {
+func (h *Handlers) getEntry(ctx context.Context, caller principal.Principal, in *EntryInput) (ProvedEntryBody, error) {
 	index, err := in.number()
 	if err != nil {
-		return nil, err
+		return ProvedEntryBody{}, err
 	}
 	stored, receipt, err := h.Audit.Entry(ctx, caller.OrgID, index)
 	if fault.Is(err, fault.NotFound) {
-		return nil, noSuchEntry()
+		return ProvedEntryBody{}, noSuchEntry()
 	}
 	if err != nil {
-		return nil, err
+		return ProvedEntryBody{}, err
 	}
 	entry, err := entryBody(caller, stored)
-	return route.Body(ProvedEntryBody{entry, receipt}), err
+	return ProvedEntryBody{entry, receipt}, err
 }
 
 type eraseInput struct {
@@ -160,15 +158,13 @@ type eraseInput struct {
 	}
 }
 
-func (h *Handlers) erasePayload(
-	ctx context.Context, caller principal.Principal, in *eraseInput,
-) (*route.None, error) {
+func (h *Handlers) erasePayload(ctx context.Context, caller principal.Principal, in *eraseInput) (route.None, error) {
 	index, err := in.number()
 	if err != nil {
-		return nil, err
+		return route.None{}, err
 	}
 	if err = h.Audit.ErasePayload(ctx, caller, caller.OrgID, index, in.Body.Reason); fault.Is(err, fault.NotFound) {
 		err = noSuchEntry()
 	}
-	return nil, err
+	return route.None{}, err
 }

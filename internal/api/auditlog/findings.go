@@ -43,11 +43,11 @@ type listFindingsInput struct {
 
 func (h *Handlers) listFindings(
 	ctx context.Context, caller principal.Principal, in *listFindingsInput,
-) (*route.Answer[page.Page[FindingBody]], error) {
+) (page.Page[FindingBody], error) {
 	found, err := h.Executions.Findings(ctx, caller, execution.FindingFilter{
 		Kind: execution.Kind(in.Kind), Open: in.Open == "true", Cursor: in.Cursor, Limit: in.Limit,
 	})
-	return route.Body(route.MapPage(found, func(f execution.Finding) FindingBody {
+	return route.MapPage(found, func(f execution.Finding) FindingBody {
 		return FindingBody{
 			ID:          f.ID,
 			Kind:        f.Kind,
@@ -66,5 +66,5 @@ func (h *Handlers) listFindings(
 			Missing:     f.Missing,
 			ResolvedAt:  f.ResolvedAt,
 		}
-	})), err
+	}), err
 }

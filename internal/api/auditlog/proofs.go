@@ -26,9 +26,9 @@ type CheckpointBody struct {
 
 func (h *Handlers) getCheckpoint(
 	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
-) (*route.Answer[CheckpointBody], error) {
+) (CheckpointBody, error) {
 	text, err := h.Audit.Checkpoint(ctx, caller.OrgID)
-	return route.Body(CheckpointBody{text}), err
+	return CheckpointBody{text}, err
 }
 
 // CheckpointKeysBody are the keys of checkpoints.
@@ -39,9 +39,9 @@ type CheckpointKeysBody struct {
 
 func (h *Handlers) getCheckpointKeys(
 	ctx context.Context, _ principal.Principal, _ *route.OrganizationQuery,
-) (*route.Answer[CheckpointKeysBody], error) {
+) (CheckpointKeysBody, error) {
 	keys, err := h.CheckpointKeys(ctx)
-	return route.Body(CheckpointKeysBody{h.Audit.PublicKey(), keys}), err
+	return CheckpointKeysBody{h.Audit.PublicKey(), keys}, err
 }
 
 // LogProofBody is a proof.
@@ -50,8 +50,8 @@ type LogProofBody struct {
 	Proof []ledger.Hash `json:"proof" nullable:"false" doc:"Hashes in base64, as in RFC 6962 section 2.1."`
 }
 
-func logProof(size int64, hashes []ledger.Hash, err error) (*route.Answer[LogProofBody], error) {
-	return route.Body(LogProofBody{size, hashes}), err
+func logProof(size int64, hashes []ledger.Hash, err error) (LogProofBody, error) {
+	return LogProofBody{size, hashes}, err
 }
 
 type inclusionInput struct {
@@ -62,7 +62,7 @@ type inclusionInput struct {
 
 func (h *Handlers) getInclusion(
 	ctx context.Context, caller principal.Principal, in *inclusionInput,
-) (*route.Answer[LogProofBody], error) {
+) (LogProofBody, error) {
 	hashes, err := h.Audit.InclusionProof(ctx, caller.OrgID, in.Index, in.Size)
 	return logProof(in.Size, hashes, err)
 }
@@ -75,7 +75,7 @@ type consistencyInput struct {
 
 func (h *Handlers) getConsistency(
 	ctx context.Context, caller principal.Principal, in *consistencyInput,
-) (*route.Answer[LogProofBody], error) {
+) (LogProofBody, error) {
 	hashes, err := h.Audit.ConsistencyProof(ctx, caller.OrgID, in.From, in.Size)
 	return logProof(in.Size, hashes, err)
 }

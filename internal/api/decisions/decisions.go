@@ -61,18 +61,16 @@ type SettingsBody struct {
 	MaxPlanTTLSeconds int64 `json:"maxPlanTtlSeconds" minimum:"1" maximum:"2592000" doc:"The longest life of a plan."`
 }
 
-func shownSettings(s enforcement.Settings, err error) (*route.Answer[SettingsBody], error) {
+func shownSettings(s enforcement.Settings, err error) (SettingsBody, error) {
 	if err != nil {
-		return nil, err
+		return SettingsBody{}, err
 	}
-	return route.Body(
-		SettingsBody{IntentRequired: s.IntentRequired, MaxPlanTTLSeconds: int64(s.MaxPlanTTL / time.Second)},
-	), nil
+	return SettingsBody{IntentRequired: s.IntentRequired, MaxPlanTTLSeconds: int64(s.MaxPlanTTL / time.Second)}, nil
 }
 
 func (h *Handlers) getSettings(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.Answer[SettingsBody], error) {
+) (SettingsBody, error) {
 	return shownSettings(h.Enforcement.Settings(ctx, caller.OrgID))
 }
 
@@ -83,7 +81,7 @@ type settingsInput struct {
 
 func (h *Handlers) putSettings(
 	ctx context.Context, caller principal.Principal, in *settingsInput,
-) (*route.Answer[SettingsBody], error) {
+) (SettingsBody, error) {
 	return shownSettings(h.Enforcement.SetSettings(ctx, caller, enforcement.Settings{
 		IntentRequired: in.Body.IntentRequired, MaxPlanTTL: time.Duration(in.Body.MaxPlanTTLSeconds) * time.Second,
 	}))
@@ -123,19 +121,19 @@ type BootstrapAgentBody struct {
 
 func (h *Handlers) bootstrap(ctx context.Context, caller principal.Principal, _ *struct {
 	Body *struct{}
-}) (*route.Answer[BootstrapBody], error) {
+}) (BootstrapBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return BootstrapBody{}, route.NoOrganization()
 	}
 	party, err := h.Organizations.PartyOf(ctx, caller.OrgID, caller.UserID, "")
 	if err != nil {
-		return nil, err
+		return BootstrapBody{}, err
 	}
 	body := BootstrapBody{
 		MCPs: []BootstrapServerBody{}, ToolMap: map[string]string{}, Agents: []BootstrapAgentBody{},
 	}
 	body.Org.ID, body.Org.Name = caller.OrgID, party.OrgName
-	return route.Body(body), nil
+	return body, nil
 }
 
 type resolveUserInput struct {
@@ -163,9 +161,9 @@ type MembershipBody struct {
 // none is told as such, whether there is such an account or not.
 func (h *Handlers) resolveUser(
 	ctx context.Context, caller principal.Principal, in *resolveUserInput,
-) (*route.Answer[ResolvedUserBody], error) {
+) (ResolvedUserBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return ResolvedUserBody{}, route.NoOrganization()
 	}
 	body := ResolvedUserBody{
 		UserEmail: in.Body.UserEmail, OrgID: caller.OrgID,
@@ -173,13 +171,13 @@ func (h *Handlers) resolveUser(
 	}
 	party, err := h.Organizations.PartyOf(ctx, caller.OrgID, "", in.Body.UserEmail)
 	if fault.Is(err, fault.NotFound) {
-		return route.Body(body), nil
+		return body, nil
 	}
 	if err != nil {
-		return nil, err
+		return ResolvedUserBody{}, err
 	}
 	member := party.Member
 	body.UserEmail, body.IsMember, body.Membership = member.Email, true,
 		&MembershipBody{UserID: member.UserID, Role: member.Role}
-	return route.Body(body), nil
+	return body, nil
 }

@@ -26,21 +26,16 @@ type PlanKeyBody struct {
 	Current   bool   `json:"current" doc:"False: it was rotated, and still verifies what it signed."`
 }
 
-type planKeysOutput struct {
-	Body struct {
-		Keys []PlanKeyBody `json:"keys" nullable:"false" doc:"By purpose, the newest first."`
-	}
+// PlanKeysBody are the keys that verify plans and bindings.
+type PlanKeysBody struct {
+	Keys []PlanKeyBody `json:"keys" nullable:"false" doc:"By purpose, the newest first."`
 }
 
-func (h *Handlers) listPlanKeys(ctx context.Context, _ principal.Principal, _ *route.None) (*planKeysOutput, error) {
+func (h *Handlers) listPlanKeys(ctx context.Context, _ principal.Principal, _ *route.None) (PlanKeysBody, error) {
 	keys, err := h.Intent.PublicKeys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := &planKeysOutput{}
-	out.Body.Keys = make([]PlanKeyBody, len(keys))
+	bodies := make([]PlanKeyBody, len(keys))
 	for i, key := range keys {
-		out.Body.Keys[i] = PlanKeyBody{
+		bodies[i] = PlanKeyBody{
 			ID:        key.ID,
 			Purpose:   string(key.Purpose),
 			Algorithm: "Ed25519",
@@ -48,5 +43,5 @@ func (h *Handlers) listPlanKeys(ctx context.Context, _ principal.Principal, _ *r
 			Current:   key.Current,
 		}
 	}
-	return out, nil
+	return PlanKeysBody{bodies}, err
 }

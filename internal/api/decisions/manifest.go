@@ -213,13 +213,13 @@ type RegisteredBody struct {
 
 func (h *Handlers) registerManifest(
 	ctx context.Context, caller principal.Principal, in *struct{ RawBody []byte },
-) (*route.Answer[RegisteredBody], error) {
+) (RegisteredBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return RegisteredBody{}, route.NoOrganization()
 	}
 	sent, redacted, err := readManifest(in.RawBody)
 	if err != nil {
-		return nil, err
+		return RegisteredBody{}, err
 	}
 	m := policy.Manifest{AgentID: sent.Identity.AgentID, Redacted: redacted}
 	if sent.Intent != nil && sent.Intent.TTLSeconds != nil {
@@ -230,14 +230,14 @@ func (h *Handlers) registerManifest(
 		narrow := clientpolicy.Manifest{Allow: lists.Allow, Deny: lists.Deny}
 		doc, err := narrow.Narrowing("manifest " + m.AgentID)
 		if err != nil {
-			return nil, fault.New(fault.Invalid, "%v", err)
+			return RegisteredBody{}, fault.New(fault.Invalid, "%v", err)
 		}
 		m.Source = &policy.Source{Text: string(document.RenderJSON(doc)), Format: document.JSON}
 		m.Narrows = narrow.Within
 	}
 	registered, err := h.Policies.RegisterManifest(ctx, caller, m)
 	if err != nil {
-		return nil, err
+		return RegisteredBody{}, err
 	}
 	body := RegisteredBody{
 		Success:       true,
@@ -255,5 +255,5 @@ func (h *Handlers) registerManifest(
 	default:
 		body.Status, body.Message = "none", "the manifest lists nothing, so it narrows nothing"
 	}
-	return route.Body(body), nil
+	return body, nil
 }

@@ -98,9 +98,9 @@ type StepUseBody struct {
 	Uses int64 `json:"uses"`
 }
 
-func shownPlan(v intent.View, err error) (*route.Answer[PlanBody], error) {
+func shownPlan(v intent.View, err error) (PlanBody, error) {
 	if err != nil {
-		return nil, err
+		return PlanBody{}, err
 	}
 	body := PlanBody{PlanState: planState(v), Uses: []StepUseBody{}}
 	if v.Plan != nil {
@@ -112,12 +112,10 @@ func shownPlan(v intent.View, err error) (*route.Answer[PlanBody], error) {
 			body.Uses = append(body.Uses, StepUseBody{i, n})
 		}
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
-func (h *Handlers) getPlan(
-	ctx context.Context, caller principal.Principal, in *PlanInput,
-) (*route.Answer[PlanBody], error) {
+func (h *Handlers) getPlan(ctx context.Context, caller principal.Principal, in *PlanInput) (PlanBody, error) {
 	return shownPlan(h.Intent.Get(ctx, caller, in.PlanID))
 }
 
@@ -133,7 +131,7 @@ type listPlansInput struct {
 
 func (h *Handlers) listPlans(
 	ctx context.Context, caller principal.Principal, in *listPlansInput,
-) (*route.Answer[page.Page[PlanState]], error) {
+) (page.Page[PlanState], error) {
 	plans, err := h.Intent.List(ctx, caller, intent.Filter{
 		Status:  plan.Status(in.Status),
 		AgentID: in.AgentID,
@@ -142,9 +140,9 @@ func (h *Handlers) listPlans(
 		Before:  instant(in.Before),
 	}, in.Cursor, in.Limit)
 	if err != nil {
-		return nil, err
+		return page.Page[PlanState]{}, err
 	}
-	return route.Body(route.MapPage(plans, planState)), nil
+	return route.MapPage(plans, planState), nil
 }
 
 // instant is a time that may not have been sent.
@@ -155,22 +153,19 @@ func instant(t time.Time) *time.Time {
 	return &t
 }
 
-type treeOutput struct {
-	Body struct {
-		PlanID string      `json:"planId" format:"uuid"`
-		Root   string      `json:"root" doc:"Hex; the plan's hash."`
-		Nodes  []plan.Node `json:"nodes" nullable:"false" doc:"From the leaves to the root. A leaf has a path, a node its two children."`
-	}
+// TreeBody is the Merkle tree of a plan.
+type TreeBody struct {
+	PlanID string      `json:"planId" format:"uuid"`
+	Root   string      `json:"root" doc:"Hex; the plan's hash."`
+	Nodes  []plan.Node `json:"nodes" nullable:"false" doc:"From the leaves to the root. A leaf has a path, a node its two children."`
 }
 
-func (h *Handlers) getTree(ctx context.Context, caller principal.Principal, in *PlanInput) (*treeOutput, error) {
+func (h *Handlers) getTree(ctx context.Context, caller principal.Principal, in *PlanInput) (TreeBody, error) {
 	tree, err := h.Intent.Tree(ctx, caller, in.PlanID)
 	if err != nil {
-		return nil, err
+		return TreeBody{}, err
 	}
-	out := &treeOutput{}
-	out.Body.PlanID, out.Body.Root, out.Body.Nodes = in.PlanID, tree.Root(), tree.Nodes()
-	return out, nil
+	return TreeBody{in.PlanID, tree.Root(), tree.Nodes()}, nil
 }
 
 type proofInput struct {
@@ -178,28 +173,21 @@ type proofInput struct {
 	Step string `path:"step" doc:"From 0."`
 }
 
-type proofOutput struct {
-	Body struct {
-		plan.PathProof
-		PlanID     string         `json:"planId" format:"uuid"`
-		MerkleRoot string         `json:"merkle_root" doc:"Hex; the plan's hash."`
-		Step       plan.PathProof `json:"step" doc:"The same for all that the step says, arguments included."`
-	}
+// ProofBody proves that a plan has a step.
+type ProofBody struct {
+	plan.PathProof
+	PlanID     string         `json:"planId" format:"uuid"`
+	MerkleRoot string         `json:"merkle_root" doc:"Hex; the plan's hash."`
+	Step       plan.PathProof `json:"step" doc:"The same for all that the step says, arguments included."`
 }
 
-func (h *Handlers) getProof(ctx context.Context, caller principal.Principal, in *proofInput) (*proofOutput, error) {
+func (h *Handlers) getProof(ctx context.Context, caller principal.Principal, in *proofInput) (ProofBody, error) {
 	step, err := strconv.Atoi(in.Step)
 	if err != nil || strconv.Itoa(step) != in.Step {
-		return nil, fault.New(fault.NotFound, "the plan has no such step")
+		return ProofBody{}, fault.New(fault.NotFound, "the plan has no such step")
 	}
 	proofs, err := h.Intent.Proof(ctx, caller, in.PlanID, step)
-	if err != nil {
-		return nil, err
-	}
-	out := &proofOutput{}
-	out.Body.PathProof, out.Body.Step, out.Body.PlanID, out.Body.MerkleRoot = proofs.Action, proofs.Step, in.PlanID,
-		proofs.Root
-	return out, nil
+	return ProofBody{proofs.Action, in.PlanID, proofs.Root, proofs.Step}, err
 }
 
 type planStatusInput struct {
@@ -211,6 +199,6 @@ type planStatusInput struct {
 
 func (h *Handlers) setPlanStatus(
 	ctx context.Context, caller principal.Principal, in *planStatusInput,
-) (*route.Answer[PlanBody], error) {
+) (PlanBody, error) {
 	return shownPlan(h.Intent.SetStatus(ctx, caller, in.PlanID, in.Body.Status))
 }

@@ -80,13 +80,13 @@ type PredicateBody struct {
 
 func (h *Handlers) preflight(
 	ctx context.Context, caller principal.Principal, in *preflightInput,
-) (*route.Answer[PreflightBody], error) {
+) (PreflightBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return PreflightBody{}, route.NoOrganization()
 	}
 	may, err := readAuthority(in.Body.Authority)
 	if err != nil {
-		return nil, err
+		return PreflightBody{}, err
 	}
 	ask := enforcement.Preflight{
 		AgentID: route.OrEmpty(in.Body.AgentID), Prompt: route.OrEmpty(in.Body.UserPrompt), Authority: may,
@@ -96,7 +96,7 @@ func (h *Handlers) preflight(
 	}
 	answer, err := h.Enforcement.Preflight(ctx, caller, ask)
 	if err != nil {
-		return nil, err
+		return PreflightBody{}, err
 	}
 	body := PreflightBody{
 		Decision:            answer.Outcome,
@@ -113,5 +113,5 @@ func (h *Handlers) preflight(
 			Reason: refused.Reason,
 		})
 	}
-	return route.Body(body), nil
+	return body, nil
 }

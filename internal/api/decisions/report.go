@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"writ/internal/api/route"
 	"writ/internal/decision"
 	"writ/internal/execution"
 	"writ/internal/intent/plan"
@@ -77,23 +76,21 @@ func (c *CountsBody) add(t decision.Tally) {
 
 // getReport reads the names of tools from the plan itself, so that it needs the
 // right to read payloads as the tree does.
-func (h *Handlers) getReport(
-	ctx context.Context, caller principal.Principal, in *PlanInput,
-) (*route.Answer[ReportBody], error) {
+func (h *Handlers) getReport(ctx context.Context, caller principal.Principal, in *PlanInput) (ReportBody, error) {
 	view, err := h.Intent.Get(ctx, caller, in.PlanID)
 	if err != nil {
-		return nil, err
+		return ReportBody{}, err
 	}
 	steps, err := h.Intent.Steps(ctx, caller, in.PlanID)
 	if err != nil {
-		return nil, err
+		return ReportBody{}, err
 	}
 	decided, err := h.Enforcement.PlanTally(ctx, caller, in.PlanID)
 	if err != nil {
-		return nil, err
+		return ReportBody{}, err
 	}
 	done, err := h.Executions.PlanTally(ctx, caller, in.PlanID)
-	return route.Body(report(view.ID, view.Status, steps, decided, done)), err
+	return report(view.ID, view.Status, steps, decided, done), err
 }
 
 func report(

@@ -78,20 +78,18 @@ type ClientInfoBody struct {
 	OrgID      string `json:"orgId" format:"uuid"`
 }
 
-func (h *Handlers) mintToken(
-	ctx context.Context, caller principal.Principal, in *mintInput,
-) (*route.Answer[TokenBody], error) {
+func (h *Handlers) mintToken(ctx context.Context, caller principal.Principal, in *mintInput) (TokenBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return TokenBody{}, route.NoOrganization()
 	}
 	settings, err := h.Enforcement.Settings(ctx, caller.OrgID)
 	if err != nil {
-		return nil, err
+		return TokenBody{}, err
 	}
 	b := &in.Body
 	life, err := h.Policies.PlanLife(ctx, caller, stated(route.OrEmpty(b.AgentID)))
 	if err != nil {
-		return nil, err
+		return TokenBody{}, err
 	}
 	minted, err := h.Intent.Mint(ctx, caller, intent.Request{
 		UserID:         route.OrEmpty(b.UserID),
@@ -107,7 +105,7 @@ func (h *Handlers) mintToken(
 		IdempotencyKey: in.IdempotencyKey,
 	})
 	if err != nil {
-		return nil, err
+		return TokenBody{}, err
 	}
 	validation, snapshot := h.Enforcement.Foresee(ctx, caller, minted.Plan, minted.Widened, enforcement.Parties{
 		AgentID: route.OrEmpty(b.AgentID), UserID: route.OrEmpty(b.UserID), Email: route.OrEmpty(b.UserEmail),
@@ -116,7 +114,7 @@ func (h *Handlers) mintToken(
 	if client == "" {
 		client = caller.KeyID
 	}
-	return route.Body(TokenBody{
+	return TokenBody{
 		Success:           true,
 		Message:           "the plan is declared",
 		PlanID:            minted.PlanID,
@@ -130,7 +128,7 @@ func (h *Handlers) mintToken(
 		PolicyValidation:  validation,
 		PolicySnapshot:    snapshot,
 		ClientInfo:        ClientInfoBody{ClientID: client, ClientName: client, OrgID: caller.OrgID},
-	}), nil
+	}, nil
 }
 
 // stated is an id, unless it is how SDKs write that they know none.
@@ -173,9 +171,7 @@ type BoundBody struct {
 	Token             SignedTokenBody  `json:"token"`
 }
 
-func (h *Handlers) bindPolicy(
-	ctx context.Context, _ principal.Principal, in *bindInput,
-) (*route.Answer[BoundBody], error) {
+func (h *Handlers) bindPolicy(ctx context.Context, _ principal.Principal, in *bindInput) (BoundBody, error) {
 	b := &in.Body
 	if string(b.Identity) == "null" {
 		b.Identity = nil
@@ -184,12 +180,12 @@ func (h *Handlers) bindPolicy(
 		Plan: b.Plan, Policy: b.Policy, Identity: b.Identity, ExpiresIn: b.ValiditySeconds,
 	})
 	if err != nil {
-		return nil, err
+		return BoundBody{}, err
 	}
-	return route.Body(BoundBody{
+	return BoundBody{
 		Success: true, IntentReference: bound.IntentReference, PlanHash: bound.PlanHash, MerkleRoot: bound.MerkleRoot,
 		CompositeIdentity: bound.CompositeIdentity, StepProofs: bound.StepProofs, Token: signedTokenBody(bound.Token),
-	}), nil
+	}, nil
 }
 
 // VerifyActionBody documents the question whether a value was signed.

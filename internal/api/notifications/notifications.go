@@ -1,4 +1,4 @@
-// Package notifications serves what people and programs learn of requests for approval and of profiles: the
+// Package notifications serves messages about requests for approval and profiles: the
 // notifications of a person, the stream of events, and the webhooks that events are sent to.
 package notifications
 
@@ -52,9 +52,9 @@ func (h *Handlers) mountNotifications(r *route.Router) {
 type NotificationBody struct {
 	ID        string      `json:"id" format:"uuid"`
 	Kind      notice.Kind `json:"kind" example:"approval.opened"`
-	SubjectID string      `json:"subjectId" doc:"The request, the proposal of a profile, or the webhook, it is about."`
+	SubjectID string      `json:"subjectId" doc:"The approval request, proposed profile or webhook that it is about."`
 	Title     string      `json:"title" example:"bank.pay waits for an approval (risk: high)"`
-	Risk      string      `json:"risk" doc:"Of the request; empty: none is known."`
+	Risk      string      `json:"risk" doc:"Of the request; empty: unknown."`
 	CreatedAt time.Time   `json:"createdAt"`
 	ReadAt    *time.Time  `json:"readAt" doc:"null: not read."`
 }
@@ -74,14 +74,14 @@ func notificationBody(n notification.Notification) NotificationBody {
 type listNotificationsInput struct {
 	route.OrganizationQuery
 	route.PageInput
-	Unread string `query:"unread" enum:"true,false" doc:"true: only those that were not read."`
+	Unread string `query:"unread" enum:"true,false" doc:"true: only unread notifications."`
 }
 
 func (h *Handlers) list(
 	ctx context.Context, caller principal.Principal, in *listNotificationsInput,
-) (*route.Answer[page.Page[NotificationBody]], error) {
+) (page.Page[NotificationBody], error) {
 	found, err := h.Notifications.List(ctx, caller, in.Unread == "true", in.Cursor, in.Limit)
-	return route.Body(route.MapPage(found, notificationBody)), err
+	return route.MapPage(found, notificationBody), err
 }
 
 // UnreadBody is how many notifications a person has not read.
@@ -91,9 +91,9 @@ type UnreadBody struct {
 
 func (h *Handlers) countUnread(
 	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
-) (*route.Answer[UnreadBody], error) {
+) (UnreadBody, error) {
 	unread, err := h.Notifications.Unread(ctx, caller)
-	return route.Body(UnreadBody{unread}), err
+	return UnreadBody{unread}, err
 }
 
 type notificationInput struct {
@@ -103,8 +103,8 @@ type notificationInput struct {
 
 func (h *Handlers) markRead(
 	ctx context.Context, caller principal.Principal, in *notificationInput,
-) (*route.None, error) {
-	return nil, h.Notifications.MarkRead(ctx, caller, in.ID)
+) (route.None, error) {
+	return route.None{}, h.Notifications.MarkRead(ctx, caller, in.ID)
 }
 
 // MarkedBody is how many notifications were marked as read.
@@ -114,21 +114,21 @@ type MarkedBody struct {
 
 func (h *Handlers) markAllRead(
 	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
-) (*route.Answer[MarkedBody], error) {
+) (MarkedBody, error) {
 	marked, err := h.Notifications.MarkAllRead(ctx, caller)
-	return route.Body(MarkedBody{marked}), err
+	return MarkedBody{marked}, err
 }
 
 // PreferencesBody is how a person wants to be notified, in one organization.
 type PreferencesBody struct {
-	Mail bool `json:"mail" doc:"Whether a mail says that requests and profiles wait for the person's answer."`
+	Mail bool `json:"mail" doc:"Whether a mail announces requests and profiles that wait for the person's answer."`
 }
 
 func (h *Handlers) getPreferences(
 	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
-) (*route.Answer[PreferencesBody], error) {
+) (PreferencesBody, error) {
 	wants, err := h.Notifications.Preferences(ctx, caller)
-	return route.Body(PreferencesBody{wants.Mail}), err
+	return PreferencesBody{wants.Mail}, err
 }
 
 type preferencesInput struct {
@@ -138,7 +138,7 @@ type preferencesInput struct {
 
 func (h *Handlers) putPreferences(
 	ctx context.Context, caller principal.Principal, in *preferencesInput,
-) (*route.Answer[PreferencesBody], error) {
+) (PreferencesBody, error) {
 	err := h.Notifications.SetPreferences(ctx, caller, notification.Preferences{Mail: in.Body.Mail})
-	return route.Body(in.Body), err
+	return in.Body, err
 }

@@ -43,11 +43,11 @@ type StreamedEventBody struct {
 
 type streamEventsInput struct {
 	route.OrganizationQuery
-	LastEventID string `header:"Last-Event-ID" maxLength:"100" doc:"The id of the last event that was seen. Absent: what happens from now on."`
+	LastEventID string `header:"Last-Event-ID" maxLength:"100" doc:"The id of the last event that was received. Absent: only new events."`
 }
 
-// streamEvents is the feed of what happens to requests, after the last event that the reader has seen, or after the
-// latest there is.
+// streamEvents is the feed of events after the last one that the reader has received, or after the
+// latest one.
 func (h *Handlers) streamEvents(
 	ctx context.Context, caller principal.Principal, in *streamEventsInput,
 ) (route.Feed, error) {
@@ -63,11 +63,11 @@ func (h *Handlers) streamEvents(
 	if err != nil || number < 0 {
 		return nil, fault.Field("Last-Event-ID", "must be the id of an event of this stream")
 	}
-	f.after = min(number, last) // a restored server may have fewer than it once sent
+	f.after = min(number, last) // a restored server may have fewer events than it once sent
 	return f, nil
 }
 
-// feed is what happens to the requests of an organization.
+// feed is the events of an organization.
 type feed struct {
 	handlers *Handlers
 	orgID    string

@@ -51,7 +51,7 @@ type WebhookBody struct {
 	DisabledReason string        `json:"disabledReason" doc:"Why it is disabled; empty: it is not."`
 	FailingSince   *time.Time    `json:"failingSince" doc:"null: the last delivery succeeded."`
 	DeliveredAt    *time.Time    `json:"deliveredAt" doc:"The last success."`
-	Waiting        int           `json:"waiting" doc:"Deliveries that wait."`
+	Waiting        int           `json:"waiting" doc:"Deliveries that are not done yet."`
 	Dead           int           `json:"dead" doc:"Deliveries that were given up."`
 	CreatedAt      time.Time     `json:"createdAt"`
 	CreatedBy      string        `json:"createdBy" format:"uuid"`
@@ -85,22 +85,22 @@ type IssuedWebhookBody struct {
 	Secret string `json:"secret" doc:"Deliveries are signed with it. It is not shown again."`
 }
 
-func issuedWebhook(w webhook.Issued, err error) (*route.Answer[IssuedWebhookBody], error) {
-	return route.Body(IssuedWebhookBody{webhookBody(w.Webhook), w.Secret.Reveal()}), err
+func issuedWebhook(w webhook.Issued, err error) (IssuedWebhookBody, error) {
+	return IssuedWebhookBody{webhookBody(w.Webhook), w.Secret.Reveal()}, err
 }
 
 func (h *Handlers) listWebhooks(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.Answer[route.Items[WebhookBody]], error) {
+) (route.Items[WebhookBody], error) {
 	list, err := h.Webhooks.List(ctx, caller)
-	return route.Body(route.ItemsOf(list, webhookBody)), err
+	return route.ItemsOf(list, webhookBody), err
 }
 
 type createWebhookInput struct {
 	route.OrgInput
 	Body struct {
 		Name          string        `json:"name" minLength:"1" maxLength:"100" example:"on-call channel"`
-		Kind          webhook.Kind  `json:"kind" enum:"generic,slack,teams" doc:"generic takes our JSON; slack and teams what their incoming webhooks take."`
+		Kind          webhook.Kind  `json:"kind" enum:"generic,slack,teams" doc:"generic: Writ's own JSON; slack and teams: the format of their incoming webhooks."`
 		URL           string        `json:"url" minLength:"1" maxLength:"2048" doc:"Stored sealed, and not shown again."`
 		Events        []notice.Kind `json:"events,omitempty" maxItems:"20" doc:"approval.opened, .voted, .approved, .rejected, .cancelled, .expired, .used, .revoked, profile.proposed. Absent: opened, approved, rejected, expired."`
 		SendArguments bool          `json:"sendArguments,omitempty" doc:"Whether arguments of calls are sent, redacted and cut."`
@@ -109,7 +109,7 @@ type createWebhookInput struct {
 
 func (h *Handlers) createWebhook(
 	ctx context.Context, caller principal.Principal, in *createWebhookInput,
-) (*route.Answer[IssuedWebhookBody], error) {
+) (IssuedWebhookBody, error) {
 	return issuedWebhook(h.Webhooks.Create(ctx, caller, webhook.New{
 		Name:          in.Body.Name,
 		Kind:          in.Body.Kind,
@@ -125,11 +125,9 @@ type WebhookInput struct {
 	route.IDInput
 }
 
-func (h *Handlers) getWebhook(
-	ctx context.Context, caller principal.Principal, in *WebhookInput,
-) (*route.Answer[WebhookBody], error) {
+func (h *Handlers) getWebhook(ctx context.Context, caller principal.Principal, in *WebhookInput) (WebhookBody, error) {
 	w, err := h.Webhooks.Get(ctx, caller, in.ID)
-	return route.Body(webhookBody(w)), err
+	return webhookBody(w), err
 }
 
 type updateWebhookInput struct {
@@ -139,13 +137,13 @@ type updateWebhookInput struct {
 		URL           *string       `json:"url,omitempty" minLength:"1" maxLength:"2048"`
 		Events        []notice.Kind `json:"events,omitempty" maxItems:"20"`
 		SendArguments *bool         `json:"sendArguments,omitempty"`
-		Enabled       *bool         `json:"enabled,omitempty" doc:"false gives up what waits; true begins anew."`
+		Enabled       *bool         `json:"enabled,omitempty" doc:"false gives up waiting deliveries; true starts with the next event."`
 	}
 }
 
 func (h *Handlers) updateWebhook(
 	ctx context.Context, caller principal.Principal, in *updateWebhookInput,
-) (*route.Answer[WebhookBody], error) {
+) (WebhookBody, error) {
 	w, err := h.Webhooks.Update(ctx, caller, in.ID, webhook.Change{
 		Name:          in.Body.Name,
 		URL:           in.Body.URL,
@@ -153,18 +151,18 @@ func (h *Handlers) updateWebhook(
 		SendArguments: in.Body.SendArguments,
 		Enabled:       in.Body.Enabled,
 	})
-	return route.Body(webhookBody(w)), err
+	return webhookBody(w), err
 }
 
 func (h *Handlers) deleteWebhook(
 	ctx context.Context, caller principal.Principal, in *WebhookInput,
-) (*route.None, error) {
-	return nil, h.Webhooks.Delete(ctx, caller, in.ID)
+) (route.None, error) {
+	return route.None{}, h.Webhooks.Delete(ctx, caller, in.ID)
 }
 
 func (h *Handlers) renewWebhookSecret(
 	ctx context.Context, caller principal.Principal, in *WebhookInput,
-) (*route.Answer[IssuedWebhookBody], error) {
+) (IssuedWebhookBody, error) {
 	return issuedWebhook(h.Webhooks.RenewSecret(ctx, caller, in.ID))
 }
 
@@ -201,22 +199,22 @@ func deliveryBody(d webhook.Delivery) DeliveryBody {
 
 func (h *Handlers) testWebhook(
 	ctx context.Context, caller principal.Principal, in *WebhookInput,
-) (*route.Answer[DeliveryBody], error) {
+) (DeliveryBody, error) {
 	d, err := h.Webhooks.Test(ctx, caller, in.ID)
-	return route.Body(deliveryBody(d)), err
+	return deliveryBody(d), err
 }
 
 type listDeliveriesInput struct {
 	WebhookInput
 	route.PageInput
-	Status string `query:"status" enum:"waiting,delivered,dead" doc:"Only those."`
+	Status string `query:"status" enum:"waiting,delivered,dead" doc:"Only deliveries in this state."`
 }
 
 func (h *Handlers) listDeliveries(
 	ctx context.Context, caller principal.Principal, in *listDeliveriesInput,
-) (*route.Answer[page.Page[DeliveryBody]], error) {
+) (page.Page[DeliveryBody], error) {
 	found, err := h.Webhooks.Deliveries(ctx, caller, in.ID, webhook.Status(in.Status), in.Cursor, in.Limit)
-	return route.Body(route.MapPage(found, deliveryBody)), err
+	return route.MapPage(found, deliveryBody), err
 }
 
 type replayInput struct {
@@ -226,7 +224,7 @@ type replayInput struct {
 
 func (h *Handlers) replayDelivery(
 	ctx context.Context, caller principal.Principal, in *replayInput,
-) (*route.Answer[DeliveryBody], error) {
+) (DeliveryBody, error) {
 	d, err := h.Webhooks.Replay(ctx, caller, in.ID, in.DeliveryID)
-	return route.Body(deliveryBody(d)), err
+	return deliveryBody(d), err
 }

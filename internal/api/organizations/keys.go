@@ -70,8 +70,8 @@ type IssuedKeyBody struct {
 	APIKey string `json:"apiKey" doc:"The key itself. It is not shown again."`
 }
 
-func (h *Handlers) issued(k apikey.Issued, err error) (*route.Answer[IssuedKeyBody], error) {
-	return route.Body(IssuedKeyBody{KeyBody: h.keyBody(k.Key), APIKey: k.Secret.Reveal()}), err
+func (h *Handlers) issued(k apikey.Issued, err error) (IssuedKeyBody, error) {
+	return IssuedKeyBody{KeyBody: h.keyBody(k.Key), APIKey: k.Secret.Reveal()}, err
 }
 
 type createKeyInput struct {
@@ -87,11 +87,11 @@ type createKeyInput struct {
 
 func (h *Handlers) createKey(
 	ctx context.Context, caller principal.Principal, in *createKeyInput,
-) (*route.Answer[IssuedKeyBody], error) {
+) (IssuedKeyBody, error) {
 	orgID := cmp.Or(in.Body.OrganizationID, caller.LimitedTo)
 	caller, err := h.Gate.InOptional(ctx, caller, orgID)
 	if err != nil {
-		return nil, err
+		return IssuedKeyBody{}, err
 	}
 	return h.issued(h.Keys.Create(ctx, caller, apikey.NewKey{
 		Name: in.Body.Name, OrgID: orgID, Environment: apikey.Environment(in.Body.Environment),
@@ -111,11 +111,11 @@ type provisionKeyInput struct {
 
 func (h *Handlers) provisionKey(
 	ctx context.Context, caller principal.Principal, in *provisionKeyInput,
-) (*route.Answer[IssuedKeyBody], error) {
+) (IssuedKeyBody, error) {
 	orgID := cmp.Or(in.Body.OrganizationID, caller.OrgID, caller.LimitedTo)
 	caller, err := h.Gate.InOptional(ctx, caller, orgID)
 	if err != nil {
-		return nil, err
+		return IssuedKeyBody{}, err
 	}
 	return h.issued(h.Keys.Provision(ctx, caller, apikey.NewKey{
 		Name: cmp.Or(in.Body.Name, in.Body.Product), OrgID: orgID, Environment: apikey.Environment(in.Body.Environment),
@@ -135,17 +135,15 @@ type KeysBody struct {
 	HasMore    bool      `json:"hasMore"`
 }
 
-func (h *Handlers) listKeys(
-	ctx context.Context, caller principal.Principal, in *listKeysInput,
-) (*route.Answer[KeysBody], error) {
+func (h *Handlers) listKeys(ctx context.Context, caller principal.Principal, in *listKeysInput) (KeysBody, error) {
 	orgID := cmp.Or(in.OrganizationID, caller.OrgID, caller.LimitedTo)
 	caller, err := h.Gate.InOptional(ctx, caller, orgID)
 	if err != nil {
-		return nil, err
+		return KeysBody{}, err
 	}
 	keys, err := h.Keys.List(ctx, caller, in.Cursor, in.Limit)
 	shown := route.MapPage(keys, h.keyBody)
-	return route.Body(KeysBody{shown.Items, shown.NextCursor, shown.HasMore}), err
+	return KeysBody{shown.Items, shown.NextCursor, shown.HasMore}, err
 }
 
 // keyCaller is the caller in the organization a key is bound to. To people who are not members of it the key does not
@@ -175,26 +173,24 @@ type revokeInput struct {
 	Own bool `query:"own" doc:"The key to revoke is the one of this call, which is refused otherwise."`
 }
 
-func (h *Handlers) revokeKey(
-	ctx context.Context, caller principal.Principal, in *revokeInput,
-) (*route.Answer[RevokedBody], error) {
+func (h *Handlers) revokeKey(ctx context.Context, caller principal.Principal, in *revokeInput) (RevokedBody, error) {
 	caller, err := h.keyCaller(ctx, caller, in.ID)
 	if err != nil {
-		return nil, err
+		return RevokedBody{}, err
 	}
 	revoke := h.Keys.Revoke
 	if in.Own {
 		revoke = h.Keys.RevokeOwn
 	}
-	return route.Body(RevokedBody{in.ID, "revoked"}), revoke(ctx, caller, in.ID)
+	return RevokedBody{in.ID, "revoked"}, revoke(ctx, caller, in.ID)
 }
 
 func (h *Handlers) rotateKey(
 	ctx context.Context, caller principal.Principal, in *route.IDInput,
-) (*route.Answer[IssuedKeyBody], error) {
+) (IssuedKeyBody, error) {
 	caller, err := h.keyCaller(ctx, caller, in.ID)
 	if err != nil {
-		return nil, err
+		return IssuedKeyBody{}, err
 	}
 	return h.issued(h.Keys.Rotate(ctx, caller, in.ID))
 }

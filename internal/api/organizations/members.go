@@ -59,9 +59,9 @@ type listMembersInput struct {
 
 func (h *Handlers) listMembers(
 	ctx context.Context, caller principal.Principal, in *listMembersInput,
-) (*route.Answer[page.Page[MemberBody]], error) {
+) (page.Page[MemberBody], error) {
 	members, err := h.Organizations.Members(ctx, caller, in.Cursor, in.Limit)
-	return route.Body(route.MapPage(members, memberBody)), err
+	return route.MapPage(members, memberBody), err
 }
 
 // MemberInput is the path of a route about one member.
@@ -79,15 +79,13 @@ type changeRoleInput struct {
 
 func (h *Handlers) changeRole(
 	ctx context.Context, caller principal.Principal, in *changeRoleInput,
-) (*route.Answer[MemberBody], error) {
+) (MemberBody, error) {
 	member, err := h.Organizations.ChangeRole(ctx, caller, in.UserID, in.Body.Role)
-	return route.Body(memberBody(member)), err
+	return memberBody(member), err
 }
 
-func (h *Handlers) removeMember(
-	ctx context.Context, caller principal.Principal, in *MemberInput,
-) (*route.None, error) {
-	return nil, h.Organizations.Remove(ctx, caller, in.UserID)
+func (h *Handlers) removeMember(ctx context.Context, caller principal.Principal, in *MemberInput) (route.None, error) {
+	return route.None{}, h.Organizations.Remove(ctx, caller, in.UserID)
 }
 
 // InviteBody is an open invitation. Its token is only in the mail.
@@ -119,18 +117,16 @@ type inviteInput struct {
 	}
 }
 
-func (h *Handlers) invite(
-	ctx context.Context, caller principal.Principal, in *inviteInput,
-) (*route.Answer[InviteBody], error) {
+func (h *Handlers) invite(ctx context.Context, caller principal.Principal, in *inviteInput) (InviteBody, error) {
 	invite, err := h.Organizations.Invite(ctx, caller, in.Body.Email, in.Body.Role)
-	return route.Body(inviteBody(invite)), err
+	return inviteBody(invite), err
 }
 
 func (h *Handlers) listInvites(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.Answer[route.Items[InviteBody]], error) {
+) (route.Items[InviteBody], error) {
 	invites, err := h.Organizations.Invites(ctx, caller)
-	return route.Body(route.ItemsOf(invites, inviteBody)), err
+	return route.ItemsOf(invites, inviteBody), err
 }
 
 type inviteIDInput struct {
@@ -140,8 +136,8 @@ type inviteIDInput struct {
 
 func (h *Handlers) withdrawInvite(
 	ctx context.Context, caller principal.Principal, in *inviteIDInput,
-) (*route.None, error) {
-	return nil, h.Organizations.Withdraw(ctx, caller, in.ID)
+) (route.None, error) {
+	return route.None{}, h.Organizations.Withdraw(ctx, caller, in.ID)
 }
 
 type acceptInput struct {
@@ -152,11 +148,11 @@ type acceptInput struct {
 
 func (h *Handlers) acceptInvite(
 	ctx context.Context, caller principal.Principal, in *acceptInput,
-) (*route.Answer[OrganizationBody], error) {
+) (OrganizationBody, error) {
 	user, err := h.Accounts.Get(ctx, caller)
 	if err != nil {
-		return nil, err
+		return OrganizationBody{}, err
 	}
 	membership, err := h.Organizations.Accept(ctx, caller, user.Email, in.Body.Token)
-	return route.Body(organizationBody(membership)), err
+	return organizationBody(membership), err
 }

@@ -83,25 +83,23 @@ type createOrganizationInput struct{ Body nameBody }
 
 func (h *Handlers) create(
 	ctx context.Context, caller principal.Principal, in *createOrganizationInput,
-) (*route.Answer[OrganizationBody], error) {
+) (OrganizationBody, error) {
 	created, err := h.Organizations.Create(ctx, caller, in.Body.Name)
-	return route.Body(organizationBody(organization.Membership{
+	return organizationBody(organization.Membership{
 		Organization: created, Role: principal.Owner, MemberCount: 1,
-	})), err
+	}), err
 }
 
 func (h *Handlers) list(
 	ctx context.Context, caller principal.Principal, _ *route.None,
-) (*route.Answer[route.Items[OrganizationBody]], error) {
+) (route.Items[OrganizationBody], error) {
 	mine, err := h.Gate.Mine(ctx, caller)
-	return route.Body(route.ItemsOf(mine, organizationBody)), err
+	return route.ItemsOf(mine, organizationBody), err
 }
 
-func (h *Handlers) get(
-	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.Answer[OrganizationBody], error) {
+func (h *Handlers) get(ctx context.Context, caller principal.Principal, _ *route.OrgInput) (OrganizationBody, error) {
 	membership, err := h.Organizations.Get(ctx, caller)
-	return route.Body(organizationBody(membership)), err
+	return organizationBody(membership), err
 }
 
 type updateOrganizationInput struct {
@@ -111,11 +109,11 @@ type updateOrganizationInput struct {
 
 func (h *Handlers) rename(
 	ctx context.Context, caller principal.Principal, in *updateOrganizationInput,
-) (*route.Answer[OrganizationBody], error) {
+) (OrganizationBody, error) {
 	membership, err := h.Organizations.Rename(ctx, caller, in.Body.Name)
-	return route.Body(organizationBody(membership)), err
+	return organizationBody(membership), err
 }
 
-func (h *Handlers) close(ctx context.Context, caller principal.Principal, _ *route.OrgInput) (*route.None, error) {
-	return nil, h.Organizations.Close(ctx, caller)
+func (h *Handlers) close(ctx context.Context, caller principal.Principal, _ *route.OrgInput) (route.None, error) {
+	return route.None{}, h.Organizations.Close(ctx, caller)
 }

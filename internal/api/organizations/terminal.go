@@ -36,7 +36,7 @@ type TerminalOrganizationsBody struct {
 
 func (h *Handlers) terminalOrganizations(
 	ctx context.Context, caller principal.Principal, _ *route.None,
-) (*route.Answer[TerminalOrganizationsBody], error) {
+) (TerminalOrganizationsBody, error) {
 	mine, err := h.Gate.Mine(ctx, caller)
 	shown := route.ItemsOf(mine, func(m organization.Membership) TerminalOrganizationBody {
 		return TerminalOrganizationBody{
@@ -47,7 +47,7 @@ func (h *Handlers) terminalOrganizations(
 			Active:      m.ID == caller.OrgID,
 		}
 	})
-	return route.Body(TerminalOrganizationsBody{shown.Items}), err
+	return TerminalOrganizationsBody{shown.Items}, err
 }
 
 type switchInput struct {
@@ -66,29 +66,29 @@ type SwitchedBody struct {
 
 func (h *Handlers) switchOrganization(
 	ctx context.Context, caller principal.Principal, in *switchInput,
-) (*route.Answer[SwitchedBody], error) {
+) (SwitchedBody, error) {
 	mine, err := h.Gate.Mine(ctx, caller)
 	if err != nil {
-		return nil, err
+		return SwitchedBody{}, err
 	}
 	target, err := choose(mine, strings.TrimSpace(in.Body.Org))
 	if err != nil {
-		return nil, err
+		return SwitchedBody{}, err
 	}
 	if !target.Role.May(principal.OwnKeys) {
-		return nil, fault.New(fault.Forbidden, "your role in this organization does not allow keys")
+		return SwitchedBody{}, fault.New(fault.Forbidden, "your role in this organization does not allow keys")
 	}
 	// A terminal is no way around the identity provider that an organization wants its members to sign in with.
 	person := principal.Principal{Kind: principal.User, UserID: caller.UserID, LimitedTo: caller.LimitedTo}
 	if err := h.Gate.CheckVouched(ctx, person, target.ID, target.Role); err != nil {
-		return nil, err
+		return SwitchedBody{}, err
 	}
 	name := strings.TrimSpace(in.Body.KeyName)
 	if name == "" {
 		name = "cli-" + h.Now().Format("2006-01-02")
 	}
 	key, err := h.Keys.IssueCLI(ctx, caller, target.ID, name)
-	return route.Body(SwitchedBody{key.Secret.Reveal(), target.ID, target.Name}), err
+	return SwitchedBody{key.Secret.Reveal(), target.ID, target.Name}, err
 }
 
 // choose finds an organization by id, else by exact name. One that the caller does not belong to cannot be told from
@@ -124,9 +124,7 @@ type CurrentKeyBody struct {
 	Scopes         []principal.Scope `json:"scopes" nullable:"false"`
 }
 
-func currentKey(
-	_ context.Context, caller principal.Principal, _ *route.None,
-) (*route.Answer[CurrentKeyBody], error) {
+func currentKey(_ context.Context, caller principal.Principal, _ *route.None) (CurrentKeyBody, error) {
 	body := CurrentKeyBody{
 		ID:          caller.KeyID,
 		OwnerID:     caller.UserID,
@@ -137,7 +135,7 @@ func currentKey(
 	if caller.OrgID != "" {
 		body.OrganizationID = &caller.OrgID
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
 // HistorySyncBody is a request for the history that a device kept of earlier sessions.
@@ -154,6 +152,6 @@ type historySyncInput struct {
 // what ran before an agent was under control is no evidence.
 func historySync(
 	context.Context, principal.Principal, *historySyncInput,
-) (*route.Answer[HistorySyncBody], error) {
-	return route.Body(HistorySyncBody{}), nil
+) (HistorySyncBody, error) {
+	return HistorySyncBody{}, nil
 }

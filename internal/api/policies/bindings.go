@@ -2,7 +2,6 @@ package policies
 
 import (
 	"context"
-	"slices"
 
 	"writ/internal/api/route"
 	"writ/internal/fault"
@@ -12,45 +11,38 @@ import (
 
 func (h *Handlers) mountBindings(r *route.Router) {
 	route.Handle(r, route.Get("/policies/{policyId}/bindings",
-		"For whom a policy counts; without bindings for everybody").
+		"To whom a policy applies; without bindings to everybody").
 		For(route.Person).Needs(principal.ReadPolicies), h.getBindings)
 	route.Handle(r, manage(route.Put("/policies/{policyId}/bindings",
-		"Say for whom a policy counts, in place of what was said before")).Records("policy.bound"), h.putBindings)
-	route.Handle(r, manage(route.Post("/policies/{policyId}/bindings", "Have a policy count for some more")).
+		"Replace the bindings of a policy")).Records("policy.bound"), h.putBindings)
+	route.Handle(r, manage(route.Post("/policies/{policyId}/bindings", "Add bindings to a policy")).
 		Records("policy.bound"), h.addBindings)
 	route.Handle(r, manage(route.Delete("/policies/{policyId}/bindings/{kind}/{subject}",
-		"Have a policy not count for someone any more")).Records("policy.bound"), h.removeBinding)
+		"Remove a binding from a policy")).Records("policy.bound"), h.removeBinding)
 }
 
-// BindingsBody says for whom a policy counts.
+// BindingsBody says to whom a policy applies.
 type BindingsBody struct {
 	Members []string `json:"members,omitempty" nullable:"false" maxItems:"500" doc:"Ids of members of the organization."`
-	Clients []string `json:"clients,omitempty" nullable:"false" maxItems:"500" doc:"Ids of API keys, or names that agents give themselves. A name restricts only: what is to allow must count for the key alone too."`
+	Clients []string `json:"clients,omitempty" nullable:"false" maxItems:"500" doc:"Ids of API keys, or names that agents give themselves. A name can only restrict: a policy that allows must apply to the key alone too."`
 	Roles   []string `json:"roles,omitempty" nullable:"false" maxItems:"5" doc:"Roles in the organization."`
 }
 
-// bindingsShown is BindingsBody in an answer, where nothing is left out.
-type bindingsShown struct {
-	Body struct {
-		Members []string `json:"members" nullable:"false"`
-		Clients []string `json:"clients" nullable:"false"`
-		Roles   []string `json:"roles" nullable:"false"`
-	}
+// PolicyBindingsBody is BindingsBody in an answer, where nothing is left out.
+type PolicyBindingsBody struct {
+	Members []string `json:"members" nullable:"false"`
+	Clients []string `json:"clients" nullable:"false"`
+	Roles   []string `json:"roles" nullable:"false"`
 }
 
-func showBindings(b policy.Bindings, err error) (*bindingsShown, error) {
-	if err != nil {
-		return nil, err
-	}
-	out := &bindingsShown{}
-	out.Body.Members, out.Body.Clients, out.Body.Roles = slices.Concat([]string{}, b.Members),
-		slices.Concat([]string{}, b.Clients), slices.Concat([]string{}, b.Roles)
-	return out, nil
+func showBindings(b policy.Bindings, err error) (PolicyBindingsBody, error) {
+	none := []string{}
+	return PolicyBindingsBody{append(none, b.Members...), append(none, b.Clients...), append(none, b.Roles...)}, err
 }
 
 func (h *Handlers) getBindings(
 	ctx context.Context, caller principal.Principal, in *PolicyInput,
-) (*bindingsShown, error) {
+) (PolicyBindingsBody, error) {
 	return showBindings(h.Policies.Bindings(ctx, caller, in.PolicyID))
 }
 
@@ -63,36 +55,35 @@ type putBindingsInput struct {
 	PolicyInput
 	Body struct {
 		BindingsBody
-		Everybody bool `json:"everybody,omitempty" doc:"True, and nobody named: the policy counts for everybody."`
+		Everybody bool `json:"everybody,omitempty" doc:"True, without any binding: the policy applies to everybody."`
 	}
 }
 
-// putBindings wants it said that a policy is to count for everybody: a misspelt
-// member must not mean it.
+// putBindings applies a policy to everybody only if the body says so, not because a member name was misspelt.
 func (h *Handlers) putBindings(
 	ctx context.Context, caller principal.Principal, in *putBindingsInput,
-) (*bindingsShown, error) {
+) (PolicyBindingsBody, error) {
 	b := policy.Bindings(in.Body.BindingsBody)
 	if b.IsEmpty() != in.Body.Everybody {
-		return nil, fault.Field("everybody", "must be true where no member, client or role is named, and only there")
+		return PolicyBindingsBody{}, fault.Field("everybody",
+			"must be true if no member, client or role is named, and only then")
 	}
 	if err := h.requireMembers(ctx, caller, b.Members); err != nil {
-		return nil, err
+		return PolicyBindingsBody{}, err
 	}
 	return showBindings(h.Policies.SetBindings(ctx, caller, in.PolicyID, b))
 }
 
 func (h *Handlers) addBindings(
 	ctx context.Context, caller principal.Principal, in *bindingsInput,
-) (*bindingsShown, error) {
+) (PolicyBindingsBody, error) {
 	if err := h.requireMembers(ctx, caller, in.Body.Members); err != nil {
-		return nil, err
+		return PolicyBindingsBody{}, err
 	}
 	return showBindings(h.Policies.Bind(ctx, caller, in.PolicyID, policy.Bindings(in.Body)))
 }
 
-// requireMembers refuses to bind a policy to who is not there: it would count for
-// nobody, and look as if it did.
+// requireMembers refuses to bind a policy to a person who is not a member, to whom it would never apply.
 func (h *Handlers) requireMembers(ctx context.Context, caller principal.Principal, ids []string) error {
 	for _, id := range ids {
 		_, err := h.Organizations.RoleOf(ctx, caller.OrgID, id)
@@ -114,7 +105,7 @@ type bindingInput struct {
 
 func (h *Handlers) removeBinding(
 	ctx context.Context, caller principal.Principal, in *bindingInput,
-) (*bindingsShown, error) {
+) (PolicyBindingsBody, error) {
 	var fewer policy.Bindings
 	switch in.Kind {
 	case "members":
@@ -124,7 +115,7 @@ func (h *Handlers) removeBinding(
 	case "roles":
 		fewer.Roles = []string{in.Subject}
 	default:
-		return nil, fault.New(fault.NotFound, "the policy has no such binding")
+		return PolicyBindingsBody{}, fault.New(fault.NotFound, "the policy has no such binding")
 	}
 	return showBindings(h.Policies.Unbind(ctx, caller, in.PolicyID, fewer))
 }

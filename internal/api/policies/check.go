@@ -24,7 +24,7 @@ func (h *Handlers) mountChecks(r *route.Router) {
 		h.simulatePolicy)
 }
 
-// CallBody is a call as the caller of a route knows it.
+// CallBody is a call to check.
 type CallBody struct {
 	Server    string           `json:"server,omitempty" maxLength:"500" doc:"The MCP server. Absent: local."`
 	Tool      string           `json:"tool" minLength:"1" maxLength:"500" example:"send_money"`
@@ -35,7 +35,7 @@ type CallBody struct {
 
 const localServer = "local"
 
-// errNoMember is a call for someone who is not a member.
+// errNoMember refuses a call for a person who is not a member.
 var errNoMember = fault.New(fault.Invalid, "userEmail: no member of this organization has this address")
 
 // callOf is the call as policies see it.
@@ -56,7 +56,7 @@ func (h *Handlers) callOf(ctx context.Context, caller principal.Principal, b Cal
 		call.Server = localServer
 	}
 	if call.Environment == "" {
-		call.Environment = "production" // a person's question is about what counts
+		call.Environment = "production" // a person asks about real calls
 	}
 	party, err := h.Organizations.PartyOf(ctx, caller.OrgID, caller.UserID, b.UserEmail)
 	if fault.Is(err, fault.NotFound) {
@@ -65,7 +65,7 @@ func (h *Handlers) callOf(ctx context.Context, caller principal.Principal, b Cal
 	call.Org.Name = party.OrgName
 	call.User = toolcall.User{ID: party.Member.UserID, Email: party.Member.Email, Role: string(party.Member.Role)}
 	if b.UserEmail == "" {
-		call.User.ID = caller.UserID // a key goes on when its owner leaves, and so does what binds the owner
+		call.User.ID = caller.UserID // the key outlives its owner's membership, and so do policies bound to the owner
 	}
 	if err != nil || caller.Kind != principal.Key {
 		return call, err
@@ -77,20 +77,20 @@ func (h *Handlers) callOf(ctx context.Context, caller principal.Principal, b Cal
 		}
 		owner = party.Member
 	}
-	// what binds the key counts whomever it names
+	// Policies bound to the key apply whatever user it names.
 	call.Key = toolcall.Key{ID: caller.KeyID, OwnerID: caller.UserID, OwnerRole: string(owner.Role)}
 	return call, nil
 }
 
 // AccessBody is what the active policies say about a call.
 type AccessBody struct {
-	Allowed       bool             `json:"allowed" doc:"True only where the decision is allow."`
+	Allowed       bool             `json:"allowed" doc:"True only if the decision is allow."`
 	Decision      verdict.Verdict  `json:"decision" enum:"allow,deny,hold,ask"`
 	Reason        string           `json:"reason" doc:"One sentence."`
 	Message       string           `json:"message,omitempty" doc:"The rule's own words."`
-	MatchedPolicy *MatchedBody     `json:"matchedPolicy" doc:"The policy that decided; null: none counts."`
-	Rule          string           `json:"rule" doc:"The rule that decided; default where none matched; empty where no policy counts."`
-	Approvers     *ApproversBody   `json:"approvers,omitempty" doc:"With hold: who must say yes."`
+	MatchedPolicy *MatchedBody     `json:"matchedPolicy" doc:"The policy that decided; null: none applies."`
+	Rule          string           `json:"rule" doc:"The rule that decided; default if none matched; empty if no policy applies."`
+	Approvers     *ApproversBody   `json:"approvers,omitempty" doc:"With hold: who must approve."`
 	Explanation   []ConsideredBody `json:"explanation" nullable:"false" doc:"The rules that name the tool, strictest first; for a key without policy.draft only the one that decided."`
 	Failed        []FailureBody    `json:"failed,omitempty" doc:"Conditions that could not be evaluated."`
 }
@@ -121,28 +121,28 @@ type ConsideredBody struct {
 	Decided    bool            `json:"decided"`
 	Outcome    engine.Outcome  `json:"outcome" enum:"not bound,always,true,false,failed,limit left,limit spent,limit unread"`
 	When       string          `json:"when,omitempty"`
-	Steps      []StepBody      `json:"steps,omitempty" doc:"What the parts of the condition came to."`
+	Steps      []StepBody      `json:"steps,omitempty" doc:"The values of the parts of the condition."`
 	Error      string          `json:"error,omitempty"`
 	Limit      *UseBody        `json:"limit,omitempty"`
 }
 
-// StepBody is a part of a condition and what it came to.
+// StepBody is a part of a condition and its value.
 type StepBody struct {
 	Expression string `json:"expression"`
 	Value      string `json:"value,omitempty"`
 	Error      string `json:"error,omitempty"`
 }
 
-// UseBody is how far a limit has been taken.
+// UseBody is how much of a limit is used.
 type UseBody struct {
 	Unit    engine.Unit      `json:"unit" enum:"calls,cost,tokens"`
 	By      document.Subject `json:"by" enum:"agent,session,user,org"`
-	Subject string           `json:"subject" doc:"Empty: all that do not say who they are."`
-	Used    int64            `json:"used" doc:"Of cost in nano-dollars."`
+	Subject string           `json:"subject" doc:"Empty: all callers without an id."`
+	Used    int64            `json:"used" doc:"Cost is in nano-dollars."`
 	Max     int64            `json:"max"`
 }
 
-func access(x engine.Explanation) *route.Answer[AccessBody] {
+func access(x engine.Explanation) AccessBody {
 	d := x.Decision
 	body := AccessBody{
 		Allowed:     d.Verdict == verdict.Allow,
@@ -164,7 +164,7 @@ func access(x engine.Explanation) *route.Answer[AccessBody] {
 	for _, c := range x.Rules {
 		body.Explanation = append(body.Explanation, consideredBody(c))
 	}
-	return route.Body(body)
+	return body
 }
 
 func consideredBody(c engine.Considered) ConsideredBody {
@@ -201,21 +201,19 @@ type checkInput struct {
 	Body CallBody
 }
 
-func (h *Handlers) checkAccess(
-	ctx context.Context, caller principal.Principal, in *checkInput,
-) (*route.Answer[AccessBody], error) {
+func (h *Handlers) checkAccess(ctx context.Context, caller principal.Principal, in *checkInput) (AccessBody, error) {
 	call, err := h.callOf(ctx, caller, in.Body)
 	if errors.Is(err, errNoMember) {
-		// A question about a stranger is answered no, not how to ask.
+		// For a person who is not a member the answer is a deny, not an error.
 		no := engine.Decision{Ruling: verdict.Ruling{Reason: errNoMember.Message}}
 		return access(engine.Explanation{Decision: no}), nil
 	}
 	if err != nil {
-		return nil, err
+		return AccessBody{}, err
 	}
 	explanation, err := h.Enforcement.Explain(ctx, caller, call)
 	if err != nil {
-		return nil, err
+		return AccessBody{}, err
 	}
 	return access(explanation), nil
 }
@@ -231,7 +229,7 @@ type simulateInput struct {
 	}
 }
 
-// SimulateCall is a call with everything a condition can see of it.
+// SimulateCall is a call with everything that a condition can see.
 type SimulateCall struct {
 	CallBody
 	AgentName     string            `json:"agentName,omitempty" maxLength:"200"`
@@ -240,7 +238,7 @@ type SimulateCall struct {
 	Labels        []string          `json:"labels,omitempty" maxItems:"100" nullable:"false"`
 	Session       *SessionSoFar     `json:"session,omitempty"`
 	Intent        *IntentBody       `json:"intent,omitempty"`
-	ResolvedPaths map[string]string `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
+	ResolvedPaths map[string]string `json:"resolvedPaths,omitempty" doc:"The real paths on the agent's machine of paths in the arguments."`
 }
 
 // SessionSoFar is what a session has done.
@@ -261,19 +259,19 @@ type IntentBody struct {
 
 func (h *Handlers) simulatePolicy(
 	ctx context.Context, caller principal.Principal, in *simulateInput,
-) (*route.Answer[AccessBody], error) {
+) (AccessBody, error) {
 	subject, err := in.subject()
 	if err != nil {
-		return nil, err
+		return AccessBody{}, err
 	}
 	call, err := h.callOf(ctx, caller, in.Body.Call.CallBody)
 	if err != nil {
-		return nil, err
+		return AccessBody{}, err
 	}
 	in.Body.Call.complete(&call)
 	explanation, err := h.Policies.Simulate(ctx, caller, subject, call)
 	if err != nil {
-		return nil, err
+		return AccessBody{}, err
 	}
 	return access(explanation), nil
 }
@@ -301,7 +299,7 @@ func (in *simulateInput) subject() (policy.Subject, error) {
 	return policy.Subject{Source: &policy.Source{Text: string(b.Document), Format: document.JSON}}, nil
 }
 
-// complete adds what only a simulation says of a call.
+// complete adds what only a simulation sends.
 func (b *SimulateCall) complete(call *toolcall.Call) {
 	call.Agent.Name, call.Agent.Status = b.AgentName, b.AgentStatus
 	call.Labels, call.ResolvedPaths = b.Labels, b.ResolvedPaths

@@ -16,8 +16,7 @@ import (
 	"writ/internal/principal"
 )
 
-// DocumentBody is a policy as people write it; GET /policies/schema describes it
-// in full.
+// DocumentBody is a policy as people write it. GET /policies/schema describes it in full.
 type DocumentBody struct {
 	Version     string     `json:"version" enum:"v1"`
 	Name        string     `json:"name" example:"payments"`
@@ -35,10 +34,10 @@ type RuleBody struct {
 	When        string         `json:"when,omitempty" doc:"A CEL expression; absent: always." example:"args.amount > 1000"`
 	Limit       *LimitBody     `json:"limit,omitempty"`
 	Approvers   *ApproversBody `json:"approvers,omitempty"`
-	Message     string         `json:"message,omitempty" doc:"What the agent is told."`
+	Message     string         `json:"message,omitempty" doc:"For the agent."`
 }
 
-// LimitBody is how much a rule lets pass: calls, cost or tokens, in each window.
+// LimitBody is how much a rule lets through: calls, cost or tokens, in each window.
 type LimitBody struct {
 	Calls  *int64   `json:"calls,omitempty"`
 	Cost   *float64 `json:"cost,omitempty" doc:"US dollars."`
@@ -47,13 +46,13 @@ type LimitBody struct {
 	By     string   `json:"by" enum:"agent,session,user,org"`
 }
 
-// ApproversBody is who must say yes to a call on hold.
+// ApproversBody says who must approve a call on hold.
 type ApproversBody struct {
 	Role  string `json:"role" enum:"owner,admin,approver"`
 	Count int    `json:"count"`
 }
 
-// ProblemBody is something doubtful in a document.
+// ProblemBody is a likely mistake in a document.
 type ProblemBody struct {
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
@@ -83,16 +82,16 @@ const yamlType = "application/yaml"
 var yamlTypes = []string{yamlType, "application/x-yaml", "text/yaml", "text/x-yaml"}
 
 func (h *Handlers) mountDocuments(r *route.Router) {
-	route.Handle(r, draft(route.Post("/policies", "Create a policy: a draft, of the document in the body")).
+	route.HandleOutput(r, draft(route.Post("/policies", "Create a policy, as a draft, from the document in the body")).
 		Records("policy.created").Answers(http.StatusCreated), h.create)
-	route.Handle(r, draft(route.Put("/policies/{policyId}", "Write a new version of a policy")).
+	route.HandleOutput(r, draft(route.Put("/policies/{policyId}", "Write a new version of a policy")).
 		Records("policy.updated"), h.update)
-	route.Handle(r, draft(route.Patch("/policies/{policyId}", "Write a new version of a policy: the whole document")).
-		Records("policy.updated"), h.update)
+	route.HandleOutput(r, draft(route.Patch("/policies/{policyId}",
+		"Write a new version of a policy: the whole document")).Records("policy.updated"), h.update)
 	route.Handle(r, draft(route.Post("/policies/validate", "Check a document without storing it")).
 		Unrecorded(), h.validate)
-	route.Handle(r, draft(route.Post("/policies/yaml/import",
-		"Store a document as a new version of the policy of its name, or as a new one")).
+	route.HandleOutput(r, draft(route.Post("/policies/yaml/import",
+		"Store a document as a new version of the policy with its name, or as a new policy")).
 		Records("policy.created"), h.importDocument)
 	paths := r.OpenAPI().Paths
 	for _, op := range []*huma.Operation{
@@ -101,7 +100,7 @@ func (h *Handlers) mountDocuments(r *route.Router) {
 	} {
 		documentBodies(r, op)
 	}
-	route.Handle(r, read(route.Get("/policies/yaml/export/{policyId}",
+	route.HandleOutput(r, read(route.Get("/policies/yaml/export/{policyId}",
 		"A policy as YAML, byte for byte as it was written")), h.export)
 }
 
@@ -155,7 +154,7 @@ func (h *Handlers) create(
 type updatePolicyInput struct {
 	PolicyInput
 	DocumentInput
-	IfMatch       string `header:"If-Match" doc:"The ETag of the version this one replaces; another latest version is a 409."`
+	IfMatch       string `header:"If-Match" doc:"The ETag of the version to replace; 409 if another one is the latest."`
 	PolicyVersion int    `query:"policyVersion" minimum:"1" maximum:"1000000" doc:"The same as a number."`
 }
 
@@ -173,8 +172,8 @@ func (h *Handlers) update(
 	return shown(h.Policies.Update(ctx, caller, in.PolicyID, source, expected))
 }
 
-// expected is the version the caller has read. A header that cannot be read is
-// refused: ignored, it would overwrite what it was to protect.
+// expected is the version that the caller has read. An invalid header is refused: if it were ignored, the update would
+// overwrite the version that the header should protect.
 func (in *updatePolicyInput) expected() (int, error) {
 	if in.IfMatch == "" || in.IfMatch == "*" {
 		return in.PolicyVersion, nil
@@ -196,29 +195,26 @@ func (h *Handlers) importDocument(
 	return shown(h.Policies.Import(ctx, caller, source))
 }
 
-type validateOutput struct {
-	Body struct {
-		Valid    bool          `json:"valid" doc:"Always true: a document that is not valid is a 400 with every problem."`
-		Document DocumentBody  `json:"document" doc:"The document with its defaults."`
-		Warnings []ProblemBody `json:"warnings" nullable:"false" doc:"Likely mistakes."`
-	}
+// ValidBody is what a valid document says.
+type ValidBody struct {
+	Valid    bool          `json:"valid" doc:"Always true: a document that is not valid is a 400 with every problem."`
+	Document DocumentBody  `json:"document" doc:"The document with its defaults."`
+	Warnings []ProblemBody `json:"warnings" nullable:"false" doc:"Likely mistakes."`
 }
 
 func (h *Handlers) validate(
 	ctx context.Context, caller principal.Principal, in *createPolicyInput,
-) (*validateOutput, error) {
+) (ValidBody, error) {
 	source, err := in.source()
 	if err != nil {
-		return nil, err
+		return ValidBody{}, err
 	}
 	doc, warnings, err := h.Policies.Validate(ctx, caller, source)
 	if err != nil {
-		return nil, err
+		return ValidBody{}, err
 	}
-	out := &validateOutput{}
-	out.Body.Valid, out.Body.Warnings = true, append([]ProblemBody{}, problemBodies(warnings)...)
-	out.Body.Document, err = DocumentOf(doc)
-	return out, err
+	shown, err := DocumentOf(doc)
+	return ValidBody{true, shown, append([]ProblemBody{}, problemBodies(warnings)...)}, err
 }
 
 type exportInput struct {

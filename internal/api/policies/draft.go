@@ -14,12 +14,12 @@ import (
 	"writ/internal/throttle"
 )
 
-// mountDrafts has policies drafted from words. It is for people alone: the words
-// of an agent are no wish of anybody, and a model costs the operator money.
+// mountDrafts serves drafts from a person's description. Keys may not use it: an agent's words are not a person's wish,
+// and a model costs the operator money.
 func (h *Handlers) mountDrafts(r *route.Router) {
-	route.Handle(r,
+	route.HandleOutput(r,
 		route.Post("/policies/draft",
-			"Store a policy that was drafted from words, as a draft with its explanation, tests and findings").
+			"Draft a policy from a description, and store it with its explanation, tests and findings").
 			For(route.Person).Needs(principal.DraftPolicies).Throttled(throttle.DraftPolicy).
 			Records("policy.created").Answers(http.StatusCreated), h.draftPolicy)
 }
@@ -27,46 +27,42 @@ func (h *Handlers) mountDrafts(r *route.Router) {
 type draftInput struct {
 	route.OrganizationQuery
 	Body struct {
-		Description string `json:"description" minLength:"3" maxLength:"2000" doc:"What the agent may do, in your words. Secrets are taken out before a model sees them." example:"An agent that answers customers' mail and may refund up to 50 EUR."`
-		Name        string `json:"name,omitempty" maxLength:"100" doc:"Of the policy. Absent: as the draft has it, with a number where that is taken."`
-		Source      string `json:"source,omitempty" enum:"template,model" doc:"Absent: the model if the server has one, else a template that the words choose."`
-		Template    string `json:"template,omitempty" maxLength:"100" doc:"The template to take, by its name."`
+		Description string `json:"description" minLength:"3" maxLength:"2000" doc:"What the agent may do, in your words. Secrets are removed before a model sees it." example:"An agent that answers customers' mail and may refund up to 50 EUR."`
+		Name        string `json:"name,omitempty" maxLength:"100" doc:"The name of the policy. Absent: the draft's own, with a number if that is taken."`
+		Source      string `json:"source,omitempty" enum:"template,model" doc:"Absent: the model if the server has one, else a template that the description chooses."`
+		Template    string `json:"template,omitempty" maxLength:"100" doc:"The name of the template to use."`
 	}
 }
 
-// DraftedTestBody is what became of a test of a draft.
+// DraftedTestBody is the result of a test of a draft.
 type DraftedTestBody struct {
 	Name     string   `json:"name"`
 	Passed   bool     `json:"passed"`
 	Failures []string `json:"failures,omitempty"`
 }
 
-// DraftedBody is a policy that was drafted from words, and what is to be known of
-// it before it is put in force.
+// DraftedBody is a policy that was drafted from a description, with what to know before activating it.
 type DraftedBody struct {
 	PolicyBody
 	Source      drafting.Origin     `json:"source" enum:"template,model"`
-	Template    string              `json:"template,omitempty" doc:"The template that it is."`
-	Explanation []string            `json:"explanation" nullable:"false" doc:"What it does, a sentence each, made of its rules."`
+	Template    string              `json:"template,omitempty" doc:"The template that was used."`
+	Explanation []string            `json:"explanation" nullable:"false" doc:"What each of its rules does, in a sentence."`
 	Tests       string              `json:"tests" doc:"Its tests, for writd policy test; they name the policy policy.yaml."`
 	TestResults []DraftedTestBody   `json:"testResults" nullable:"false"`
 	Passed      bool                `json:"passed" doc:"Whether all tests have passed."`
-	Findings    []PolicyFindingBody `json:"findings" nullable:"false" doc:"What it says in vain, or too much of."`
+	Findings    []PolicyFindingBody `json:"findings" nullable:"false" doc:"Rules that never apply or permit too much."`
 }
 
-type draftOutput struct {
-	ETag string `header:"ETag" doc:"The version, for If-Match."`
-	Body DraftedBody
-}
-
-func (h *Handlers) draftPolicy(ctx context.Context, caller principal.Principal, in *draftInput) (*draftOutput, error) {
+func (h *Handlers) draftPolicy(
+	ctx context.Context, caller principal.Principal, in *draftInput,
+) (*versioned[DraftedBody], error) {
 	b := &in.Body
 	if name := strings.TrimSpace(b.Name); name != "" {
 		if err := drafting.CheckName(name); err != nil {
 			return nil, err
 		}
 		if err := h.Policies.RequireFreeName(ctx, caller, name); err != nil {
-			return nil, err // a model is not asked in vain
+			return nil, err // before the model is asked
 		}
 	}
 	draft, err := h.Drafts.Write(ctx, drafting.Request{
@@ -97,10 +93,10 @@ func (h *Handlers) draftPolicy(ctx context.Context, caller principal.Principal, 
 		Findings:    policyFindingBodies(draft.Findings.Findings),
 	}
 	body.TestResults, body.Passed = draftedTests(draft.Results)
-	return &draftOutput{ETag: stored.ETag, Body: body}, nil
+	return &versioned[DraftedBody]{ETag: stored.ETag, Body: body}, nil
 }
 
-// underFreeName gives a draft that nobody named a name that no policy has.
+// underFreeName gives a draft without a name one that is not taken.
 func (h *Handlers) underFreeName(
 	ctx context.Context, caller principal.Principal, draft drafting.Draft,
 ) (drafting.Draft, error) {

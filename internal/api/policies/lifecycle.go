@@ -11,18 +11,18 @@ import (
 )
 
 func (h *Handlers) mountLifecycle(r *route.Router) {
-	route.Handle(r, manage(route.Post("/policies/{policyId}/activate", "Have calls judged by a version of a policy")).
+	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/activate", "Activate a version of a policy")).
 		Records("policy.activated"), h.activate)
-	route.Handle(r, manage(route.Post("/policies/{policyId}/deactivate", "Stop judging calls by a policy")).
+	route.Handle(r, manage(route.Post("/policies/{policyId}/deactivate", "Deactivate a policy")).
 		Records("policy.deactivated"), h.deactivate)
-	route.Handle(r, manage(route.Post("/policies/{policyId}/rollback",
-		"Make an old version the latest again; active at once if the policy is")).
+	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/rollback",
+		"Make an old version the latest again, and active if the policy is")).
 		Records("policy.rolled_back"), h.rollback)
 	route.Handle(r, manage(route.Delete("/policies/{policyId}",
-		"Delete a policy that is not active; its versions are kept for the record")).
+		"Delete a policy that is not active; its versions stay for the record")).
 		Records("policy.deleted").Answers(http.StatusNoContent), h.delete)
-	route.Handle(r, manage(route.Post("/policies/{policyId}/shadow",
-		"Have a version of a policy run as a shadow: written down, never decisive")).
+	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/shadow",
+		"Run a version of a policy as a shadow, which is recorded but decides nothing")).
 		Records("policy.shadow_started"), h.startShadow)
 	route.Handle(r, manage(route.Delete("/policies/{policyId}/shadow", "End the shadow of a policy")).
 		Records("policy.shadow_ended"), h.endShadow)
@@ -33,9 +33,7 @@ type activateInput struct {
 	Body *ChosenVersionBody
 }
 
-func (h *Handlers) activate(
-	ctx context.Context, caller principal.Principal, in *activateInput,
-) (*policyOutput, error) {
+func (h *Handlers) activate(ctx context.Context, caller principal.Principal, in *activateInput) (*policyOutput, error) {
 	version, err := in.Body.number()
 	if err != nil {
 		return nil, err
@@ -45,9 +43,9 @@ func (h *Handlers) activate(
 
 func (h *Handlers) deactivate(
 	ctx context.Context, caller principal.Principal, in *PolicyInput,
-) (*route.Answer[ListedPolicyBody], error) {
+) (ListedPolicyBody, error) {
 	p, err := h.Policies.Deactivate(ctx, caller, in.PolicyID)
-	return route.Body(listedPolicy(p)), err
+	return listedPolicy(p), err
 }
 
 type rollbackInput struct {
@@ -55,21 +53,19 @@ type rollbackInput struct {
 	Body ChosenVersionBody
 }
 
-func (h *Handlers) rollback(
-	ctx context.Context, caller principal.Principal, in *rollbackInput,
-) (*policyOutput, error) {
+func (h *Handlers) rollback(ctx context.Context, caller principal.Principal, in *rollbackInput) (*policyOutput, error) {
 	version, err := in.Body.number()
 	if err != nil {
 		return nil, err
 	}
 	if version == policy.LatestVersion {
-		return nil, fault.Field("version", "must be given: the version to go back to")
+		return nil, fault.Field("version", "must be the version to go back to")
 	}
 	return shown(h.Policies.Rollback(ctx, caller, in.PolicyID, version))
 }
 
-func (h *Handlers) delete(ctx context.Context, caller principal.Principal, in *PolicyInput) (*route.None, error) {
-	return nil, h.Policies.Delete(ctx, caller, in.PolicyID)
+func (h *Handlers) delete(ctx context.Context, caller principal.Principal, in *PolicyInput) (route.None, error) {
+	return route.None{}, h.Policies.Delete(ctx, caller, in.PolicyID)
 }
 
 type startShadowInput struct {
@@ -89,7 +85,7 @@ func (h *Handlers) startShadow(
 
 func (h *Handlers) endShadow(
 	ctx context.Context, caller principal.Principal, in *PolicyInput,
-) (*route.Answer[ListedPolicyBody], error) {
+) (ListedPolicyBody, error) {
 	p, err := h.Policies.EndShadow(ctx, caller, in.PolicyID)
-	return route.Body(listedPolicy(p)), err
+	return listedPolicy(p), err
 }

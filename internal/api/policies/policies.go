@@ -1,6 +1,6 @@
-// Package policies serves policies: their documents and versions, what puts them in force, for whom they count, what
-// they would say about a call, replays of recorded calls, the profiles that plugins propose, and what preflights
-// recorded. People put policies in force; keys may only draft them.
+// Package policies serves policies: their documents, versions, activation and bindings, simulated calls, replays of
+// recorded calls, the profiles that plugins propose, and recorded preflights. People activate policies; keys may only
+// draft them.
 package policies
 
 import (
@@ -22,7 +22,7 @@ import (
 	"writ/internal/replay"
 )
 
-// Handlers serve policies, profiles, replays and what preflights recorded.
+// Handlers serve policies, profiles, replays and recorded preflights.
 type Handlers struct {
 	Policies      *policy.Service
 	Enforcement   *enforcement.Service
@@ -49,48 +49,48 @@ func (h *Handlers) Mount(r *route.Router) {
 	h.mountReplays(r)
 }
 
-// read lets in people and keys that draft policies.
+// read admits people, and keys that draft policies.
 func read(rt route.Route) route.Route {
 	return rt.For(route.PersonOrKey).Needs(principal.ReadPolicies).Scoped(principal.DraftPolicy)
 }
 
-// draft lets in whoever writes policies that do not count yet.
+// draft admits people and keys that draft policies.
 func draft(rt route.Route) route.Route {
 	return rt.For(route.PersonOrKey).Needs(principal.DraftPolicies).Scoped(principal.DraftPolicy)
 }
 
-// manage lets in people who decide which policies count. No key does.
+// manage admits people who manage policies, and no keys.
 func manage(rt route.Route) route.Route {
 	return rt.For(route.Person).Needs(principal.ManagePolicies)
 }
 
 func (h *Handlers) mountReads(r *route.Router) {
 	route.Handle(r, read(route.Get("/policies", "List policies")), h.list)
-	route.Handle(r, read(route.Get("/policies/{policyId}", "A policy with its latest version")), h.get)
+	route.HandleOutput(r, read(route.Get("/policies/{policyId}", "A policy with its latest version")), h.get)
 	route.Handle(r, read(route.Get("/policies/{policyId}/versions", "The versions of a policy, newest first")),
 		h.listVersions)
-	route.Handle(r, read(route.Get("/policies/{policyId}/versions/{version}", "A policy with one of its versions")),
-		h.getVersion)
+	route.HandleOutput(r, read(route.Get("/policies/{policyId}/versions/{version}",
+		"A policy with one of its versions")), h.getVersion)
 	route.Handle(r, read(route.Get("/policies/{policyId}/diff",
 		"What changed from one version of a policy to another")), h.diff)
 }
 
-// PolicyInput is the path of a route about one policy. The guard has read it.
+// PolicyInput is the path of a route about one policy.
 type PolicyInput struct {
 	PolicyID string `path:"policyId" doc:"The policy."`
 }
 
-// PolicyState is what is known of a policy beside its document.
+// PolicyState is a policy without its document.
 type PolicyState struct {
 	ID             string        `json:"id" format:"uuid"`
 	OrganizationID string        `json:"organizationId" format:"uuid"`
 	PolicyVersion  int           `json:"policyVersion" doc:"The version that is shown, or in a list the latest."`
 	ActiveVersion  *int          `json:"activeVersion" doc:"The version that calls are judged by; null: none."`
-	ShadowVersion  *int          `json:"shadowVersion" doc:"The version that runs as a shadow: what it would have led to is written down, and changes nothing; null: none."`
-	ShadowSince    *time.Time    `json:"shadowSince" doc:"Since when; null: none does."`
+	ShadowVersion  *int          `json:"shadowVersion" doc:"The version that runs as a shadow, which is recorded but decides nothing; null: none."`
+	ShadowSince    *time.Time    `json:"shadowSince" doc:"When the shadow started; null: none."`
 	Status         policy.Status `json:"status" enum:"draft,active,inactive"`
-	Face           policy.Face   `json:"face,omitempty" enum:"profile" doc:"profile: it was proposed by a plugin, and is put in force under /policies/profiles. Absent: it is a document of its own."`
-	ActivatedAt    *time.Time    `json:"activatedAt" doc:"The last time; null: never."`
+	Face           policy.Face   `json:"face,omitempty" enum:"profile" doc:"profile: a plugin proposed it, and it is activated under /policies/profiles. Absent: it was written as a document."`
+	ActivatedAt    *time.Time    `json:"activatedAt" doc:"When it was last activated; null: never."`
 	CreatedAt      time.Time     `json:"createdAt"`
 	UpdatedAt      time.Time     `json:"updatedAt"`
 }
@@ -126,18 +126,18 @@ func listedPolicy(p policy.Policy) ListedPolicyBody {
 	return ListedPolicyBody{PolicyState: policyState(p, p.LatestVersion), Name: p.Name}
 }
 
-// VersionState is what is known of a version beside its document.
+// VersionState is a version without its document.
 type VersionState struct {
 	Author       AuthorBody `json:"author"`
 	WrittenAt    time.Time  `json:"writtenAt"`
 	Digest       string     `json:"digest" doc:"Hex SHA-256 of the text as it was written."`
-	RestoredFrom *int       `json:"restoredFrom" doc:"The version a rollback took it from; null: it was written."`
+	RestoredFrom *int       `json:"restoredFrom" doc:"The version that a rollback restored; null: it was written."`
 }
 
-// AuthorBody is who wrote a version.
+// AuthorBody is the author of a version.
 type AuthorBody struct {
 	Kind principal.Kind `json:"kind" enum:"user,key,system"`
-	ID   string         `json:"id" doc:"Of the person or key; empty where the server wrote it."`
+	ID   string         `json:"id" doc:"The id of the person or key; empty if the server wrote it."`
 }
 
 func versionState(v policy.Version) VersionState {
@@ -148,8 +148,7 @@ func versionState(v policy.Version) VersionState {
 	return state
 }
 
-// PolicyBody is a policy with one of its versions: the document itself, and what
-// is known of it.
+// PolicyBody is a policy with one of its versions.
 type PolicyBody struct {
 	DocumentBody
 	PolicyState
@@ -157,12 +156,16 @@ type PolicyBody struct {
 	Warnings []ProblemBody `json:"warnings,omitempty" doc:"Likely mistakes in what was just written."`
 }
 
-type policyOutput struct {
+// policyOutput is a policy as most routes answer it.
+type policyOutput = versioned[PolicyBody]
+
+// versioned is an answer whose ETag is the policy's version.
+type versioned[T any] struct {
 	ETag string `header:"ETag" doc:"The version, for If-Match."`
-	Body PolicyBody
+	Body T
 }
 
-// shown is the answer of every route that gives a policy.
+// shown is the answer of every route that returns a policy.
 func shown(full policy.Full, err error) (*policyOutput, error) {
 	if err != nil {
 		return nil, err
@@ -189,16 +192,16 @@ func DocumentOf(doc *document.Document) (body DocumentBody, err error) {
 type listPoliciesInput struct {
 	route.OrganizationQuery
 	route.PageInput
-	Status string `query:"status" enum:"draft,active,inactive" doc:"Only policies in this state."`
-	Name   string `query:"name" maxLength:"400" doc:"Only the policy of exactly this name."`
+	Status string `query:"status" enum:"draft,active,inactive" doc:"Only policies with this status."`
+	Name   string `query:"name" maxLength:"400" doc:"Only the policy with exactly this name."`
 }
 
 func (h *Handlers) list(
 	ctx context.Context, caller principal.Principal, in *listPoliciesInput,
-) (*route.Answer[page.Page[ListedPolicyBody]], error) {
+) (page.Page[ListedPolicyBody], error) {
 	policies, err := h.Policies.List(ctx, caller, policy.Filter{Status: policy.Status(in.Status), Name: in.Name},
 		in.Cursor, in.Limit)
-	return route.Body(route.MapPage(policies, listedPolicy)), err
+	return route.MapPage(policies, listedPolicy), err
 }
 
 func (h *Handlers) get(ctx context.Context, caller principal.Principal, in *PolicyInput) (*policyOutput, error) {
@@ -235,9 +238,9 @@ type listVersionsInput struct {
 
 func (h *Handlers) listVersions(
 	ctx context.Context, caller principal.Principal, in *listVersionsInput,
-) (*route.Answer[page.Page[VersionBody]], error) {
+) (page.Page[VersionBody], error) {
 	versions, err := h.Policies.Versions(ctx, caller, in.PolicyID, in.Cursor, in.Limit)
-	return route.Body(route.MapPage(versions, versionBody)), err
+	return route.MapPage(versions, versionBody), err
 }
 
 type diffInput struct {
@@ -246,20 +249,14 @@ type diffInput struct {
 	To   int `query:"to" minimum:"1" maximum:"1000000" doc:"The newer version. Absent: the latest."`
 }
 
-type diffOutput struct {
-	Body struct {
-		Changes []ChangeBody `json:"changes" nullable:"false"`
-	}
+// DiffBody is how two versions differ.
+type DiffBody struct {
+	Changes []ChangeBody `json:"changes" nullable:"false"`
 }
 
-func (h *Handlers) diff(ctx context.Context, caller principal.Principal, in *diffInput) (*diffOutput, error) {
+func (h *Handlers) diff(ctx context.Context, caller principal.Principal, in *diffInput) (DiffBody, error) {
 	changes, err := h.Policies.Diff(ctx, caller, in.PolicyID, in.From, in.To)
-	if err != nil {
-		return nil, err
-	}
-	out := &diffOutput{}
-	out.Body.Changes = changeBodies(changes)
-	return out, nil
+	return DiffBody{changeBodies(changes)}, err
 }
 
 // ChangeBody is one difference between two versions.

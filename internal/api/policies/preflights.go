@@ -16,22 +16,22 @@ import (
 	"writ/internal/principal"
 )
 
-// MountPreflights serves to people what preflights recorded.
+// MountPreflights serves recorded preflights to people.
 func (h *Handlers) MountPreflights(r *route.Router) {
 	r = r.Tagged("preflight")
 	route.Handle(r, route.Get("/pap/decisions", "Preflights, newest first").
 		For(route.Person).Needs(principal.ReadTelemetry), h.listPreflights)
-	route.Handle(r, route.Get("/pap/stats/overview", "How preflights came out").
+	route.Handle(r, route.Get("/pap/stats/overview", "Statistics of preflights").
 		For(route.Person).Needs(principal.ReadTelemetry), h.preflightStats)
 	route.Handle(r, route.Get("/pap/policy/snapshot", "The policies that preflights are judged by now").
 		For(route.Person).Needs(principal.ReadPolicies), h.policySnapshot)
 }
 
-// PreflightItemBody is a preflight as it is shown.
+// PreflightItemBody is a recorded preflight.
 type PreflightItemBody struct {
 	ID         string              `json:"id" format:"uuid"`
 	At         time.Time           `json:"at"`
-	Decision   string              `json:"decision" enum:"accepted,rejected,escalated,erased" doc:"erased: the log keeps that there was one, and not what it said."`
+	Decision   string              `json:"decision" enum:"accepted,rejected,escalated,erased" doc:"erased: the log only shows that there was one."`
 	KeyID      string              `json:"keyId" format:"uuid" doc:"The API key that asked."`
 	AgentID    string              `json:"agentId"`
 	Prompt     *string             `json:"prompt" doc:"Redacted; null for callers who may not read payloads."`
@@ -40,7 +40,7 @@ type PreflightItemBody struct {
 	Index      int64               `json:"auditIndex" doc:"Number of its entry in the organization's log."`
 }
 
-// PreflightToolBody is a call an agent thought of.
+// PreflightToolBody is a call of a preflight.
 type PreflightToolBody struct {
 	Server   string `json:"server"`
 	Tool     string `json:"tool"`
@@ -55,7 +55,7 @@ type listPreflightsInput struct {
 	Days int `query:"days" minimum:"1" maximum:"90" default:"7" doc:"How many days back."`
 }
 
-// preflights is a page of what was recorded.
+// preflights is a page of recorded preflights.
 func (h *Handlers) preflights(
 	ctx context.Context, caller principal.Principal, days int, cursor string, limit int,
 ) (page.Page[audit.Stored], error) {
@@ -67,10 +67,10 @@ func (h *Handlers) preflights(
 
 func (h *Handlers) listPreflights(
 	ctx context.Context, caller principal.Principal, in *listPreflightsInput,
-) (*route.Answer[page.Page[PreflightItemBody]], error) {
+) (page.Page[PreflightItemBody], error) {
 	entries, err := h.preflights(ctx, caller, in.Days, in.Cursor, in.Limit)
 	if err != nil {
-		return nil, err
+		return page.Page[PreflightItemBody]{}, err
 	}
 	body := page.Page[PreflightItemBody]{
 		Items: []PreflightItemBody{}, NextCursor: entries.NextCursor, HasMore: entries.HasMore,
@@ -78,11 +78,11 @@ func (h *Handlers) listPreflights(
 	for _, entry := range entries.Items {
 		item, err := preflightItem(entry, caller.May(principal.ReadPayloads))
 		if err != nil {
-			return nil, err
+			return page.Page[PreflightItemBody]{}, err
 		}
 		body.Items = append(body.Items, item)
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
 func preflightItem(entry audit.Stored, readsPayloads bool) (PreflightItemBody, error) {
@@ -138,7 +138,7 @@ type PreflightStatsBody struct {
 	Rejected    int64            `json:"rejected"`
 	Escalated   int64            `json:"escalated"`
 	Erased      int64            `json:"erased"`
-	ByAgent     map[string]int64 `json:"byAgent" doc:"How many of each agent; empty: not stated."`
+	ByAgent     map[string]int64 `json:"byAgent" doc:"How many of each agent; an empty id: not stated."`
 	Approximate bool             `json:"approximate" doc:"Whether only the newest 10,000 were counted."`
 }
 
@@ -147,24 +147,24 @@ const maxCounted = 10_000
 
 func (h *Handlers) preflightStats(
 	ctx context.Context, caller principal.Principal, in *preflightStatsInput,
-) (*route.Answer[PreflightStatsBody], error) {
+) (PreflightStatsBody, error) {
 	body := PreflightStatsBody{ByAgent: map[string]int64{}}
 	for cursor := ""; ; {
 		entries, err := h.preflights(ctx, caller, in.Days, cursor, page.MaxLimit)
 		if err != nil {
-			return nil, err
+			return PreflightStatsBody{}, err
 		}
 		for _, entry := range entries.Items {
 			f, err := preflightOf(entry.Payload)
 			if err != nil {
-				return nil, err
+				return PreflightStatsBody{}, err
 			}
 			body.count(f)
 		}
 		cursor = entries.NextCursor
 		if !entries.HasMore || body.Total >= maxCounted {
 			body.Approximate = entries.HasMore
-			return route.Body(body), nil
+			return body, nil
 		}
 	}
 }
@@ -191,12 +191,12 @@ type policySnapshotInput struct {
 
 func (h *Handlers) policySnapshot(
 	ctx context.Context, caller principal.Principal, in *policySnapshotInput,
-) (*route.Answer[page.Page[ListedPolicyBody]], error) {
+) (page.Page[ListedPolicyBody], error) {
 	policies, err := h.Policies.List(ctx, caller, policy.Filter{Status: policy.Active}, in.Cursor, in.Limit)
-	return route.Body(route.MapPage(policies, listedPolicy)), err
+	return route.MapPage(policies, listedPolicy), err
 }
 
-// preflightOf reads a preflight out of the log. One whose payload was erased has its time and id alone.
+// preflightOf reads a preflight from the log. If its payload was erased, it has only a time and an id.
 func preflightOf(payload string) (f intent.Preflight, err error) {
 	if payload == "" {
 		return f, nil

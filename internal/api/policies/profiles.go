@@ -21,8 +21,8 @@ import (
 // profilePaths begins the paths under which plugins stage profiles.
 const profilePaths = "/policies/profiles/"
 
-// ProfileErrorBody is an error of a profile's path: a list with every problem, where a body is not valid. Plugins
-// print that, and know no details.
+// ProfileErrorBody is an error of a profile route. If the body is not valid, it lists every problem: plugins print
+// that and do not read details.
 type ProfileErrorBody struct {
 	route.ErrorBody
 	Message problems `json:"message"`
@@ -30,11 +30,11 @@ type ProfileErrorBody struct {
 
 type problems []string
 
-// Schema documents that it is one text where the body is not the problem.
+// Schema documents that the error is one text if the body is valid.
 func (problems) Schema(huma.Registry) *huma.Schema {
 	text := &huma.Schema{Type: huma.TypeString}
 	return &huma.Schema{
-		Description: "Every problem with its place where the body is not valid; else what went wrong, as one text.",
+		Description: "If the body is not valid, every problem with its path; else one text.",
 		OneOf:       []*huma.Schema{{Type: huma.TypeArray, Items: text}, text},
 	}
 }
@@ -56,38 +56,38 @@ var profileErrors = route.Shape{
 
 func (h *Handlers) mountProfiles(r *route.Router) {
 	r.ShapeErrors(profileErrors)
-	route.Handle(r, draft(route.Put("/policies/profiles/draft", "Stage a profile, in place of the caller's last one")).
+	route.Handle(r, draft(route.Put("/policies/profiles/draft", "Stage a profile instead of the caller's last one")).
 		Unrecorded(), h.stageProfile)
 	op := r.OpenAPI().Paths["/policies/profiles/draft"].Put
 	op.RequestBody.Required, op.RequestBody.Content = true, route.Content[StagingBody](r)
 	route.Handle(r, draft(route.Post("/policies/profiles/propose", "Propose what the caller has staged")).
 		Records("profile.proposed").Answers(http.StatusCreated), h.proposeProfile)
-	route.Handle(r, route.Get("/policies/profiles/active", "The profile that calls are judged by").
+	route.Handle(r, route.Get("/policies/profiles/active", "The active profile").
 		For(route.PersonOrKey).Needs(principal.ReadPolicies).Scoped(principal.Enforce), h.activeProfile)
-	route.Handle(r, read(route.Get("/policies/profiles/proposals", "What was proposed, newest first")), h.listProposals)
+	route.Handle(r, read(route.Get("/policies/profiles/proposals", "The proposals, newest first")), h.listProposals)
 	route.Handle(r, read(route.Get("/policies/profiles/proposals/{id}", "A proposal, and what it means")),
 		h.getProposal)
-	route.Handle(r, draft(route.Delete("/policies/profiles/proposals/{id}", "Withdraw a proposal that waits")).
+	route.Handle(r, draft(route.Delete("/policies/profiles/proposals/{id}", "Withdraw an open proposal")).
 		Records("profile.withdrawn").Answers(http.StatusNoContent), h.withdrawProposal)
 	route.Handle(r, manage(route.Post("/policies/profiles/confirm",
-		"Put a proposal in force, in place of the profile that was")).Records("profile.confirmed"), h.confirmProfile)
+		"Activate a proposal, which replaces the active profile")).Records("profile.confirmed"), h.confirmProfile)
 	route.Handle(r, route.Get("/policies/profiles/template", "Profiles to begin with").
 		For(route.PersonOrKey).Scoped(route.AnyScope), h.listProfileTemplates)
 	route.Handle(r, route.Get("/policies/profiles/template/{name}", "A profile to begin with").
 		For(route.PersonOrKey).Scoped(route.AnyScope), h.getProfileTemplate)
 }
 
-// StagingBody documents what a plugin sends; it is read by hand, so that every
-// problem is told with its place.
+// StagingBody documents what a plugin sends. The handler reads it itself, so that it can report every problem with its
+// path.
 type StagingBody struct {
-	Policy route.SentObject `json:"policy" doc:"A PolicyProfile of armor.policy.v1, or a list of rules that means the same as one."`
-	OrgID  string           `json:"orgId,omitempty" doc:"The organization. Another than the caller's own is refused."`
+	Policy route.SentObject `json:"policy" doc:"A PolicyProfile of armor.policy.v1, or an equivalent list of rules."`
+	OrgID  string           `json:"orgId,omitempty" doc:"The organization. Any but the caller's own is refused."`
 }
 
 // profileJSON is a profile as it is stored: canonical JSON.
 type profileJSON jsontext.Value
 
-// MarshalJSONTo writes the stored text; without one it is null.
+// MarshalJSONTo writes the stored text, or null.
 func (p profileJSON) MarshalJSONTo(to *jsontext.Encoder) error {
 	if len(p) == 0 {
 		return to.WriteToken(jsontext.Null)
@@ -95,12 +95,12 @@ func (p profileJSON) MarshalJSONTo(to *jsontext.Encoder) error {
 	return to.WriteValue(jsontext.Value(p))
 }
 
-// Schema documents what it is: the type alone says bytes.
+// Schema documents that it is an object, not bytes.
 func (profileJSON) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, Nullable: true}
 }
 
-// StagedBody is what was staged.
+// StagedBody is a staged profile.
 type StagedBody struct {
 	Name   string      `json:"name"`
 	Hash   string      `json:"hash" doc:"Hex SHA-256 of the profile in canonical JSON (RFC 8785)."`
@@ -112,26 +112,24 @@ type stageInput struct {
 	DocumentInput
 }
 
-func (h *Handlers) stageProfile(
-	ctx context.Context, caller principal.Principal, in *stageInput,
-) (*route.Answer[StagedBody], error) {
+func (h *Handlers) stageProfile(ctx context.Context, caller principal.Principal, in *stageInput) (StagedBody, error) {
 	source, err := in.source()
 	if err != nil || source.Format != document.JSON {
-		return nil, fault.New(fault.Invalid, "send Content-Type: %s", route.JSONType)
+		return StagedBody{}, fault.New(fault.Invalid, "send Content-Type: %s", route.JSONType)
 	}
 	sent, problems := profile.Read([]byte(source.Text))
 	if problems != nil {
-		return nil, policy.ProfileFault(problems)
+		return StagedBody{}, policy.ProfileFault(problems)
 	}
 	if err := requireOwn(caller, sent.OrgID); err != nil {
-		return nil, err
+		return StagedBody{}, err
 	}
 	staged, err := h.Policies.StageProfile(ctx, caller, sent.Profile)
-	return route.Body(StagedBody{Name: staged.Name, Hash: staged.Hash, Policy: profileJSON(staged.Text)}), err
+	return StagedBody{Name: staged.Name, Hash: staged.Hash, Policy: profileJSON(staged.Text)}, err
 }
 
-// requireOwn refuses a plugin that is set up for another organization than its
-// key is of: what it stages would count where nobody meant it to.
+// requireOwn refuses a plugin that is set up for another organization than its key's, where its profile is not meant to
+// apply.
 func requireOwn(caller principal.Principal, orgID string) error {
 	if orgID != "" && orgID != caller.OrgID {
 		return fault.New(fault.Forbidden, "orgId: is not the organization of the caller")
@@ -152,7 +150,7 @@ type ListedProposalBody struct {
 	OwnerID       string               `json:"ownerId" format:"uuid" doc:"The person who proposed it, or whose key did."`
 	ProposedBy    AuthorBody           `json:"proposedBy"`
 	ProposedAt    time.Time            `json:"proposedAt"`
-	DecidedBy     string               `json:"decidedBy" doc:"Who confirmed or withdrew it; empty: nobody yet."`
+	DecidedBy     string               `json:"decidedBy" doc:"The person who confirmed or withdrew it; empty: none yet."`
 	DecidedAt     *time.Time           `json:"decidedAt"`
 }
 
@@ -160,7 +158,7 @@ type ListedProposalBody struct {
 type ProposalBody struct {
 	ListedProposalBody
 	Policy      profileJSON `json:"policy"`
-	Explanation []string    `json:"explanation" nullable:"false" doc:"What holds where no statement matches, then what each statement does, in a sentence."`
+	Explanation []string    `json:"explanation" nullable:"false" doc:"What happens if no statement matches, then what each statement does, in a sentence."`
 }
 
 func listedProposal(p policy.Proposal) ListedProposalBody {
@@ -181,13 +179,13 @@ func listedProposal(p policy.Proposal) ListedProposalBody {
 	}
 }
 
-func showProposal(p policy.Proposal, err error) (*route.Answer[ProposalBody], error) {
+func showProposal(p policy.Proposal, err error) (ProposalBody, error) {
 	if err != nil {
-		return nil, err
+		return ProposalBody{}, err
 	}
 	read, err := p.Read()
 	if err != nil {
-		return nil, err
+		return ProposalBody{}, err
 	}
 	body := ProposalBody{
 		ListedProposalBody: listedProposal(p), Policy: profileJSON(p.Text), Explanation: []string{read.DefaultWords()},
@@ -195,30 +193,30 @@ func showProposal(p policy.Proposal, err error) (*route.Answer[ProposalBody], er
 	for i := range read.Statements {
 		body.Explanation = append(body.Explanation, read.Statements[i].ID+": "+read.Statements[i].Words())
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
 type proposeInput struct {
 	route.OrganizationQuery
 	Body struct {
 		Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Why, for the person who decides."`
-		OrgID  string `json:"orgId,omitempty" maxLength:"500" doc:"The organization. Another than the caller's own is refused."`
+		OrgID  string `json:"orgId,omitempty" maxLength:"500" doc:"The organization. Any but the caller's own is refused."`
 	}
 }
 
 func (h *Handlers) proposeProfile(
 	ctx context.Context, caller principal.Principal, in *proposeInput,
-) (*route.Answer[ProposalBody], error) {
+) (ProposalBody, error) {
 	if err := requireOwn(caller, in.Body.OrgID); err != nil {
-		return nil, err
+		return ProposalBody{}, err
 	}
 	return showProposal(h.Policies.ProposeProfile(ctx, caller, in.Body.Reason))
 }
 
-// ActiveProfileBody is the profile in force.
+// ActiveProfileBody is the active profile.
 type ActiveProfileBody struct {
-	Version     int         `json:"version" doc:"How many confirmations there were up to this one; 0: none is in force."`
-	Policy      profileJSON `json:"policy" doc:"Null: none is in force."`
+	Version     int         `json:"version" doc:"The number of its confirmation; 0: none is active."`
+	Policy      profileJSON `json:"policy" doc:"Null: none is active."`
 	Hash        string      `json:"hash" doc:"Hex SHA-256 of the profile in canonical JSON; empty: none."`
 	PolicyID    string      `json:"policyId"`
 	ConfirmedAt *time.Time  `json:"confirmedAt"`
@@ -226,21 +224,21 @@ type ActiveProfileBody struct {
 
 func (h *Handlers) activeProfile(
 	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
-) (*route.Answer[ActiveProfileBody], error) {
+) (ActiveProfileBody, error) {
 	active, err := h.Policies.ActiveProfile(ctx, caller)
 	if err != nil || active == nil {
-		return &route.Answer[ActiveProfileBody]{}, err
+		return ActiveProfileBody{}, err
 	}
 	if _, err := active.Read(); err != nil {
-		return nil, err
+		return ActiveProfileBody{}, err
 	}
-	return route.Body(ActiveProfileBody{
+	return ActiveProfileBody{
 		Version:     active.Confirmation,
 		Policy:      profileJSON(active.Text),
 		Hash:        active.Hash,
 		PolicyID:    active.PolicyID,
 		ConfirmedAt: active.DecidedAt,
-	}), nil
+	}, nil
 }
 
 type listProposalsInput struct {
@@ -251,9 +249,9 @@ type listProposalsInput struct {
 
 func (h *Handlers) listProposals(
 	ctx context.Context, caller principal.Principal, in *listProposalsInput,
-) (*route.Answer[page.Page[ListedProposalBody]], error) {
+) (page.Page[ListedProposalBody], error) {
 	proposals, err := h.Policies.Proposals(ctx, caller, policy.ProposalState(in.State), in.Cursor, in.Limit)
-	return route.Body(route.MapPage(proposals, listedProposal)), err
+	return route.MapPage(proposals, listedProposal), err
 }
 
 // ProposalInput is the path of a route about one proposal.
@@ -264,27 +262,27 @@ type ProposalInput struct {
 
 func (h *Handlers) getProposal(
 	ctx context.Context, caller principal.Principal, in *ProposalInput,
-) (*route.Answer[ProposalBody], error) {
+) (ProposalBody, error) {
 	return showProposal(h.Policies.Proposal(ctx, caller, in.ID))
 }
 
 func (h *Handlers) withdrawProposal(
 	ctx context.Context, caller principal.Principal, in *ProposalInput,
-) (*route.None, error) {
-	return nil, h.Policies.WithdrawProposal(ctx, caller, in.ID)
+) (route.None, error) {
+	return route.None{}, h.Policies.WithdrawProposal(ctx, caller, in.ID)
 }
 
 type confirmInput struct {
 	route.OrganizationQuery
 	Body struct {
 		ProposalID string `json:"proposalId" minLength:"1" maxLength:"100"`
-		Hash       string `json:"hash" pattern:"^[0-9A-Fa-f]{64}$" patternDescription:"the 64 hex digits of the proposal's hash" doc:"That of the proposal as it was read; another one is a 409."`
+		Hash       string `json:"hash" pattern:"^[0-9A-Fa-f]{64}$" patternDescription:"the 64 hex digits of the proposal's hash" doc:"The hash of the proposal as the person read it; 409 if it is another."`
 	}
 }
 
 func (h *Handlers) confirmProfile(
 	ctx context.Context, caller principal.Principal, in *confirmInput,
-) (*route.Answer[ProposalBody], error) {
+) (ProposalBody, error) {
 	return showProposal(h.Policies.ConfirmProfile(ctx, caller, in.Body.ProposalID, in.Body.Hash))
 }
 
@@ -303,33 +301,26 @@ func profileTemplate(t profile.Template) (ProfileTemplateBody, error) {
 	}, err
 }
 
-type profileTemplatesOutput struct {
-	Body struct {
-		Items []ProfileTemplateBody `json:"items" nullable:"false"`
-	}
-}
-
 func (h *Handlers) listProfileTemplates(
 	context.Context, principal.Principal, *route.None,
-) (*profileTemplatesOutput, error) {
-	out := &profileTemplatesOutput{}
+) (list route.Items[ProfileTemplateBody], err error) {
 	for _, t := range profile.Templates() {
 		body, err := profileTemplate(t)
 		if err != nil {
-			return nil, err
+			return list, err
 		}
-		out.Body.Items = append(out.Body.Items, body)
+		list.Items = append(list.Items, body)
 	}
-	return out, nil
+	return list, nil
 }
 
 func (h *Handlers) getProfileTemplate(
 	_ context.Context, _ principal.Principal, in *templateInput,
-) (*route.Answer[ProfileTemplateBody], error) {
+) (ProfileTemplateBody, error) {
 	t, ok := profile.TemplateOf(in.Name)
 	if !ok {
-		return nil, fault.New(fault.NotFound, "no such template")
+		return ProfileTemplateBody{}, fault.New(fault.NotFound, "no such template")
 	}
 	body, err := profileTemplate(t)
-	return route.Body(body), err
+	return body, err
 }

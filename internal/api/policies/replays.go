@@ -13,30 +13,30 @@ import (
 	"writ/internal/replay"
 )
 
-// usualDays is how far back a replay goes that does not say.
+// usualDays is how far back a replay goes by default.
 const usualDays = 7
 
-// mountReplays serves replays. Starting and ending one is not recorded: it changes nothing that counts, and the replay
-// names who started it.
+// mountReplays serves replays. Starting and ending one is not recorded: it changes no decision, and the replay names
+// the person who started it.
 func (h *Handlers) mountReplays(r *route.Router) {
 	route.Handle(r, route.Post("/policy-replays",
 		"Start a replay: what a draft would have done to recorded calls; for people who may see what agents did").
 		For(route.Person).Needs(principal.DraftPolicies).Unrecorded().Answers(http.StatusAccepted), h.startReplay)
-	route.Handle(r, read(route.Get("/policy-replays", "The replays that are kept, newest first")), h.listReplays)
-	route.Handle(r, read(route.Get("/policy-replays/{replayId}", "A replay: how far it is, and what it found")),
+	route.Handle(r, read(route.Get("/policy-replays", "The stored replays, newest first")), h.listReplays)
+	route.Handle(r, read(route.Get("/policy-replays/{replayId}", "A replay: its progress and what it found")),
 		h.getReplay)
-	route.Handle(r, draft(route.Post("/policy-replays/{replayId}/cancel", "End a replay that is under way")).
+	route.Handle(r, draft(route.Post("/policy-replays/{replayId}/cancel", "Cancel a running replay")).
 		Unrecorded(), h.cancelReplay)
 }
 
 type startReplayInput struct {
 	route.OrganizationQuery
 	Body struct {
-		PolicyID string `json:"policyId,omitempty" doc:"The policy whose active version is replaced. Absent: the document counts beside all that is active."`
+		PolicyID string `json:"policyId,omitempty" doc:"The policy whose active version is replaced. Absent: the document is added to the active policies."`
 		ChosenVersionBody
 		Document route.SentObject `json:"document,omitempty" doc:"Or a document that is not stored."`
 		YAML     string           `json:"yaml,omitempty" doc:"Or such a document as YAML."`
-		Without  []string         `json:"without,omitempty" nullable:"false" maxItems:"100" doc:"Ids of active policies that are left out where the draft is in place: what would be if they were deactivated as it is activated."`
+		Without  []string         `json:"without,omitempty" nullable:"false" maxItems:"100" doc:"Ids of active policies that are left out together with the draft, as if they were deactivated when it is activated."`
 		Days     int              `json:"days,omitempty" minimum:"1" maximum:"365" doc:"How many days of recorded decisions, up to now. Absent: 7."`
 	}
 }
@@ -59,32 +59,32 @@ func (in *startReplayInput) subject() (policy.Subject, error) {
 		return s, fault.Field("policyId", "give one of policyId, document and yaml")
 	}
 	if s.Source != nil && version != policy.LatestVersion {
-		return s, fault.Field("policyVersion", "must be absent with a document: it is the document that is tried")
+		return s, fault.Field("policyVersion", "must be absent with a document, which is tried instead")
 	}
 	return s, nil
 }
 
-// ListedReplayBody is a replay without what it found.
+// ListedReplayBody is a replay without its report.
 type ListedReplayBody struct {
 	ID            string       `json:"id" format:"uuid"`
 	State         replay.State `json:"state" enum:"waiting,running,done,cancelled,broken"`
 	Name          string       `json:"name" doc:"Of the draft."`
-	PolicyID      *string      `json:"policyId" doc:"The policy whose active version is replaced; null: the document counts beside all that is active."`
+	PolicyID      *string      `json:"policyId" doc:"The policy whose active version is replaced; null: the document is added to the active policies."`
 	PolicyVersion *int         `json:"policyVersion" doc:"The version that is tried; null: a document that is not stored."`
 	Digest        string       `json:"digest,omitempty" doc:"Hex SHA-256 of such a document."`
-	Without       []string     `json:"without,omitempty" nullable:"false" doc:"Active policies that are left out where the draft is in place."`
+	Without       []string     `json:"without,omitempty" nullable:"false" doc:"Active policies that are left out together with the draft."`
 	Days          int          `json:"days"`
 	From          time.Time    `json:"from" doc:"Decisions from this time on are replayed."`
 	Until         time.Time    `json:"until" doc:"When the replay was started."`
 	StartedBy     AuthorBody   `json:"startedBy"`
 	StartedAt     time.Time    `json:"startedAt"`
 	EndedAt       *time.Time   `json:"endedAt" doc:"Null: it has not ended."`
-	Done          int64        `json:"done" doc:"Entries of the audit log that were passed."`
-	Total         int64        `json:"total" doc:"Of so many; 0: not known yet."`
+	Done          int64        `json:"done" doc:"Entries of the audit log that were read."`
+	Total         int64        `json:"total" doc:"Entries to read; 0: not known yet."`
 	Problem       string       `json:"problem,omitempty" doc:"Why it is broken."`
 }
 
-// ReplayBody is a replay with what it found.
+// ReplayBody is a replay with its report.
 type ReplayBody struct {
 	ListedReplayBody
 	Report *ReplayReportBody `json:"report" doc:"Null until it is done."`
@@ -93,27 +93,27 @@ type ReplayBody struct {
 // ReplayReportBody is what a replay found.
 type ReplayReportBody struct {
 	Counts  ReplayCountsBody   `json:"counts"`
-	Changes []ReplayChangeBody `json:"changes" nullable:"false" doc:"Kinds of calls whose answer would be another than today's, or than the recorded one; the most frequent first."`
+	Changes []ReplayChangeBody `json:"changes" nullable:"false" doc:"Kinds of calls whose answer differs from today's or from the recorded one, most frequent first."`
 	LeftOut int64              `json:"leftOut" doc:"Calls whose answer changes, of kinds beyond those listed."`
 }
 
-// ReplayCountsBody are the numbers of a replay.
+// ReplayCountsBody is the counts of a replay.
 type ReplayCountsBody struct {
-	Decisions int64                   `json:"decisions" doc:"All that were recorded in the time."`
-	Judged    int64                   `json:"judged" doc:"Of these, the ones that policies were asked about."`
-	Intent    int64                   `json:"intent" doc:"Kept apart: the call was not in its plan."`
-	Agent     int64                   `json:"agent" doc:"Kept apart: the agent or its key was no good."`
-	Failed    int64                   `json:"failed" doc:"Kept apart: the call could not be judged."`
+	Decisions int64                   `json:"decisions" doc:"All decisions recorded in the period."`
+	Judged    int64                   `json:"judged" doc:"Those of them that policies decided."`
+	Intent    int64                   `json:"intent" doc:"Not judged: the call was not in its plan."`
+	Agent     int64                   `json:"agent" doc:"Not judged: the agent's key was not valid."`
+	Failed    int64                   `json:"failed" doc:"Not judged: judging the call failed."`
 	Erased    int64                   `json:"erased" doc:"Judged, with details that were erased."`
-	Redacted  int64                   `json:"redacted" doc:"Judged, with a secret taken out of the record."`
-	NotKept   int64                   `json:"notKept" doc:"Judged, with arguments that were not kept."`
+	Redacted  int64                   `json:"redacted" doc:"Judged, with a secret removed from the record."`
+	NotKept   int64                   `json:"notKept" doc:"Judged, with arguments that were not stored."`
 	Recorded  map[replay.Answer]int64 `json:"recorded" doc:"What was recorded: allow, ask, hold, deny; approved and refused by a person."`
-	Today     map[replay.Answer]int64 `json:"today" doc:"What the active policies of today say: allow, ask, hold, deny, unknown."`
-	Drafted   map[replay.Answer]int64 `json:"drafted" doc:"What they say with the draft in place."`
+	Today     map[replay.Answer]int64 `json:"today" doc:"What today's active policies say: allow, ask, hold, deny, unknown."`
+	Drafted   map[replay.Answer]int64 `json:"drafted" doc:"What they say with the draft."`
 	Stricter  int64                   `json:"stricter" doc:"Against today."`
 	Looser    int64                   `json:"looser" doc:"Against today."`
 	Unchanged int64                   `json:"unchanged" doc:"Against today."`
-	Unknown   int64                   `json:"unknown" doc:"Either answer depends on what is not known of the call."`
+	Unknown   int64                   `json:"unknown" doc:"One of the answers depends on unknown parts of the call."`
 }
 
 // ReplayChangeBody is a kind of calls whose answer changes.
@@ -124,7 +124,7 @@ type ReplayChangeBody struct {
 	Recorded      replay.Answer       `json:"recorded" enum:"allow,ask,hold,deny,approved,refused"`
 	Today         replay.Answer       `json:"today" enum:"allow,ask,hold,deny,unknown"`
 	Drafted       replay.Answer       `json:"drafted" enum:"allow,ask,hold,deny,unknown"`
-	PolicyID      string              `json:"policyId" doc:"What decides with the draft in place; draft for a document that belongs to no policy; empty: not known, or no policy counts."`
+	PolicyID      string              `json:"policyId" doc:"What decides with the draft; draft for a document that belongs to no policy; empty: not known, or no policy applies."`
 	PolicyVersion int                 `json:"policyVersion"`
 	Rule          string              `json:"rule"`
 	Count         int64               `json:"count"`
@@ -166,9 +166,9 @@ func listedReplay(j replay.Job) ListedReplayBody {
 	return body
 }
 
-func showReplay(j replay.Job, err error) (*route.Answer[ReplayBody], error) {
+func showReplay(j replay.Job, err error) (ReplayBody, error) {
 	if err != nil {
-		return nil, err
+		return ReplayBody{}, err
 	}
 	body := ReplayBody{ListedReplayBody: listedReplay(j)}
 	if j.Report != nil {
@@ -179,7 +179,7 @@ func showReplay(j replay.Job, err error) (*route.Answer[ReplayBody], error) {
 			body.Report.Changes = append(body.Report.Changes, replayChange(c))
 		}
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
 func replayChange(c replay.Change) ReplayChangeBody {
@@ -206,10 +206,10 @@ func replayChange(c replay.Change) ReplayChangeBody {
 
 func (h *Handlers) startReplay(
 	ctx context.Context, caller principal.Principal, in *startReplayInput,
-) (*route.Answer[ReplayBody], error) {
+) (ReplayBody, error) {
 	subject, err := in.subject()
 	if err != nil {
-		return nil, err
+		return ReplayBody{}, err
 	}
 	days := in.Body.Days
 	if days == 0 {
@@ -220,25 +220,11 @@ func (h *Handlers) startReplay(
 	}))
 }
 
-type replaysOutput struct {
-	Body struct {
-		Items []ListedReplayBody `json:"items" nullable:"false"`
-	}
-}
-
 func (h *Handlers) listReplays(
 	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
-) (*replaysOutput, error) {
+) (route.Items[ListedReplayBody], error) {
 	jobs, err := h.Replays.List(ctx, caller)
-	if err != nil {
-		return nil, err
-	}
-	out := &replaysOutput{}
-	out.Body.Items = make([]ListedReplayBody, len(jobs))
-	for i, j := range jobs {
-		out.Body.Items[i] = listedReplay(j)
-	}
-	return out, nil
+	return route.ItemsOf(jobs, listedReplay), err
 }
 
 // ReplayInput is the path of a route about one replay.
@@ -247,14 +233,10 @@ type ReplayInput struct {
 	ReplayID string `path:"replayId" doc:"The replay."`
 }
 
-func (h *Handlers) getReplay(
-	ctx context.Context, caller principal.Principal, in *ReplayInput,
-) (*route.Answer[ReplayBody], error) {
+func (h *Handlers) getReplay(ctx context.Context, caller principal.Principal, in *ReplayInput) (ReplayBody, error) {
 	return showReplay(h.Replays.Get(ctx, caller, in.ReplayID))
 }
 
-func (h *Handlers) cancelReplay(
-	ctx context.Context, caller principal.Principal, in *ReplayInput,
-) (*route.Answer[ReplayBody], error) {
+func (h *Handlers) cancelReplay(ctx context.Context, caller principal.Principal, in *ReplayInput) (ReplayBody, error) {
 	return showReplay(h.Replays.Cancel(ctx, caller, in.ReplayID))
 }

@@ -13,13 +13,13 @@ import (
 	"writ/internal/replay"
 )
 
-// mountStudies serves what recorded calls tell about policies.
+// mountStudies serves findings and suggestions from recorded calls.
 func (h *Handlers) mountStudies(r *route.Router) {
 	s := studies{replay.NewStudy(h.Replays)}
 	route.Handle(r, read(route.Get("/policies/{policyId}/findings",
-		"What a policy says in vain, or too much of, with the place and a fix")), s.findings)
-	route.Handle(r, route.Post("/policies/suggest",
-		"Store the least policy that would have let the calls of an agent run that were allowed, as a draft").
+		"Rules of a policy that never apply or permit too much, with their position and a fix")), s.findings)
+	route.HandleOutput(r, route.Post("/policies/suggest",
+		"Draft the narrowest policy that would have allowed an agent's allowed calls").
 		For(route.Person).Needs(principal.DraftPolicies).Records("policy.created").Answers(http.StatusCreated),
 		s.suggest)
 }
@@ -30,41 +30,35 @@ type policyFindingsInput struct {
 	PolicyInput
 	Version       int `query:"version" minimum:"1" maximum:"1000000" doc:"Which version. Absent: the latest."`
 	PolicyVersion int `query:"policyVersion" minimum:"1" maximum:"1000000" doc:"The same as version. Give one of the two."`
-	Days          int `query:"days" minimum:"1" maximum:"90" doc:"Try its conditions on the calls that were recorded in so many days; for a person who may see what agents did. Absent: the text alone."`
+	Days          int `query:"days" minimum:"1" maximum:"90" doc:"Also try its conditions on the calls recorded in so many days, for a person who may see them. Absent: only the text."`
 }
 
-// PolicyFindingBody is something that a policy says in vain, or too much of.
+// PolicyFindingBody is a rule that never applies or permits too much.
 type PolicyFindingBody struct {
 	Kind lint.Kind `json:"kind" enum:"unreachable,shadowed_allow,over_broad,contradictory_limits,always_true,always_fails"`
 	ProblemBody
 	Fix   string `json:"fix" doc:"What to do about it."`
-	Calls int64  `json:"calls,omitempty" doc:"How many recorded calls say so. Absent: the text does."`
+	Calls int64  `json:"calls,omitempty" doc:"How many recorded calls show it. Absent: the text does."`
 }
 
-type policyFindingsOutput struct {
-	Body struct {
-		PolicyVersion int                 `json:"policyVersion"`
-		Findings      []PolicyFindingBody `json:"findings" nullable:"false" doc:"In the order of the text."`
-		Calls         int64               `json:"calls" doc:"How many recorded calls its conditions were tried on: those for whose callers it counts."`
-		Incomplete    bool                `json:"incomplete" doc:"There is more than was looked at, or than is shown."`
-	}
+// PolicyFindingsBody is what lint finds in one version of a policy.
+type PolicyFindingsBody struct {
+	PolicyVersion int                 `json:"policyVersion"`
+	Findings      []PolicyFindingBody `json:"findings" nullable:"false" doc:"In the order of the text."`
+	Calls         int64               `json:"calls" doc:"How many recorded calls its conditions were tried on: those to whose callers it applies."`
+	Incomplete    bool                `json:"incomplete" doc:"More was found than is shown, or not everything was examined."`
 }
 
 func (s studies) findings(
 	ctx context.Context, caller principal.Principal, in *policyFindingsInput,
-) (*policyFindingsOutput, error) {
+) (PolicyFindingsBody, error) {
 	version, err := oneVersion(in.Version, in.PolicyVersion)
 	if err != nil {
-		return nil, err
+		return PolicyFindingsBody{}, err
 	}
 	found, err := s.Findings(ctx, caller, in.PolicyID, version, in.Days)
-	if err != nil {
-		return nil, err
-	}
-	out := &policyFindingsOutput{}
-	out.Body.PolicyVersion, out.Body.Calls, out.Body.Incomplete = found.Version, found.Calls, found.Incomplete
-	out.Body.Findings = policyFindingBodies(found.Report.Findings)
-	return out, nil
+	bodies := policyFindingBodies(found.Report.Findings)
+	return PolicyFindingsBody{found.Version, bodies, found.Calls, found.Incomplete}, err
 }
 
 func policyFindingBodies(found []lint.Finding) []PolicyFindingBody {
@@ -80,19 +74,19 @@ func policyFindingBodies(found []lint.Finding) []PolicyFindingBody {
 type suggestInput struct {
 	route.OrganizationQuery
 	Body struct {
-		AgentID string `json:"agentId" minLength:"1" maxLength:"200" doc:"The agent whose calls are looked at."`
+		AgentID string `json:"agentId" minLength:"1" maxLength:"200" doc:"The agent whose calls are examined."`
 		Days    int    `json:"days" minimum:"1" maximum:"90" doc:"How far back."`
 		Name    string `json:"name,omitempty" maxLength:"100" doc:"Of the policy. Absent: after the agent."`
 	}
 }
 
-// SeenBody is how often calls were seen.
+// SeenBody is how many calls were seen, and when.
 type SeenBody struct {
 	Calls     int64     `json:"calls"`
 	First     time.Time `json:"first"`
 	Last      time.Time `json:"last"`
 	Decisions []string  `json:"decisions" nullable:"false" doc:"Some of them, by id."`
-	Keys      []string  `json:"keys" nullable:"false" doc:"The API keys they were asked about with, some of them. Any client can name the agent: look whether these are its own."`
+	Keys      []string  `json:"keys" nullable:"false" doc:"Some of the API keys that made the calls. Any client can name the agent, so check that these are its own."`
 	MoreKeys  bool      `json:"moreKeys,omitempty" doc:"There were others."`
 }
 
@@ -107,7 +101,7 @@ func seenBody(s suggest.Seen) SeenBody {
 	}
 }
 
-// EvidenceBody is what a rule was made of.
+// EvidenceBody is the calls that a rule was made from.
 type EvidenceBody struct {
 	Rule string `json:"rule"`
 	SeenBody
@@ -121,21 +115,18 @@ type LeftOutBody struct {
 	SeenBody
 }
 
-// SuggestedBody is a policy that was suggested, and why it is so.
+// SuggestedBody is a suggested policy with its evidence.
 type SuggestedBody struct {
 	PolicyBody
-	Evidence   []EvidenceBody `json:"evidence" nullable:"false" doc:"What each rule was made of."`
+	Evidence   []EvidenceBody `json:"evidence" nullable:"false" doc:"The calls that each rule was made from."`
 	LeftOut    []LeftOutBody  `json:"leftOut" nullable:"false" doc:"Calls that ran and are not allowed by it, and why."`
-	Calls      int64          `json:"calls" doc:"How many recorded calls were looked at."`
-	Incomplete bool           `json:"incomplete" doc:"There were more calls than were looked at; these were the newest."`
+	Calls      int64          `json:"calls" doc:"How many recorded calls were examined."`
+	Incomplete bool           `json:"incomplete" doc:"There were more calls; only the newest were examined."`
 }
 
-type suggestOutput struct {
-	ETag string `header:"ETag" doc:"The version, for If-Match."`
-	Body SuggestedBody
-}
-
-func (s studies) suggest(ctx context.Context, caller principal.Principal, in *suggestInput) (*suggestOutput, error) {
+func (s studies) suggest(
+	ctx context.Context, caller principal.Principal, in *suggestInput,
+) (*versioned[SuggestedBody], error) {
 	made, err := s.Suggest(ctx, caller, replay.SuggestionRequest{
 		AgentID: in.Body.AgentID, Days: in.Body.Days, Name: in.Body.Name,
 	})
@@ -159,5 +150,5 @@ func (s studies) suggest(ctx context.Context, caller principal.Principal, in *su
 	for _, l := range made.LeftOut {
 		body.LeftOut = append(body.LeftOut, LeftOutBody{l.Server, l.Tool, l.Reason, seenBody(l.Seen)})
 	}
-	return &suggestOutput{ETag: stored.ETag, Body: body}, nil
+	return &versioned[SuggestedBody]{ETag: stored.ETag, Body: body}, nil
 }

@@ -11,12 +11,12 @@ import (
 )
 
 func (h *Handlers) mountTemplates(r *route.Router) {
-	route.Handle(r, route.Get("/policies/schema", "The JSON schema of policies").
+	route.HandleOutput(r, route.Get("/policies/schema", "The JSON schema of policies").
 		For(route.Public), h.policySchema)
 	route.Handle(r, route.Get("/policies/templates", "Policies to begin with").
 		For(route.PersonOrKey).Scoped(route.AnyScope), h.listTemplates)
 	// Not /policies/templates/{name}: that would also be the path of a policy.
-	route.Handle(r, route.Get("/policies/yaml/templates/{name}", "A policy to begin with, as YAML").
+	route.HandleOutput(r, route.Get("/policies/yaml/templates/{name}", "A policy to begin with, as YAML").
 		For(route.PersonOrKey).Scoped(route.AnyScope), h.getTemplate)
 }
 
@@ -32,26 +32,21 @@ type TemplateBody struct {
 	Document    DocumentBody `json:"document"`
 }
 
-type templatesOutput struct {
-	Body struct {
-		Items []TemplateBody `json:"items" nullable:"false"`
-	}
-}
-
-func (h *Handlers) listTemplates(context.Context, principal.Principal, *route.None) (*templatesOutput, error) {
-	out := &templatesOutput{}
+func (h *Handlers) listTemplates(
+	context.Context, principal.Principal, *route.None,
+) (list route.Items[TemplateBody], err error) {
 	for _, t := range template.All() {
 		body := TemplateBody{Name: t.Name, Title: t.Title, Description: t.Description}
 		doc, err := document.Parse([]byte(t.Text), document.YAML)
 		if err != nil {
-			return nil, err
+			return list, err
 		}
 		if body.Document, err = DocumentOf(doc); err != nil {
-			return nil, err
+			return list, err
 		}
-		out.Body.Items = append(out.Body.Items, body)
+		list.Items = append(list.Items, body)
 	}
-	return out, nil
+	return list, nil
 }
 
 type templateInput struct {

@@ -5,15 +5,14 @@ import (
 	"writ/internal/policy"
 )
 
-// ChosenVersionBody names a version of a policy. It goes by two names everywhere, for an
-// unknown member is not refused: one that was misnamed would be taken for the
-// latest.
+// ChosenVersionBody names a version of a policy. Either name works on every route: unknown members are ignored, so that
+// a wrong name would otherwise mean the latest version.
 type ChosenVersionBody struct {
-	Version       int `json:"version,omitempty" minimum:"1" maximum:"1000000" doc:"Which version of the policy. Absent: the latest, where there is one to choose."`
-	PolicyVersion int `json:"policyVersion,omitempty" minimum:"1" maximum:"1000000" doc:"The same as version, by the name that policies are shown with. Give one of the two."`
+	Version       int `json:"version,omitempty" minimum:"1" maximum:"1000000" doc:"Which version of the policy. Absent: the latest, if the route has a default."`
+	PolicyVersion int `json:"policyVersion,omitempty" minimum:"1" maximum:"1000000" doc:"The same as version, under the name that policies have. Give one of the two."`
 }
 
-// number is the version that is meant.
+// number is the version that was given.
 func (b *ChosenVersionBody) number() (int, error) {
 	if b == nil {
 		return policy.LatestVersion, nil

@@ -34,11 +34,8 @@ type (
 	}
 )
 
-// Answer is an answer with a body.
-type Answer[T any] struct{ Body T }
-
-// Body answers with a body.
-func Body[T any](body T) *Answer[T] { return &Answer[T]{body} }
+// answer is an output that is only a body.
+type answer[T any] struct{ Body T }
 
 // Items is a list that has no pages.
 type Items[T any] struct {

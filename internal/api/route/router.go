@@ -2,10 +2,12 @@ package route
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -81,8 +83,30 @@ func (s *server) Stopping() <-chan struct{} { return s.stopping }
 // Accounted is an input that says which account it is about, for the throttle.
 type Accounted interface{ Account() string }
 
-// Handle mounts a route with its typed handler.
-func Handle[I, O any](
+// Handle mounts a route whose handler returns the body of its answer, or None.
+func Handle[I, B any](
+	r *Router, rt Route, handler func(ctx context.Context, caller principal.Principal, in *I) (B, error),
+) {
+	if reflect.TypeFor[B]() == reflect.TypeFor[None]() {
+		HandleOutput(r, rt, func(ctx context.Context, caller principal.Principal, in *I) (*None, error) {
+			_, err := handler(ctx, caller, in)
+			return nil, err
+		})
+		return
+	}
+	if b := reflect.TypeFor[B](); b.Kind() == reflect.Pointer && b.Elem().Kind() == reflect.Struct {
+		if _, isOutput := b.Elem().FieldByName("Body"); isOutput {
+			panic(fmt.Sprintf("%s %s: mount an output with HandleOutput", rt.Method, rt.Path))
+		}
+	}
+	HandleOutput(r, rt, func(ctx context.Context, caller principal.Principal, in *I) (*answer[B], error) {
+		body, err := handler(ctx, caller, in)
+		return &answer[B]{body}, err
+	})
+}
+
+// HandleOutput mounts a route whose handler also sets headers or streams: its output is one that huma reads.
+func HandleOutput[I, O any](
 	r *Router, rt Route, handler func(ctx context.Context, caller principal.Principal, in *I) (*O, error),
 ) {
 	rt = r.declare(rt)

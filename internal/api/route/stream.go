@@ -52,7 +52,7 @@ type Event struct {
 func Stream[I, B any](
 	r *Router, rt Route, slots *Slots, begin func(ctx context.Context, caller principal.Principal, in *I) (Feed, error),
 ) {
-	Handle(r, rt, func(ctx context.Context, caller principal.Principal, in *I) (*huma.StreamResponse, error) {
+	HandleOutput(r, rt, func(ctx context.Context, caller principal.Principal, in *I) (*huma.StreamResponse, error) {
 		feed, err := begin(ctx, caller, in)
 		if err != nil {
 			return nil, err

@@ -49,12 +49,12 @@ type RuleCountBody struct {
 
 func (h *Handlers) policyStats(
 	ctx context.Context, caller principal.Principal, in *policyStatsInput,
-) (*route.Answer[PolicyStatsBody], error) {
+) (PolicyStatsBody, error) {
 	s, err := h.Telemetry.Policy(ctx, caller.OrgID, in.PolicyID, in.Days)
 	if err == nil && s.Name == "" {
 		s.Name, err = h.PolicyName(ctx, caller.OrgID, in.PolicyID)
 	}
-	return route.Body(PolicyStatsBody{
+	return PolicyStatsBody{
 		PolicyID:      strings.ToValidUTF8(in.PolicyID, "\uFFFD"),
 		PolicyName:    s.Name,
 		Calls:         s.Calls,
@@ -67,7 +67,7 @@ func (h *Handlers) policyStats(
 			return RuleCountBody{rule.ID, rule.Count}
 		}).Items,
 		Shadow: ShadowBody(s.Shadow),
-	}), err
+	}, err
 }
 
 type summaryInput struct {
@@ -103,11 +103,9 @@ type PolicyCountBody struct {
 	Count    int64  `json:"count" doc:"How often it denied."`
 }
 
-func (h *Handlers) summary(
-	ctx context.Context, caller principal.Principal, in *summaryInput,
-) (*route.Answer[SummaryBody], error) {
+func (h *Handlers) summary(ctx context.Context, caller principal.Principal, in *summaryInput) (SummaryBody, error) {
 	s, err := h.Telemetry.Summary(ctx, caller.OrgID, in.Days)
-	return route.Body(SummaryBody{
+	return SummaryBody{
 		Period:        in.Days,
 		TotalTraces:   s.Traces,
 		TotalSessions: s.Sessions,
@@ -120,7 +118,7 @@ func (h *Handlers) summary(
 			return PolicyCountBody{policy.ID, policy.Count}
 		}).Items,
 		TracesPerMinute: s.TracesPerMinute,
-	}), err
+	}, err
 }
 
 type tokensInput struct {
@@ -156,9 +154,7 @@ func usageItemBody(i telemetry.UsageItem) UsageItemBody {
 	}
 }
 
-func (h *Handlers) tokens(
-	ctx context.Context, caller principal.Principal, in *tokensInput,
-) (*route.Answer[TokensGroupedBody], error) {
+func (h *Handlers) tokens(ctx context.Context, caller principal.Principal, in *tokensInput) (TokensGroupedBody, error) {
 	items, err := h.Telemetry.Tokens(ctx, caller.OrgID, in.GroupBy, in.Days)
-	return route.Body(TokensGroupedBody{in.GroupBy, route.ItemsOf(items, usageItemBody).Items}), err
+	return TokensGroupedBody{in.GroupBy, route.ItemsOf(items, usageItemBody).Items}, err
 }

@@ -46,7 +46,7 @@ func export[I any](
 	h *Handlers, r *route.Router, rt route.Route,
 	handler func(ctx context.Context, caller principal.Principal, in *I) (*file, error), kinds ...string,
 ) {
-	route.Handle(r, rt, func(
+	route.HandleOutput(r, rt, func(
 		ctx context.Context, caller principal.Principal, in *I,
 	) (*huma.StreamResponse, error) {
 		f, err := handler(ctx, caller, in)

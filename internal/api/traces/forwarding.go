@@ -45,8 +45,8 @@ type ForwardingBody struct {
 	UpdatedAt      time.Time          `json:"updatedAt"`
 }
 
-func forwardingAnswer(f forwarding.Forwarding, err error) (*route.Answer[ForwardingBody], error) {
-	return route.Body(ForwardingBody{
+func forwardingAnswer(f forwarding.Forwarding, err error) (ForwardingBody, error) {
+	return ForwardingBody{
 		Endpoint:       f.Endpoint,
 		Headers:        f.HeaderNames,
 		Traces:         f.Traces,
@@ -57,12 +57,12 @@ func forwardingAnswer(f forwarding.Forwarding, err error) (*route.Answer[Forward
 		DisabledReason: f.DisabledReason,
 		CreatedAt:      f.CreatedAt,
 		UpdatedAt:      f.UpdatedAt,
-	}), err
+	}, err
 }
 
 func (h *Handlers) getForwarding(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.Answer[ForwardingBody], error) {
+) (ForwardingBody, error) {
 	return forwardingAnswer(h.Forwarding.Get(ctx, caller))
 }
 
@@ -106,18 +106,18 @@ func orTrue(is *bool) bool { return is == nil || *is }
 
 func (h *Handlers) putForwarding(
 	ctx context.Context, caller principal.Principal, in *putForwardingInput,
-) (*route.Answer[ForwardingBody], error) {
+) (ForwardingBody, error) {
 	s, err := in.settings()
 	if err != nil {
-		return nil, err
+		return ForwardingBody{}, err
 	}
 	return forwardingAnswer(h.Forwarding.Put(ctx, caller, s))
 }
 
 func (h *Handlers) deleteForwarding(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.None, error) {
-	return nil, h.Forwarding.Delete(ctx, caller)
+) (route.None, error) {
+	return route.None{}, h.Forwarding.Delete(ctx, caller)
 }
 
 // ForwardingPositionBody is the position up to which everything was sent.
@@ -154,7 +154,7 @@ type ForwardingStatusBody struct {
 
 func (h *Handlers) forwardingStatus(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.Answer[ForwardingStatusBody], error) {
+) (ForwardingStatusBody, error) {
 	s, err := h.Forwarding.Status(ctx, caller)
 	body := ForwardingStatusBody{
 		Enabled:               s.Enabled,
@@ -180,7 +180,7 @@ func (h *Handlers) forwardingStatus(
 	if s.FailingSince != nil && s.Enabled {
 		body.RetryAt = &s.RetryAt
 	}
-	return route.Body(body), err
+	return body, err
 }
 
 // ForwardingTestBody is what came of a test.
@@ -192,7 +192,7 @@ type ForwardingTestBody struct {
 
 func (h *Handlers) testForwarding(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.Answer[ForwardingTestBody], error) {
+) (ForwardingTestBody, error) {
 	tested, err := h.Forwarding.Test(ctx, caller)
-	return route.Body(ForwardingTestBody(tested)), err
+	return ForwardingTestBody(tested), err
 }

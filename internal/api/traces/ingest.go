@@ -138,9 +138,9 @@ type UsageReportedBody struct {
 
 func (h *Handlers) reportUsage(
 	ctx context.Context, caller principal.Principal, in *reportUsageInput,
-) (*route.Answer[UsageReportedBody], error) {
+) (UsageReportedBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return UsageReportedBody{}, route.NoOrganization()
 	}
 	var entries []telemetry.ReportedUsage
 	for _, e := range in.Body.Entries {
@@ -150,5 +150,5 @@ func (h *Handlers) reportUsage(
 	}
 	recorded, err := h.Telemetry.ReportUsage(ctx, caller.OrgID, cmp.Or(caller.Product, in.Body.Product),
 		in.Body.SessionID, entries)
-	return route.Body(UsageReportedBody{recorded}), err
+	return UsageReportedBody{recorded}, err
 }

@@ -81,22 +81,22 @@ type listSessionsInput struct {
 
 func (h *Handlers) listSessions(
 	ctx context.Context, caller principal.Principal, in *listSessionsInput,
-) (*route.Answer[page.Page[TelemetrySessionBody]], error) {
+) (page.Page[TelemetrySessionBody], error) {
 	f := in.filter()
 	f.Limit, f.Cursor = in.Limit, in.Cursor
 	sessions, err := h.Telemetry.ListSessions(ctx, caller.OrgID, f)
-	return route.Body(route.MapPage(sessions, sessionBody)), err
+	return route.MapPage(sessions, sessionBody), err
 }
 
 // getSession answers null where there is no such session (specification 4.1).
 func (h *Handlers) getSession(
 	ctx context.Context, caller principal.Principal, in *itemInput,
-) (*route.Answer[*TelemetrySessionDetailBody], error) {
+) (*TelemetrySessionDetailBody, error) {
 	s, err := h.Telemetry.Session(ctx, caller.OrgID, in.ID)
 	if err != nil || s == nil {
-		return route.Body[*TelemetrySessionDetailBody](nil), err
+		return nil, err
 	}
-	return route.Body(&TelemetrySessionDetailBody{
+	return &TelemetrySessionDetailBody{
 		sessionBody(s.Session), route.ItemsOf(s.Traces, traceItems(caller)).Items,
-	}), nil
+	}, nil
 }

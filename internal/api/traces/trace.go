@@ -197,11 +197,11 @@ type listTracesInput struct {
 
 func (h *Handlers) listTraces(
 	ctx context.Context, caller principal.Principal, in *listTracesInput,
-) (*route.Answer[page.Page[TraceItemBody]], error) {
+) (page.Page[TraceItemBody], error) {
 	f := in.filter()
 	f.Limit, f.Cursor = in.Limit, in.Cursor
 	traces, err := h.Telemetry.ListTraces(ctx, caller.OrgID, f)
-	return route.Body(route.MapPage(traces, traceItems(caller))), err
+	return route.MapPage(traces, traceItems(caller)), err
 }
 
 // itemInput is the path of a route about one trace or session.
@@ -211,12 +211,10 @@ type itemInput struct {
 }
 
 // getTrace answers null where there is no such trace (specification 4.1).
-func (h *Handlers) getTrace(
-	ctx context.Context, caller principal.Principal, in *itemInput,
-) (*route.Answer[*TraceDetailBody], error) {
+func (h *Handlers) getTrace(ctx context.Context, caller principal.Principal, in *itemInput) (*TraceDetailBody, error) {
 	t, err := h.Telemetry.Trace(ctx, caller.OrgID, in.ID)
 	if err != nil || t == nil {
-		return route.Body[*TraceDetailBody](nil), err
+		return nil, err
 	}
 	if !caller.May(principal.ReadPayloads) {
 		for i := range t.Spans {
@@ -224,7 +222,7 @@ func (h *Handlers) getTrace(
 		}
 	}
 	item := visible(caller, t.TraceItem)
-	return route.Body(&TraceDetailBody{
+	return &TraceDetailBody{
 		TraceBody: traceBody(&item), Product: t.Product, Source: t.Source, stored: t.Spans,
-	}), nil
+	}, nil
 }

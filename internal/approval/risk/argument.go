@@ -11,7 +11,7 @@ import (
 	"writ/internal/toolcall"
 )
 
-// Limits of the arguments that are looked at.
+// Limits of the arguments that are read.
 const (
 	maxDepth = 8
 	maxParts = 500
@@ -21,30 +21,30 @@ const (
 // amountNames are what tools call the money they move.
 var amountNames = []string{"amount", "value", "total", "price", "cost"}
 
-// placeWords are names of arguments that say to whom or where something goes.
+// placeWords are names of arguments that hold a recipient, place or address.
 var placeWords = words("recipient recipients to cc bcc email emails mail user username member participant participants attendee attendees account iban bic destination target payee beneficiary url uri link href endpoint webhook host hostname domain server address addresses phone channel room bucket repo repository path file filename folder directory branch remote")
 
 // arguments are what matters of a call's arguments.
 type arguments struct {
-	names   []string // dotted, each once, in the order of the alphabet
-	values  []value  // that say to whom or where
+	names   []string // dotted, each once, sorted
+	values  []value  // recipients, places and addresses
 	amounts []float64
-	secret  bool // something was taken out because it looks like a secret
-	unclear bool // not all was looked at
+	secret  bool // something was redacted
+	unclear bool // not everything was read
 	parts   int
 }
 
-// value is a text under a name. The same text under another name is another.
+// value is a text and its name. The same text under another name is another value.
 type value struct{ name, text string }
 
-// key is how a value stands in Past.
+// key is the key of a value in Past.
 func (v value) key() string { return valueKey(v.name, v.text) }
 
 func valueKey(name, text string) string {
 	return name + "\x00" + strings.ToLower(strings.TrimSpace(text))
 }
 
-// readArguments takes a JSON object apart. What cannot be read is unclear.
+// readArguments reads a JSON object. What cannot be read is unclear.
 func readArguments(text string) (a arguments) {
 	if text == "" {
 		return a
@@ -61,7 +61,7 @@ func readArguments(text string) (a arguments) {
 }
 
 func (a *arguments) object(path string, object map[string]any, depth int) {
-	// In order, so that the same arguments are always cut at the same place.
+	// Sorted, so that the limit always cuts off the same arguments.
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		full := name
 		if path != "" {
@@ -72,7 +72,7 @@ func (a *arguments) object(path string, object map[string]any, depth int) {
 	}
 }
 
-// part looks at one value; elements of a list stand under the list's name.
+// part reads one value. Elements of a list have the list's name.
 func (a *arguments) part(full, name string, v any, depth int) {
 	a.parts++
 	if depth > maxDepth || a.parts > maxParts {
@@ -98,7 +98,7 @@ func (a *arguments) part(full, name string, v any, depth int) {
 func (a *arguments) text(full, name, text string) {
 	if strings.Contains(text, redaction.Mark) {
 		a.secret = true
-		return // two secrets look alike by now
+		return // redacted values are all alike
 	}
 	if isAmount(name) {
 		if n, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
@@ -125,20 +125,18 @@ func (a *arguments) addAmount(n float64) {
 	}
 }
 
-// size is how much a sum moves: minus a thousand is not less than one, and zero
-// is what clients send that have none.
+// size is the absolute amount; clients without an amount send zero.
 func size(n float64) (float64, bool) {
 	n = math.Abs(n)
 	return n, n > 0 && !math.IsInf(n, 0)
 }
 
-// isAmount reports whether a name tells a sum, in any spelling of letters.
+// isAmount reports whether a name is one of amountNames, whatever its case.
 func isAmount(name string) bool {
 	return slices.ContainsFunc(wordsOf(name), func(word string) bool { return slices.Contains(amountNames, word) })
 }
 
-// largest is the largest of all sums, so that a second name cannot hide a large
-// one behind a small one; nil where there is none.
+// largest is the largest amount, or nil: a second amount must not hide a large one.
 func largest(amounts []float64, stated *float64) *float64 {
 	if stated != nil {
 		if n, ok := size(*stated); ok {

@@ -2,10 +2,10 @@ package risk
 
 import "strings"
 
-// Class is what a tool does, as its name tells.
+// Class is what a tool does, judging by its name.
 type Class string
 
-// The classes, the worst first: a name that tells several is of the first.
+// The classes, the worst first. The first one that matches a name counts.
 const (
 	Shell   Class = "shell"
 	Secrets Class = "secrets"
@@ -33,12 +33,12 @@ func (c Class) verb() string {
 	case Write:
 		return "changes something"
 	case Unknown:
-		return "has a name that does not tell what it does"
+		return "has a name that does not say what it does"
 	}
 	return ""
 }
 
-// words are the reason of the class; of one that only reads there are none.
+// words are the reason of the class; Read has none.
 func (c Class) words() string {
 	if verb := c.verb(); verb != "" {
 		return "the tool " + verb
@@ -46,15 +46,14 @@ func (c Class) words() string {
 	return ""
 }
 
-// leaves reports whether what the tool is given can get out of the house.
+// leaves reports whether the tool can send data out of the organization.
 func (c Class) leaves() bool { return c == Send || c == Shell || c == Money || c == Unknown }
 
 // Words of tools' and servers' names. A noun says what a tool is about, whatever
 // it does with it; a verb says what it does.
 var (
 	shellNouns = words("bash shell sh zsh powershell pwsh terminal exec execute subprocess ssh sudo cmd command commands eval console repl interpreter code python javascript script sql")
-	// These tell a shell as the whole name, or after a word such as run: among
-	// others they say little.
+	// These mean a shell only as the whole name, or after a word such as run.
 	shellOnly   = words("command commands code console cmd execute sh eval python javascript script sql")
 	secretNouns = words("secret secrets password passwords passwd credential credentials creds token vault keychain otp mfa 2fa passphrase apikey kms")
 	moneyNouns  = words("money payment payments pay payout payouts transfer wire refund refunds charge charges withdraw withdrawal deposit purchase buy checkout invoice transaction transactions subscription billing")
@@ -66,8 +65,7 @@ var (
 	writeVerbs  = words("write create update set add put edit insert append modify patch move rename copy schedule reschedule reserve book deploy merge commit install save change make replace enable start assign approve accept register import apply configure upsert sync close open mark rotate grant multiedit notebookedit mkdir touch chmod chown")
 )
 
-// ClassOf tells the class from the words of a tool's name; where those leave it
-// open, from its server's.
+// ClassOf finds the class by the words of a tool's name, else by those of its server.
 func ClassOf(server, tool string) Class {
 	names, place := wordsOf(tool), wordsOf(server)
 	reads := reads(names)
@@ -82,7 +80,7 @@ func ClassOf(server, tool string) Class {
 		return Money
 	}
 	class := verbOf(names)
-	// A bank's tool that changes something may well move what is in it.
+	// A bank's tool that changes something probably moves money.
 	if class != Delete && hasAny(place, moneyPlaces) {
 		return Money
 	}
@@ -115,7 +113,7 @@ func reads(names []string) bool {
 	return false
 }
 
-// isShell reports whether a name is of something that runs what it is told.
+// isShell reports whether a name means a tool that runs commands or code.
 func isShell(names []string) bool {
 	for i, word := range names {
 		if !shellNouns[word] {
@@ -154,12 +152,12 @@ func hasAny(names []string, set map[string]bool) bool {
 	return false
 }
 
-// maxName is how much of a name is looked at.
+// maxName is how much of a name is read.
 const maxName = 200
 
 // wordsOf cuts a name into its words, in lower case: send_money, sendMoney,
-// send-money and SendMoney are the same two. Letters of other scripts part words
-// as signs do, so that a look-alike does not hide one.
+// send-money and SendMoney are the same two. Letters of other scripts separate words
+// as punctuation does, so that a look-alike letter does not hide a word.
 func wordsOf(name string) (list []string) {
 	if len(name) > maxName {
 		name = name[:maxName]

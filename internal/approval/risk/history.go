@@ -13,22 +13,20 @@ import (
 	"writ/internal/verdict"
 )
 
-// Bounds of what is read of the past: it is read in the transaction that opens a
-// request, while others wait.
+// Limits of History, which runs in the transaction that opens a request.
 const (
 	maxLooked  = 50      // decisions
-	maxPayload = 4 << 10 // bytes of one that are taken apart
+	maxPayload = 4 << 10 // bytes; longer payloads are not read
 )
 
-// Caller is whose past is asked for, and about what.
+// Caller is a caller and the tool it calls.
 type Caller struct {
 	OrgID, KeyID, AgentID string // an agent that is not stated is empty
 	Server, Tool          string
 	At                    time.Time // now
 }
 
-// names are those under which decisions about the tool are found. Clients may
-// put the server in front of it.
+// names are the tool's names in decisions: clients may put the server in front.
 func (c Caller) names() []string {
 	if c.Server == "" {
 		return []string{c.Tool}
@@ -38,7 +36,7 @@ func (c Caller) names() []string {
 
 // History reads what the caller did with the tool before, from the audit log of
 // its organization: the latest decisions about the tool, at most fifty, whoever
-// made the calls. A payload that was erased tells that a call ran, and no more.
+// made the calls. Of an erased payload it only learns that a call ran.
 func History(ctx context.Context, r database.Reader, c Caller) (Past, error) {
 	var past Past
 	for _, name := range c.names() {
@@ -47,12 +45,12 @@ func History(ctx context.Context, r database.Reader, c Caller) (Past, error) {
 		}
 		entries, err := audit.Latest(ctx, r, audit.LogOf(c.OrgID), audit.Filter{Tool: name}, maxLooked-past.Looked)
 		if err != nil {
-			return Past{}, fmt.Errorf("read what was done with a tool before: %w", err)
+			return Past{}, fmt.Errorf("read the history of a tool: %w", err)
 		}
 		past.Looked += len(entries)
 		for i := range entries {
 			if err := past.add(c, &entries[i]); err != nil {
-				return Past{}, fmt.Errorf("read what was done with a tool before: %w", err)
+				return Past{}, fmt.Errorf("read the history of a tool: %w", err)
 			}
 		}
 	}
@@ -83,15 +81,15 @@ func (p *Past) add(c Caller, entry *audit.Stored) error {
 	return nil
 }
 
-// byIntent is what decisions call who refused a call that its plan does not hold.
+// byIntent is the decidedBy of a call that is not in its plan.
 const byIntent = "writ:intent"
 
-// said is what matters of a decision's payload.
+// said is the part of a decision's payload that matters here.
 type said struct {
 	Arguments jsontext.Value `json:"arguments"`
 }
 
-// readSaid takes a payload apart, unless it was erased or is long.
+// readSaid reads a payload, unless it was erased or is long.
 func readSaid(entry *audit.Stored) (s said, err error) {
 	if len(entry.Payload) == 0 || len(entry.Payload) > maxPayload {
 		return said{}, nil
@@ -102,7 +100,7 @@ func readSaid(entry *audit.Stored) (s said, err error) {
 	return s, nil
 }
 
-// Remember adds a call that ran, by its arguments as people see them.
+// Remember adds a call that ran, by its redacted arguments.
 func (p *Past) Remember(text string) {
 	p.Ran++
 	if p.Names == nil {

@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// points is what each reason weighs. All are above zero, which is what keeps a
-// further reason from lowering a level.
+// points are the weights of the reasons. All are positive, so that no reason lowers
+// the level.
 var points = map[string]int{
 	"class_shell":   40,
 	"class_money":   40,
@@ -57,8 +57,8 @@ func (t *tally) class(c Class) {
 // enough is how many amounts make a history.
 const enough = 3
 
-// amount compares with what the caller moved before. Currencies are not known,
-// so nothing is large by itself.
+// amount compares the amount with the caller's earlier ones. The currency is unknown,
+// so no amount is large by itself.
 func (t *tally) amount(amount *float64, past Past) {
 	if amount == nil {
 		return
@@ -91,13 +91,13 @@ func median(sorted []float64) float64 {
 
 func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// novelty tells what this caller has not done before. Of a tool that it never
-// ran, nothing can be compared.
+// novelty finds what this caller has not done before. If it never ran the tool,
+// there is nothing to compare.
 func (t *tally) novelty(f Facts, args arguments) {
 	if f.Past.Ran == 0 {
 		words := "this caller has not run this tool before"
 		if f.Past.Looked > 0 {
-			words += fmt.Sprintf(", as far as the last %d decisions about it tell", f.Past.Looked)
+			words += fmt.Sprintf(", according to the last %d decisions about it", f.Past.Looked)
 		}
 		t.add("first_tool", words)
 		return
@@ -125,7 +125,7 @@ func missing(names []string, known map[string]bool) (fresh []string) {
 	return fresh
 }
 
-// labels says what the client knows of the data that led to the call.
+// labels judges what the client says about the data that led to the call.
 func (t *tally) labels(labels []string, class Class) {
 	var sensitive, untrusted []string
 	for _, label := range labels {
@@ -141,7 +141,7 @@ func (t *tally) labels(labels []string, class Class) {
 		t.add("label_sensitive", "it carries sensitive data: "+list(sensitive))
 	}
 	if len(untrusted) > 0 {
-		t.add("label_untrusted", "it follows content that nobody vouches for: "+list(untrusted))
+		t.add("label_untrusted", "it follows untrusted content: "+list(untrusted))
 	}
 	if len(sensitive) > 0 && class.leaves() {
 		t.add("sensitive_leaves", "sensitive data would leave: the tool "+class.verb())
@@ -156,7 +156,7 @@ func (t *tally) arguments(f Facts, args arguments) {
 		t.add("arguments_unseen", "the arguments are too long to be shown")
 	}
 	if args.unclear {
-		t.add("arguments_unclear", "the arguments have too many parts to be looked at")
+		t.add("arguments_unclear", "the arguments have too many parts to be checked")
 	}
 }
 
@@ -165,7 +165,7 @@ func (t *tally) plan(p Plan, past Past) {
 	case NoPlan:
 		t.add("no_plan", "the agent has declared no plan")
 	case PlanUnchecked:
-		t.add("plan_unchecked", "the client names a plan, with which the call was not compared")
+		t.add("plan_unchecked", "the client names a plan, but the call was not checked against it")
 	case OutsidePlan:
 		t.add("outside_plan", "the call is not in the plan that the agent declared")
 	}
@@ -184,10 +184,10 @@ const (
 
 func (t *tally) behaviour(f Facts) {
 	if f.Rejected > 0 {
-		t.add("rejected_before", fmt.Sprintf("people said no %s to this tool within a day", times(f.Rejected)))
+		t.add("rejected_before", fmt.Sprintf("people rejected this tool %s within a day", times(f.Rejected)))
 	}
 	if f.Rejected >= often {
-		t.add("rejected_often", "the caller keeps asking after it was told no")
+		t.add("rejected_often", "the caller keeps asking after rejections")
 	}
 	if f.Opened < burst {
 		return
@@ -206,13 +206,13 @@ func times(n int) string {
 	return strconv.Itoa(n) + " times"
 }
 
-// Limits of names that stand in words: agents choose them.
+// Limits of the names in a reason: agents choose them.
 const (
 	maxListed = 5
 	maxWord   = 60
 )
 
-// list shows names in order, the first few and each in part.
+// list shows the first few names, sorted, each cut to maxWord.
 func list(names []string) string {
 	names = slices.Compact(slices.SortedFunc(slices.Values(names), cmp.Compare))
 	rest := ""
@@ -227,7 +227,7 @@ func list(names []string) string {
 	return strings.Join(shown, ", ") + rest
 }
 
-// printable is a name without what would change how the text around it reads.
+// printable replaces characters that change how the text around a name reads.
 func printable(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -1,29 +1,26 @@
 // Package risk says how careful a person should be with a request for approval,
 // and why.
 //
-// People who are asked too often stop reading. So each request carries a level
-// and the reasons for it, in words, and a queue can show first what deserves a
-// look. The level decides nothing: no request is approved or refused by it.
+// People who are asked too often stop reading. So each request has a level and
+// the reasons for it, in words, and a queue can show the riskiest first. The level
+// decides nothing: no request is approved or refused because of it.
 //
-// Assess is pure: the same Facts give the same Assessment, on every replica and
-// in a test years later. Each reason has a fixed number of points, points only
-// add up, and the sum gives the level; so a further reason never makes a request
-// look safer. What was done before comes from the audit log (History), and only
-// calls that ran count as done: an agent that keeps asking for something does
-// not make it familiar.
+// Assess is pure: the same Facts always give the same Assessment. Each reason adds
+// a fixed number of points, and the sum gives the level, so a further reason never
+// makes a request look safer. History reads earlier calls from the audit log. Only
+// calls that ran count: an agent does not make a call familiar by asking again.
 //
-// Much of what is judged is chosen by who asks: the name of the tool, of its
-// server, of arguments, and labels. A name that lies makes a request look
-// harmless in its class, not in the rest. The level is a help for the eye, not a
-// guard; policies and plans are the guard.
+// The caller chooses much of what is judged: the names of the tool, its server and
+// its arguments, and the labels. A misleading name makes a request look harmless in
+// its class, not in the rest. The level helps approvers; policies and plans protect.
 package risk
 
 import "time"
 
-// Level is how careful to be.
+// Level is how careful an approver should be.
 type Level string
 
-// The levels, and the points from which they hold.
+// The levels, and the points at which they begin.
 const (
 	Low      Level = "low"
 	Medium   Level = "medium"   // from 25
@@ -49,7 +46,7 @@ func (l Level) Rank() int {
 	return -1
 }
 
-// maxScore is where points stop to count.
+// maxScore is the highest score.
 const maxScore = 100
 
 // levelOf is the level of a sum of points.
@@ -69,29 +66,28 @@ func levelOf(score int) Level {
 // words for people.
 type Reason struct{ Code, Words string }
 
-// Assessment is what came out.
+// Assessment is the result.
 type Assessment struct {
 	Level   Level
 	Score   int // 0 to 100
 	Reasons []Reason
 }
 
-// Plan is how a call stands to what its agent declared.
+// Plan is how a call relates to the plan of its agent.
 type Plan int
 
-// The ways. The zero value is that nothing was declared.
+// The relations. In the zero value nothing was declared.
 const (
 	NoPlan Plan = iota
 	WithinPlan
 	OutsidePlan
-	PlanUnchecked // the client names one, and nobody has compared
+	PlanUnchecked // the client names one, which was not checked
 )
 
 // Facts are all that is known about a request when it is opened.
 type Facts struct {
 	Server, Tool string
-	// Arguments are the call's as people see them: a JSON object without its
-	// secrets, empty where there are none to see.
+	// Arguments are a redacted JSON object; empty: there are none to see.
 	Arguments string
 	// Unseen: the call has arguments that are not shown, because they are too long.
 	Unseen bool
@@ -102,8 +98,7 @@ type Facts struct {
 	At     time.Time
 
 	Past Past
-	// Rejected is how often people said no to this key about this tool in the
-	// last RejectedWindow.
+	// Rejected counts the rejections of this key and tool in the last RejectedWindow.
 	Rejected int
 	// Opened is how many other requests this key opened in the last BurstWindow.
 	Opened int
@@ -116,14 +111,14 @@ const (
 	BurstWindow    = 10 * time.Minute
 )
 
-// Past is what the caller did with the tool before, as far as it was looked at.
+// Past is what History knows about the caller's earlier calls of the tool.
 type Past struct {
-	Looked  int             // decisions about the tool that were looked at
+	Looked  int             // decisions about the tool that were read
 	Ran     int             // of these, calls of this caller that ran
 	Amounts []float64       // of the latter
 	Names   map[string]bool // of their arguments
 	Values  map[string]bool // of those that name a person or place; see valueKey
-	Drifted int             // calls of this caller that its plan did not hold, in the last DriftWindow
+	Drifted int             // calls of this caller outside its plan, in the last DriftWindow
 }
 
 // Assess weighs the facts.

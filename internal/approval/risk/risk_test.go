@@ -254,7 +254,7 @@ func TestWords(t *testing.T) {
 		"it carries sensitive data: pii?HACK",
 		"sensitive data would leave: the tool moves money",
 		"the agent has declared no plan",
-		"people said no once to this tool within a day",
+		"people rejected this tool once within a day",
 		"the caller opened 6 other requests within 10 minutes",
 		"it did so at night, at 02:14 UTC",
 	}

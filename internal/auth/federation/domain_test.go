@@ -1,7 +1,6 @@
 package federation_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -13,13 +12,12 @@ import (
 	"github.com/oauth2-proxy/mockoidc"
 
 	"writ/internal/apikey"
-	"writ/internal/audit"
 	"writ/internal/auth/federation"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // openWeb calls whatever it is told to.
@@ -64,18 +62,14 @@ func newProvider(t *testing.T) *mockoidc.MockOIDC {
 func TestDomainsAreProven(t *testing.T) {
 	t.Parallel()
 	provider := newProvider(t)
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		sealer, err := secret.NewSealer(bytes.Repeat([]byte{3}, secret.MasterKeySize))
-		if err != nil {
-			t.Fatal(err)
-		}
-		log, records := audit.Unsigned(db), map[string][]string{}
+	testenv.Each(t, func(t *testing.T, e *testenv.Env) {
+		records := map[string][]string{}
 		service := federation.New(federation.Options{
-			Database:  db,
-			Log:       log,
-			Sealer:    sealer,
+			Database:  e.DB,
+			Log:       e.Log,
+			Sealer:    testenv.Sealer(t, 3),
 			Web:       openWeb{},
-			Keys:      apikey.New(db, log, slog.New(slog.DiscardHandler)),
+			Keys:      apikey.New(e.DB, e.Log, slog.New(slog.DiscardHandler)),
 			PublicURL: "https://writ.example.org",
 			Members: federation.Members{Role: func(
 				context.Context, database.Reader, string, string,
@@ -92,10 +86,8 @@ func TestDomainsAreProven(t *testing.T) {
 				return nil, errors.New("no such name")
 			},
 		})
-		owner := principal.Principal{
-			Kind: principal.User, UserID: database.NewID(), OrgID: addOrganization(t, db), Role: principal.Owner,
-		}
-		_, err = service.Put(t.Context(), owner, federation.Settings{
+		owner := testenv.Person(database.NewID(), e.Organization("Corp"), principal.Owner)
+		_, err := service.Put(t.Context(), owner, federation.Settings{
 			Issuer: provider.Issuer(), ClientID: provider.ClientID, Secret: secret.NewText(provider.ClientSecret),
 			Domains: []string{"corp.example", "other.example"}, DefaultRole: principal.Member,
 		})
@@ -119,7 +111,7 @@ func TestDomainsAreProven(t *testing.T) {
 		test("corp.example", true)
 		test("other.example", false)
 		other := owner
-		other.OrgID = addOrganization(t, db)
+		other.OrgID = e.Organization("Corp")
 		claimed := federation.Settings{
 			Issuer: provider.Issuer(), ClientID: provider.ClientID, Secret: secret.NewText(provider.ClientSecret),
 			Domains: []string{"corp.example"}, DefaultRole: principal.Member,
@@ -132,34 +124,9 @@ func TestDomainsAreProven(t *testing.T) {
 			t.Fatal(err)
 		}
 		test("corp.example", false) // two have it
-		closeOrganization(t, db, other.OrgID)
+		e.Exec(`UPDATE organization SET closed_at = 2 WHERE id = $1`, other.OrgID)
 		test("corp.example", true)
 		delete(records, "_writ.corp.example")
 		test("corp.example", false)
 	})
-}
-
-func closeOrganization(t *testing.T, db *database.DB, id string) {
-	t.Helper()
-	err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE organization SET closed_at = 2 WHERE id = $1`, id)
-		return err
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func addOrganization(t *testing.T, db *database.DB) string {
-	t.Helper()
-	id := database.NewID()
-	err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Corp', 1, 1)`,
-			id)
-		return err
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
 }

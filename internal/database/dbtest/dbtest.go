@@ -53,7 +53,7 @@ func EachOptions(t *testing.T, body func(t *testing.T, o database.Options)) {
 
 // Open opens a database for the length of the test. A file that is not there yet
 // is copied from a migrated one.
-func Open(t *testing.T, o database.Options) *database.DB {
+func Open(t testing.TB, o database.Options) *database.DB {
 	t.Helper()
 	if o.PostgresURL == "" {
 		MigratedSQLite(t, o.SQLitePath, cmp.Or(o.Store, database.Main))
@@ -72,13 +72,13 @@ func Open(t *testing.T, o database.Options) *database.DB {
 }
 
 // SQLite names a database file of the test's own.
-func SQLite(t *testing.T) database.Options {
+func SQLite(t testing.TB) database.Options {
 	t.Helper()
 	return database.Options{SQLitePath: filepath.Join(t.TempDir(), "writ.db")}
 }
 
 // Postgres makes a migrated PostgreSQL database of the test's own.
-func Postgres(t *testing.T) database.Options {
+func Postgres(t testing.TB) database.Options {
 	t.Helper()
 	server := serverURL(t)
 	template, err := makeTemplate()
@@ -89,12 +89,12 @@ func Postgres(t *testing.T) database.Options {
 }
 
 // EmptyPostgres makes a PostgreSQL database without our tables.
-func EmptyPostgres(t *testing.T) database.Options {
+func EmptyPostgres(t testing.TB) database.Options {
 	t.Helper()
 	return createDatabase(t, serverURL(t), "")
 }
 
-func serverURL(t *testing.T) string {
+func serverURL(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv(serverVariable)
 	if server == "" {
@@ -103,7 +103,7 @@ func serverURL(t *testing.T) string {
 	return server
 }
 
-func createDatabase(t *testing.T, server, clause string) database.Options {
+func createDatabase(t testing.TB, server, clause string) database.Options {
 	t.Helper()
 	name := "writ_test_" + randomName()
 	if err := execute(server, fmt.Sprintf(`CREATE DATABASE %s %s`, name, clause)); err != nil {

@@ -27,7 +27,7 @@ type Line struct {
 }
 
 // PostgresOnALine is Postgres with a line in between.
-func PostgresOnALine(t *testing.T) (database.Options, *Line) {
+func PostgresOnALine(t testing.TB) (database.Options, *Line) {
 	t.Helper()
 	o := Postgres(t)
 	u, err := url.Parse(o.PostgresURL)

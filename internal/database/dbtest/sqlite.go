@@ -14,7 +14,7 @@ import (
 
 // MigratedSQLite writes a migrated file of a store where there is none, which costs a
 // hundredth of migrating. Migrations have tests of their own.
-func MigratedSQLite(t *testing.T, path string, store database.Store) {
+func MigratedSQLite(t testing.TB, path string, store database.Store) {
 	t.Helper()
 	if _, err := os.Stat(path); err == nil {
 		return

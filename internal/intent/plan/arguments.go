@@ -11,9 +11,9 @@ import (
 	"writ/internal/canonical"
 )
 
-// Arguments are the arguments of a call in canonical form. Two values are equal
-// when their canonical texts are, so that 1, 1.0 and 1e0 are one number and the
-// order of keys means nothing.
+// Arguments are the arguments of a call in canonical form. Two values are equal if
+// their canonical texts are: 1, 1.0 and 1e0 are one number, and the order of keys does
+// not matter.
 type Arguments struct {
 	text    string
 	members []argument // sorted by key, as canonical JSON is
@@ -22,11 +22,8 @@ type Arguments struct {
 // argument is one member: its key decoded, its value in canonical JSON.
 type argument struct{ key, value string }
 
-// errNotObject: arguments are always an object.
-var errNotObject = errors.New("arguments must be a JSON object")
-
-// ParseArguments reads the arguments of a call. Absent ones, of no bytes or
-// null, are an empty object. The error shows no value.
+// ParseArguments reads the arguments of a call. No bytes, or null, are an empty
+// object. The error shows no value.
 func ParseArguments(raw []byte) (Arguments, error) {
 	if len(raw) == 0 {
 		return Arguments{text: "{}"}, nil
@@ -39,12 +36,12 @@ func ParseArguments(raw []byte) (Arguments, error) {
 		return Arguments{text: "{}"}, nil
 	}
 	if text[0] != '{' {
-		return Arguments{}, errNotObject
+		return Arguments{}, errors.New("arguments must be a JSON object")
 	}
 	return split(string(text)), nil
 }
 
-// Text is the arguments in canonical JSON, over which digests are made.
+// Text is the arguments in canonical JSON. Digests are made of it.
 func (a Arguments) Text() string {
 	if a.text == "" {
 		return "{}"
@@ -52,8 +49,8 @@ func (a Arguments) Text() string {
 	return a.text
 }
 
-// find is the value of one argument. It halves, because a hostile plan of many
-// arguments would else be compared with a hostile call of many, each with each.
+// find is the value of one argument. A linear search would be quadratic for a hostile
+// plan and call with many arguments.
 func (a Arguments) find(key string) (value string, ok bool) {
 	i, ok := slices.BinarySearchFunc(a.members, key, func(m argument, key string) int {
 		return strings.Compare(m.key, key)
@@ -64,8 +61,8 @@ func (a Arguments) find(key string) (value string, ok bool) {
 	return a.members[i].value, true
 }
 
-// split cuts a canonical object into its members. Canonical text has no space,
-// and no comma, colon or bracket outside a string but those of the structure.
+// split cuts a canonical object into its members. Canonical text has no whitespace
+// outside strings.
 func split(text string) Arguments {
 	a := Arguments{text: text}
 	for i := 1; i < len(text) && text[i] != '}'; {
@@ -81,7 +78,7 @@ func split(text string) Arguments {
 	return a
 }
 
-// skipValue is where the canonical value that begins at i ends.
+// skipValue is the end of the canonical value that begins at i.
 func skipValue(text string, i int) int {
 	for depth := 0; i < len(text); {
 		switch text[i] {
@@ -105,7 +102,7 @@ func skipValue(text string, i int) int {
 	return i
 }
 
-// skipString is where the string that begins at i ends.
+// skipString is the end of the string that begins at i.
 func skipString(text string, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {
@@ -125,12 +122,12 @@ func unquote(quoted string) string {
 	}
 	plain, err := jsontext.AppendUnquote(nil, quoted)
 	if err != nil {
-		return quoted // cannot be: it was read before; and no name or key looks so
+		return quoted // impossible: it was parsed before
 	}
 	return string(plain)
 }
 
-// Arguments are those the step gives, as a call would send them.
+// Arguments are those that the step fixes, as a call would send them.
 func (s *Step) Arguments() Arguments {
 	var b strings.Builder
 	b.WriteByte('{')

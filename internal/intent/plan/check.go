@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Status is where a plan stands. Only an active one authorises anything.
+// Status is the status of a plan. Only an active plan authorises anything.
 type Status string
 
-// The statuses. The three that are not active have ended.
+// The statuses. All but Active have ended.
 const (
 	Active    Status = "active"
 	Completed Status = "completed"
@@ -22,22 +22,22 @@ func (s Status) Valid() bool {
 	return s == Active || s == Completed || s == Failed || s == Expired
 }
 
-// NotStated is how SDKs write that they know no user or agent.
+// NotStated is what SDKs send without a user or agent.
 const NotStated = "__sdk_multiuser__"
 
 // clockSkew is how far ahead the clock of the replica that issued a token may be.
 const clockSkew = 60 * time.Second
 
-// Binding is whom a plan is for, or who makes a call. Empty is not stated.
+// Binding is who declared a plan, or who makes a call. Empty means not stated.
 type Binding struct {
 	OrgID, KeyID                             string
 	UserID, Email, AgentID, Context, Session string
 }
 
-// Declared is a plan as it was declared, and how it stands now.
+// Declared is a declared plan with its present status.
 type Declared struct {
 	ID      string
-	Anchor  int64 // number of the version of the plan that is judged, from 1
+	Anchor  int64 // the version of the plan, from 1
 	Binding Binding
 	Status  Status
 	Issued  time.Time
@@ -48,63 +48,62 @@ type Declared struct {
 
 	Plan  *Plan
 	Root  string // of the plan's tree, in hex
-	Bytes int    // of its text, for who remembers it
-	// Widened are the indexes of steps, ascending, that a plan under way at the
-	// time did not permit: a person must agree to their calls.
+	Bytes int    // of its text
+	// Widened are the indexes of steps, ascending, that the earlier plan it continues
+	// did not permit: a person must agree to their calls.
 	Widened []int
 }
 
-// Call is a tool call to be judged by a plan.
+// Call is a tool call to check against a plan.
 type Call struct {
 	Server string // empty: not stated, as on /iap/sdk/enforce
 	Tool   string
-	// Arguments are those of the call. Where a surface does not carry them
-	// (verify-step), NoArguments says so, and only the name is judged.
+	// Arguments are those of the call. With NoArguments (verify-step) only the name is
+	// checked.
 	Arguments   Arguments
 	NoArguments bool
 }
 
-// Drift is how a call leaves its plan. Empty: it does not.
+// Drift is how a call deviates from its plan. Empty: it does not.
 type Drift string
 
 // The kinds of drift.
 const (
 	NoPlan         Drift = "no_plan"      // nothing was presented, or no such plan
-	NotGenuine     Drift = "not_genuine"  // not what was issued for the plan
+	NotGenuine     Drift = "not_genuine"  // not the token issued for the plan
 	NotCurrent     Drift = "not_current"  // expired, or issued in the future
 	Ended          Drift = "ended"        // completed, failed or marked expired
 	Elsewhere      Drift = "elsewhere"    // another key, user, agent, context or session
 	NotInPlan      Drift = "not_in_plan"  // the tool
 	OtherArguments Drift = "arguments"    // the tool, but other arguments
 	OutOfOrder     Drift = "out_of_order" // an earlier step must be used first
-	Widened        Drift = "widened"      // the step was added to a plan under way, and nobody agreed yet
+	Widened        Drift = "widened"      // the step was added to a live plan, and nobody agreed yet
 	UsedUp         Drift = "used_up"      // max_calls reached
-	Counted        Drift = "counted"      // ordered or counted, where nothing is claimed
-	BadProof       Drift = "bad_proof"    // a proof that does not lead to the plan's root
+	Counted        Drift = "counted"      // ordered or counted, in a check that claims nothing
+	BadProof       Drift = "bad_proof"    // the proof does not lead to the plan's root
 )
 
-// Result is what the intent check says. The zero value does not allow.
+// Result is the result of the intent check. The zero value does not allow.
 type Result struct {
 	OK bool
-	// Steps are the indexes of the steps the call fits, ascending; of a Widened
-	// drift, too. Using one of them is still to be claimed where the plan is Limited.
-	Steps []int
-	Drift Drift
-	// Reason is for the model that made the call.
-	Reason string
+	// Steps are the indexes of the steps the call fits, ascending, also with the drift
+	// Widened. If the plan is Limited, one of them must still be claimed.
+	Steps  []int
+	Drift  Drift
+	Reason string // for the model that made the call
 }
 
 func refuse(drift Drift, reason string) Result { return Result{Drift: drift, Reason: reason} }
 
-// Missing is the result of a call that presents no plan we know. Whether there
-// is none, or one of somebody else's, is told to nobody.
+// Missing is the result of a call without a known plan. It does not reveal whether the
+// plan exists in another organization.
 func Missing() Result {
 	return refuse(NoPlan, "no plan: declare one (POST /iap/sdk/token) and send its token with the call")
 }
 
-// Check judges a call by the plan it presents: genuine, current, not ended, of
-// this caller, with the tool among its steps and every argument a step gives
-// equal in the call. The first that does not hold decides.
+// Check checks a call against the plan it presents. The plan must be genuine, current,
+// not ended and of this caller, and one of its steps must have the tool and the
+// arguments of the call.
 func Check(d *Declared, p Presented, call Call, by Binding, now time.Time) Result {
 	if d == nil || d.Plan == nil {
 		return Missing()
@@ -115,7 +114,7 @@ func Check(d *Declared, p Presented, call Call, by Binding, now time.Time) Resul
 	return d.Fit(call)
 }
 
-// Standing judges the plan alone: whether it may authorise anything for this
+// CheckPresented checks the plan alone: whether it may authorise anything for this
 // caller now.
 func CheckPresented(d *Declared, p Presented, by Binding, now time.Time) Result {
 	switch {
@@ -134,15 +133,15 @@ func CheckPresented(d *Declared, p Presented, by Binding, now time.Time) Result 
 	return Result{OK: true}
 }
 
-// SameParties reports whether nothing that both state tells the one from the other,
-// but for session and context.
+// SameParties reports whether both bindings agree in what both state, except session
+// and context.
 func (b Binding) SameParties(other Binding) bool {
 	b.Context, b.Session = "", ""
 	return b.differs(other) == ""
 }
 
-// differs names what keeps a plan from being used by a caller. Organization
-// and key must be the same; the rest where both state it.
+// differs names what differs between a plan and a caller. Organization and key must be
+// equal; the rest only if both state it.
 func (b Binding) differs(by Binding) string {
 	switch {
 	case b.OrgID == "" || b.OrgID != by.OrgID:

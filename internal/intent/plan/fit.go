@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// Fit finds the steps a call fits. A call that states no server fits steps on
-// any server; what is then decided must hold for all of them.
+// Fit finds the steps that a call fits. A call that states no server fits steps on any
+// server, and the decision must hold for all of them.
 func (p *Plan) Fit(call Call) Result {
 	name := compared(call.Tool)
 	var steps []int
@@ -35,8 +35,7 @@ func (p *Plan) Fit(call Call) Result {
 	return refuse(NotInPlan, "not in the plan; "+p.allows())
 }
 
-// Servers are those of the steps, each once: what is decided about a call that
-// fits them must hold for all.
+// Servers are the servers of the steps, each once.
 func (p *Plan) Servers(steps []int) []string {
 	var servers []string
 	for _, i := range steps {
@@ -47,8 +46,8 @@ func (p *Plan) Servers(steps []int) []string {
 	return servers
 }
 
-// names reports whether the step is about this server and tool. The name may
-// carry its server in front, as some clients write it.
+// names reports whether the step has this server and tool. Some clients write the
+// server in front of the name.
 func (s *Step) names(server, name string) bool {
 	if server != "" && server != s.Server {
 		return false
@@ -60,16 +59,15 @@ func (s *Step) names(server, name string) bool {
 	return ok && before == compared(s.Server) && s.sameTool(tool)
 }
 
-// Name is a server and tool that policies are asked about.
+// Name is a server and tool that policies judge.
 type Name struct {
 	Server, Tool string
-	// Restricts: rules about it count only where they are stricter.
-	Restricts bool
+	Restricts    bool // its rules count only if they are stricter
 }
 
-// Names are all that a called name which fits the step may be of: as the plan
-// spells it and as the call does, for plans compare names without case and
-// policies with it; and what the name itself says it is of (see OwnName).
+// Names are all names of a call that fits the step: as the plan and as the call spells
+// it, because plans ignore case and policies do not; and the name that the called name
+// itself claims (see OwnName).
 func (s *Step) Names(called string) []Name {
 	names := append(make([]Name, 0, 3), Name{Server: s.Server, Tool: s.Tool})
 	before, after, ok := OwnName(called)
@@ -86,7 +84,7 @@ func (s *Step) Names(called string) []Name {
 	return names
 }
 
-// takes reports whether the arguments are those the step gives.
+// takes reports whether the arguments are those that the step fixes.
 func (s *Step) takes(args Arguments) bool {
 	for i := range s.Given {
 		value, ok := args.find(s.Given[i].Key)
@@ -104,7 +102,7 @@ func (s *Step) takes(args Arguments) bool {
 	return true
 }
 
-// gives reports whether the step says anything about an argument.
+// gives reports whether the step fixes an argument.
 func (s *Step) gives(key string) bool {
 	_, ok := slices.BinarySearchFunc(s.Given, key, func(c Constraint, key string) int {
 		return strings.Compare(c.Key, key)
@@ -112,14 +110,14 @@ func (s *Step) gives(key string) bool {
 	return ok
 }
 
-// How much of a plan a reason tells.
+// How much of a plan a reason shows.
 const (
-	toldTools = 10
-	toldKeys  = 5
-	toldName  = 60 // bytes
+	shownTools = 10
+	shownKeys  = 5
+	shownName  = 60 // bytes
 )
 
-// mismatch says which arguments differ, by name: values may be secrets.
+// mismatch names the arguments that differ, without their values, which may be secrets.
 func (s *Step) mismatch(i int, args Arguments) string {
 	var other, extra []string
 	for _, c := range s.Given {
@@ -132,17 +130,17 @@ func (s *Step) mismatch(i int, args Arguments) string {
 			extra = append(extra, m.key)
 		}
 	}
-	reason := fmt.Sprintf("the arguments are not those of the plan (step %d, %s)", i, told(s.Tool))
+	reason := fmt.Sprintf("the arguments are not those of the plan (step %d, %s)", i, shown(s.Tool))
 	if len(other) > 0 {
-		reason += "; the plan gives another value for " + enumerate(other, toldKeys)
+		reason += "; the plan gives another value for " + enumerate(other, shownKeys)
 	}
 	if len(extra) > 0 {
-		reason += "; the plan does not allow " + enumerate(extra, toldKeys)
+		reason += "; the plan does not allow " + enumerate(extra, shownKeys)
 	}
 	return reason + ": call as planned, or declare a new plan"
 }
 
-// allows says what a plan allows, for a model that left it.
+// allows says what a plan allows, for a model whose call is not in it.
 func (p *Plan) allows() string {
 	if len(p.Steps) == 0 {
 		return "the plan allows nothing, as it has no steps: declare a plan that names the tools"
@@ -153,32 +151,28 @@ func (p *Plan) allows() string {
 			tools = append(tools, name)
 		}
 	}
-	return "the plan allows " + enumerate(tools, toldTools)
+	return "the plan allows " + enumerate(tools, shownTools)
 }
 
-// enumerate tells the first of the names and how many more there are.
+// enumerate lists the first names and how many more there are.
 func enumerate(names []string, most int) string {
-	var b strings.Builder
-	for i, name := range names {
-		if i == most {
-			fmt.Fprintf(&b, " and %d more", len(names)-most)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(told(name))
+	var list []string
+	for _, name := range names[:min(len(names), most)] {
+		list = append(list, shown(name))
 	}
-	return b.String()
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), len(names)-most)
+	}
+	return strings.Join(list, ", ")
 }
 
-// told is a name as a reason shows it. Names of arguments may hold anything: what no
-// database takes as text, or would change what a terminal shows, is replaced.
-func told(name string) string {
+// shown is a name as a reason shows it, without characters that databases refuse or
+// that change what a terminal shows.
+func shown(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, cut(name, toldName))
+	}, cut(name, shownName))
 }

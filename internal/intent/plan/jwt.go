@@ -12,9 +12,9 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// The plan's JWT names the plan in one string, for calls that have no room for
-// a token. Its key, type and audience are its own, and each is enough to keep
-// it from being taken for the access token of a person.
+// The plan's JWT names the plan in one string, for calls that have no room for a
+// token. It has its own key, type and audience, so that it never passes for the access
+// token of a person.
 const (
 	jwtIssuer   = "writ"
 	jwtAudience = "writ:plan"
@@ -56,8 +56,8 @@ func (j JWT) Sign(keyID string, key ed25519.PrivateKey) (string, error) {
 	return signed, nil
 }
 
-// VerifyJWT checks a JWT for whoever holds the public key. The server itself
-// compares with what it issued.
+// VerifyJWT checks a JWT with the public key. The server itself compares it with the
+// one it issued.
 func VerifyJWT(text string, key ed25519.PublicKey, now time.Time) (JWT, error) {
 	if len(text) > maxJWT {
 		return JWT{}, errors.New("not a plan's JWT: too long")
@@ -88,8 +88,8 @@ func VerifyJWT(text string, key ed25519.PublicKey, now time.Time) (JWT, error) {
 	}, nil
 }
 
-// planIDIn is the plan a JWT claims to be of. Nothing of it is verified: it only
-// says which stored one to compare with.
+// planIDIn is the plan that a JWT names. It verifies nothing: the id only finds the
+// stored plan to compare with.
 func planIDIn(text string) (string, bool) {
 	parts := strings.Split(text, ".")
 	if len(text) > maxJWT || len(parts) != 3 {

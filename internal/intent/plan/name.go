@@ -2,13 +2,12 @@ package plan
 
 import "strings"
 
-// Unknown is the server of an MCP tool that belongs to no server we know.
+// Unknown is the server of an MCP tool of no known server.
 const Unknown = "unknown"
 
-// SplitMCPName finds server and tool in mcp_<server>_<tool>, as the Gemini CLI
-// names MCP tools. Underscores make such a name ambiguous; the longest
-// registered server that fits is taken. With none the tool keeps its whole name,
-// on a server that no policy knows. Other names are not of this form.
+// SplitMCPName finds server and tool in mcp_<server>_<tool>, as the Gemini CLI names
+// MCP tools. Underscores make such a name ambiguous: the longest registered server that
+// fits counts. Without one, the tool keeps its whole name on the server Unknown.
 func SplitMCPName(name string, registered []string) (server, tool string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "mcp_")
 	if !ok || strings.HasPrefix(rest, "_") {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,9 +16,8 @@ import (
 	"writ/internal/names"
 )
 
-// Parse reads a plan in any of the published shapes. What it refuses is an
-// Invalid or TooLarge fault whose message a model can act on; it never shows a
-// value of the plan.
+// Parse reads a plan in any of the published shapes. Its error is an Invalid or
+// TooLarge fault that a model can act on, and never shows a value of the plan.
 func Parse(raw []byte) (*Plan, error) {
 	if len(raw) > MaxBytes {
 		return nil, fault.New(fault.TooLarge, "the plan has %d bytes; at most %d are allowed", len(raw), MaxBytes)
@@ -34,8 +34,8 @@ func Parse(raw []byte) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{
-		Goal:    cutAtWord(firstOf(d.Goal.text, d.Metadata.Goal.text), maxGoal),
-		Source:  cut(strings.TrimSpace(firstOf(d.Metadata.Source.text, d.Source.text)), names.MaxBytes),
+		Goal:    cutAtWord(cmp.Or(d.Goal.text, d.Metadata.Goal.text), maxGoal),
+		Source:  cut(strings.TrimSpace(cmp.Or(d.Metadata.Source.text, d.Source.text)), names.MaxBytes),
 		Ordered: d.Ordered,
 		digest:  sha256.Sum256(text),
 	}
@@ -62,8 +62,7 @@ type document struct {
 	Metadata metadata       `json:"metadata"`
 }
 
-// metadata is an object of the client's; anything else under that name says
-// nothing to us.
+// metadata is an object of the client; anything else under that name is ignored.
 type metadata struct {
 	Goal   text           `json:"goal"`
 	Source text           `json:"source"`
@@ -78,7 +77,7 @@ func (m *metadata) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*plain)(m))
 }
 
-// text is a string; anything else is taken as absent.
+// text is a string; anything else counts as absent.
 type text struct{ text string }
 
 func (t *text) UnmarshalJSON(raw []byte) error {
@@ -89,8 +88,7 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// steps is the list of steps, or the same list written into a string, as
-// models sometimes do.
+// steps is the list of steps. Models sometimes send it as a string.
 type steps []writtenStep
 
 func (s *steps) UnmarshalJSON(raw []byte) error {
@@ -108,8 +106,7 @@ func (s *steps) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]writtenStep)(s))
 }
 
-// unwrap reads the document, which may stand inside {"plan": ...}, there or as
-// a whole written into a string.
+// unwrap reads the document, which may be inside {"plan": ...}, and may be a string.
 func unwrap(text []byte) (*document, error) {
 	raw := text
 	for range 3 {
@@ -151,8 +148,8 @@ func unstring(quoted []byte) ([]byte, error) {
 	return canonical.Transform(inner)
 }
 
-// tooDeep reports whether more arrays and objects are open at once than a plan
-// may have. Text that is no JSON is left to the decoder.
+// tooDeep reports whether arrays and objects are nested deeper than MaxDepth. It leaves
+// invalid JSON to the decoder.
 func tooDeep(raw []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(raw); i++ {
@@ -173,25 +170,16 @@ func tooDeep(raw []byte) bool {
 	return false
 }
 
-// selfPlanning are the sources of plans that a plugin makes by itself. With a
-// plan that was registered, or read from a file, the source says so.
+// selfPlanning are the sources of plans that a plugin makes by itself. Plans that were
+// registered, or read from a file, have other sources.
 var selfPlanning = []string{"claude-code", "codex", "copilot"}
 
-// autoMinted tells the plan that a plugin made by itself; see Plan.AutoMinted.
+// autoMinted recognizes a plan that a plugin made by itself; see Plan.AutoMinted.
 func (d *document) autoMinted() bool {
 	if len(d.Steps) != 1 || !slices.Contains(selfPlanning, d.Metadata.Source.text) {
 		return false
 	}
 	return d.Steps[0].Tool.text == "" && d.Steps[0].Metadata.Inputs != nil
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // cut shortens a text to at most n bytes, at a whole character.
@@ -205,8 +193,7 @@ func cut(text string, n int) string {
 	return text[:n]
 }
 
-// cutAtWord is cut at the end of a word: half of a secret would not be known as
-// one by who takes secrets out.
+// cutAtWord is cut at the end of a word: redaction does not recognize half a secret.
 func cutAtWord(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -217,8 +204,7 @@ func cutAtWord(text string, n int) string {
 
 func invalid(field, format string, args ...any) error { return fault.Field(field, format, args...) }
 
-// reason is what an error says beneath the decoder's own words, which name Go
-// types.
+// reason is the message of an error without the decoder's, which names Go types.
 func reason(err error) string {
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
 		if semantic.Err != nil {

@@ -1,32 +1,31 @@
-// Package plan is what an agent says it will do, and the pure rules about it.
+// Package plan has plans and the pure rules about them.
 //
-// Published clients write a plan in several shapes. Parse reads each of them
-// into one form: a goal, a source and steps of server, tool and the arguments
-// the step gives. A value that a step gives must be equal in the call; a key it
-// does not give is free, unless the step says that it is strict. Steps may be
-// used in any order and any number of times, unless the plan says ordered, or a
-// step max_calls.
+// Published clients write a plan in several shapes. Parse reads each of them into one
+// form: a goal, a source and steps, each with server, tool and the arguments that it
+// fixes. A fixed argument must be equal in the call; other arguments are free, unless
+// the step is strict. Steps may be used in any order and any number of times, unless
+// the plan is ordered or the step has max_calls.
 //
-// A plan is committed to by one hash, the root of a Merkle tree, which the
-// token signs. Two leaves a step stand for the form that is judged, one for the
-// name of its tool and one for all the step says, and a last leaf for the exact
-// text the client sent. So the proof of a name can be checked by whoever knows
-// only the name, and yet nothing in the plan can change without another root.
+// The token signs one hash, the root of a Merkle tree. Each step has two leaves, one
+// for the name of its tool and one for the whole step, and the last leaf is the exact
+// text that the client sent. So anyone who knows only a name can check its proof, and
+// no part of the plan can change without changing the root.
 //
-// Check decides whether a call fits a plan. It knows no clock, database or
-// caller but those it is given, so that the server and a hook on another
-// machine come to the same answer.
+// Check decides whether a call fits a plan. It is pure, so that the server and a hook
+// on another machine get the same answer.
 //
-// A plan is not trusted: it is text that a model wrote. Whatever two readers
-// could read differently is refused (duplicate keys, an action and a tool that
-// differ, two values for one argument), and so is what only costs (megabytes,
-// thousands of steps, deep nesting).
+// A plan is not trusted: a model wrote it. Parse refuses what two readers could read
+// differently (duplicate keys, an action and a tool that differ, two values for one
+// argument), and what is too large (megabytes, thousands of steps, deep nesting).
 package plan
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"slices"
+)
 
-// Limits of a plan. A plan is written by a model in one turn and read by
-// people: what is larger is a mistake or an attack.
+// Limits of a plan. A model writes it in one turn and people read it: a larger one is a
+// mistake or an attack.
 const (
 	MaxBytes = 256 << 10 // of the plan's JSON
 	MaxSteps = 500
@@ -40,11 +39,11 @@ const (
 // Local is the server of tools that belong to no MCP server and no harness.
 const Local = "local"
 
-// harnesses are the coding agents whose own tools stand without a server. They
-// name themselves in the plan's source.
+// harnesses are the coding agents whose own tools have no server. The plan's source
+// names them.
 var harnesses = []string{"gemini-cli", "claude-code", "codex", "copilot"}
 
-// Plan is a plan in the form that is judged. It is never changed after Parse.
+// Plan is a parsed plan. It is immutable.
 type Plan struct {
 	Goal    string
 	Source  string // who wrote it, in the client's words
@@ -61,41 +60,28 @@ type Step struct {
 	Tool        string
 	Action      string // the tool's name as the client wrote it
 	Description string
-	// Given are the constraints on arguments, sorted by name, each once.
-	Given []Constraint
-	// Strict: arguments beside those given are refused.
-	Strict bool
-	// MaxCalls is how often the step may be used; 0: any number of times.
-	MaxCalls int64
+	Given       []Constraint // sorted by key, each once
+	Strict      bool         // other arguments than Given are refused
+	MaxCalls    int64        // how often the step may be used; 0: any number of times
 
 	name string // the tool's name as it is compared
 }
 
 // Limited reports whether using a step of this plan must be counted.
 func (p *Plan) Limited() bool {
-	if p.Ordered {
-		return true
-	}
-	for i := range p.Steps {
-		if p.Steps[i].MaxCalls > 0 {
-			return true
-		}
-	}
-	return false
+	return p.Ordered || slices.ContainsFunc(p.Steps, func(s Step) bool { return s.MaxCalls > 0 })
 }
 
-// AutoMinted reports whether a plugin made this plan by itself, out of the very
-// call that is about to be judged: one step without tool but with
-// metadata.inputs, and a bare harness as its source. Such a plan says nothing
-// about what the person wanted. Every other plan of one step is an ordinary one.
+// AutoMinted reports whether a plugin made this plan from the very call that is about
+// to be checked: one step without tool but with metadata.inputs, and a harness as its
+// source. Such a plan does not say what the person wanted.
 func (p *Plan) AutoMinted() bool { return p.autoMinted }
 
-// Constraint is what a step says about one argument. Equality is the only kind
-// so far; fits is where others will be told apart.
+// Constraint fixes one argument of a step.
 type Constraint struct {
 	Key   string
-	Equal string // the wanted value in canonical JSON
+	Equal string // canonical JSON
 }
 
-// fits reports whether the value, canonical JSON, is what the step wants.
+// fits reports whether a value in canonical JSON meets the constraint.
 func (c Constraint) fits(value string) bool { return c.Equal == value }

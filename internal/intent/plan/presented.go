@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"strings"
@@ -9,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Presented is what a call shows of its plan: names to find the stored one by,
-// and what must equal what was issued. The copy of the plan that clients send
-// along is not even read: the stored one is judged.
+// Presented is what a call sends of its plan: names by which to find the stored plan,
+// and a token to compare with the one issued. The copy of the plan that clients send is
+// not read.
 type Presented struct {
 	PlanID    string
 	Reference string // intent_reference
@@ -20,16 +21,16 @@ type Presented struct {
 	JWT       string
 }
 
-// IsZero reports whether nothing was shown that could be of a plan.
+// IsZero reports whether nothing was presented.
 func (p Presented) IsZero() bool { return p == Presented{} }
 
-// wrappers is how deep a token may stand inside others: the SDK's object holds
-// it under token, and either may be written into a string.
+// wrappers is how deep a token may be nested: the SDK's object holds it under token,
+// and either may be a string.
 const wrappers = 3
 
-// ParsePresented reads the intent_token of a call, or the token of verify-step
-// and audit: the SDK's object, the signed token alone, the plan's JWT, or any of
-// the objects written into a string. What is none of them presents nothing.
+// ParsePresented reads the intent_token of a call, or the token of verify-step and
+// audit: the SDK's object, the signed token alone, the plan's JWT, or one of the
+// objects as a string. Anything else presents nothing.
 func ParsePresented(raw []byte) Presented {
 	p, err := ReadPresented(jsontext.NewDecoder(bytes.NewBuffer(raw)))
 	if err != nil {
@@ -38,9 +39,8 @@ func ParsePresented(raw []byte) Presented {
 	return p
 }
 
-// ReadPresented is ParsePresented for the next value of a request that is being
-// read. It passes over the plan that stands in it, which may be long. The error
-// is the decoder's.
+// ReadPresented is ParsePresented for the next value of a decoder. It skips the plan in
+// it, which may be long. The error is the decoder's.
 func ReadPresented(in *jsontext.Decoder) (Presented, error) { return readPresented(in, wrappers) }
 
 func readPresented(in *jsontext.Decoder, wrappers int) (p Presented, err error) {
@@ -72,15 +72,15 @@ func presentedText(text string, wrappers int) Presented {
 	return Presented{}
 }
 
-// readObject reads the SDK's object, or the signed token alone. What stands
-// outside names the plan; what is inside is what was issued.
+// readObject reads the SDK's object, or the signed token alone. The outer members name
+// the plan; the inner signature is the one issued.
 func readObject(in *jsontext.Decoder, wrappers int) (p Presented, err error) {
 	var inner Presented
 	if _, err := in.ReadToken(); err != nil {
 		return Presented{}, err
 	}
 	for in.PeekKind() != jsontext.KindEndObject {
-		name, err := in.ReadValue() // quoted; a name behind escapes is none of these
+		name, err := in.ReadValue() // quoted; an escaped name is none of these
 		if err != nil {
 			return Presented{}, err
 		}
@@ -106,13 +106,15 @@ func readObject(in *jsontext.Decoder, wrappers int) (p Presented, err error) {
 	}
 	_, err = in.ReadToken()
 	return Presented{
-		PlanID: firstOf(p.PlanID, inner.PlanID), Reference: firstOf(p.Reference, inner.Reference),
-		PlanHash:  firstOf(p.PlanHash, inner.PlanHash),
-		Signature: firstOf(inner.Signature, p.Signature), JWT: firstOf(p.JWT, inner.JWT),
+		PlanID:    cmp.Or(p.PlanID, inner.PlanID),
+		Reference: cmp.Or(p.Reference, inner.Reference),
+		PlanHash:  cmp.Or(p.PlanHash, inner.PlanHash),
+		Signature: cmp.Or(inner.Signature, p.Signature),
+		JWT:       cmp.Or(p.JWT, inner.JWT),
 	}, err
 }
 
-// readText reads a string; anything else is passed over, as absent.
+// readText reads a string; anything else is skipped and counts as absent.
 func readText(in *jsontext.Decoder) (string, error) {
 	if in.PeekKind() != jsontext.KindString {
 		return "", in.SkipValue()
@@ -124,10 +126,10 @@ func readText(in *jsontext.Decoder) (string, error) {
 	return unquote(string(quoted)), nil
 }
 
-// genuine reports whether what is presented is what was issued for the plan.
-// Comparing with the stored signature costs nothing beside verifying it, and
-// proves as much: nobody but the holder of a token ever saw it. The signature
-// counts where there is one, else the JWT.
+// genuine reports whether the presented token is the one issued for the plan: by its
+// signature if there is one, else by its JWT. Comparing with the stored signature is
+// much cheaper than verifying it and proves as much, because only holders of the token
+// know it.
 func (d *Declared) genuine(p Presented) bool {
 	if p.Signature != "" {
 		return d.Signature != "" && subtle.ConstantTimeCompare([]byte(d.Signature), []byte(p.Signature)) == 1

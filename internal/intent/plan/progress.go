@@ -7,16 +7,13 @@ import (
 
 // Progress is how far a limited plan has been used.
 type Progress struct {
-	// Last is the step of an ordered plan that was used last; -1: none yet.
-	Last int
-	// Uses are how often steps were used, by index. A step that is not there
-	// was not used.
-	Uses map[int]int64
+	Last int           // the step of an ordered plan that was used last; -1: none yet
+	Uses map[int]int64 // how often steps were used, by index
 }
 
-// Next chooses the step that a call uses, among those it fits. In an ordered
-// plan that is the step after the last one, or else the last one again: none may
-// be left out. In others it is one without a limit before one with.
+// Next chooses the step that a call uses, among those it fits. In an ordered plan it is
+// the step after the last one, else the last one again: no step may be left out. In
+// other plans it prefers a step without a limit.
 func (p *Plan) Next(steps []int, at Progress) (step int, refused Result) {
 	var usedUp, blocked []int
 	best := -1
@@ -37,7 +34,7 @@ func (p *Plan) Next(steps []int, at Progress) (step int, refused Result) {
 		s := p.Steps[usedUp[0]]
 		return -1, refuse(UsedUp,
 			fmt.Sprintf("the plan allows step %d (%s) only %d times, and they are used up: declare a new plan",
-				usedUp[0], told(s.Tool), s.MaxCalls))
+				usedUp[0], shown(s.Tool), s.MaxCalls))
 	case len(blocked) > 0:
 		return -1, refuse(OutOfOrder, p.outOfOrder(blocked, at))
 	}
@@ -47,7 +44,7 @@ func (p *Plan) Next(steps []int, at Progress) (step int, refused Result) {
 func (p *Plan) outOfOrder(blocked []int, at Progress) string {
 	next := at.Last + 1
 	if next < len(p.Steps) && slices.Max(blocked) > next {
-		return fmt.Sprintf("the plan is ordered: step %d (%s) comes before this one", next, told(p.Steps[next].Tool))
+		return fmt.Sprintf("the plan is ordered: step %d (%s) comes before this one", next, shown(p.Steps[next].Tool))
 	}
 	return fmt.Sprintf("the plan is ordered: this step is behind, as step %d was used last", at.Last)
 }

@@ -1,9 +1,7 @@
 package plan
 
 import (
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,11 +11,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Claim is a proof that someone sends about a place in a plan.
+// Claim is a proof about a path of a plan, as a client sends it.
 type Claim struct {
 	Path      string
-	StepIndex *int   // where it is sent beside the path
-	Digest    string // of the value there; empty: not sent
+	StepIndex *int   // nil: not sent
+	Digest    string // of the value at the path; empty: not sent
 	Proof     Proof
 }
 
@@ -44,12 +42,12 @@ func ParseProof(raw []byte) (Proof, bool) {
 	return proof, true
 }
 
-// places are the paths of leaves; clients write the action's also as tool.
-var places = regexp.MustCompile(`^/steps/\[(0|[1-9][0-9]{0,5})\](/action|/tool)?$`)
+// leafPath matches the paths of leaves. Some clients write tool for action.
+var leafPath = regexp.MustCompile(`^/steps/\[(0|[1-9][0-9]{0,5})\](/action|/tool)?$`)
 
-// parsePath reads the step a path is about, and whether it is about its action.
+// parsePath returns the step of a path, and whether the path is that of its action.
 func parsePath(path string) (step int, action, ok bool) {
-	m := places.FindStringSubmatch(path)
+	m := leafPath.FindStringSubmatch(path)
 	if m == nil {
 		return 0, false, false
 	}
@@ -57,10 +55,9 @@ func parsePath(path string) (step int, action, ok bool) {
 	return step, m[2] != "", err == nil
 }
 
-// VerifyStep judges a call of which only the name is known, and the proof that
-// came with it, if any. Arguments are judged where they are sent, and steps that
-// the plan counts or orders where a use is claimed: asking this uses nothing up,
-// and would be answered yes for ever.
+// VerifyStep checks a call by its name alone, and the proof that came with it, if any.
+// It refuses steps that the plan counts or orders: it claims no use, and would allow
+// them forever.
 func VerifyStep(d *Declared, p Presented, server, tool string, claim *Claim, by Binding, now time.Time) Result {
 	r := Check(d, p, Call{Server: server, Tool: tool, NoArguments: true}, by, now)
 	if !r.OK {
@@ -80,7 +77,7 @@ func VerifyStep(d *Declared, p Presented, server, tool string, claim *Claim, by 
 	return d.Plan.uncounted([]int{step})
 }
 
-// uncounted are those of the steps that may be used without a claim.
+// uncounted are the steps that may be used without a claim.
 func (p *Plan) uncounted(steps []int) Result {
 	free := slices.DeleteFunc(slices.Clone(steps), func(i int) bool { return p.Ordered || p.Steps[i].MaxCalls > 0 })
 	if len(free) == 0 {
@@ -109,19 +106,18 @@ func (d *Declared) proves(c Claim) (step int, ok bool) {
 
 func sameText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// plainDigest is the digest of a name as TypeScript makes it, over UTF-8 where
-// Python, and our canonical form, have escapes.
+// plainDigest is the digest of a name as TypeScript makes it, of UTF-8. Python and our
+// canonical form escape.
 func plainDigest(name string) string {
 	text, err := json.Marshal(name)
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return DigestOf(text)
 }
 
-// ActionLeaf is the leaf of a value that is claimed to stand at a path: the
-// name of a tool, or a step as the tree has it. The value is canonical JSON.
+// ActionLeaf is the leaf of a value that a client claims for a path: the name of a
+// tool, or a whole step. The value is canonical JSON.
 func ActionLeaf(path string, value []byte) (Leaf, bool) {
 	step, action, ok := parsePath(path)
 	switch {

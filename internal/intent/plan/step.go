@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	"writ/internal/names"
 )
 
-// writtenStep is a step as clients write it.
+// writtenStep is a step as clients send it.
 type writtenStep struct {
 	Action      text           `json:"action"`
 	Tool        text           `json:"tool"`
@@ -25,7 +26,7 @@ type writtenStep struct {
 	MaxCalls    jsontext.Value `json:"max_calls"`
 }
 
-// step is the written step in the form that is judged.
+// step parses a written step.
 func (w *writtenStep) step(i int, source string) (Step, error) {
 	at := fmt.Sprintf("plan.steps[%d]", i)
 	name, err := w.toolName(at)
@@ -33,7 +34,7 @@ func (w *writtenStep) step(i int, source string) (Step, error) {
 		return Step{}, err
 	}
 	s := Step{
-		Action:      firstOf(w.Action.text, w.Tool.text),
+		Action:      cmp.Or(w.Action.text, w.Tool.text),
 		Description: cut(w.Description.text, maxDescription),
 		Strict:      w.Strict,
 	}
@@ -54,8 +55,8 @@ func (w *writtenStep) step(i int, source string) (Step, error) {
 	return s, nil
 }
 
-// toolName is the name under action or tool. When both are there and differ,
-// nobody can say which of them the client will call.
+// toolName is the name under action or tool. It refuses two different names: it is
+// unclear which of them the client will call.
 func (w *writtenStep) toolName(at string) (string, error) {
 	action, tool := strings.TrimSpace(w.Action.text), strings.TrimSpace(w.Tool.text)
 	switch {
@@ -69,22 +70,22 @@ func (w *writtenStep) toolName(at string) (string, error) {
 	return action, nil
 }
 
-// constraints are the arguments the step gives, wherever they stand.
+// constraints are the arguments that the step fixes, under any of their names.
 func (w *writtenStep) constraints(at string) ([]Constraint, error) {
 	var all []Constraint
-	for _, place := range []struct {
+	for _, member := range []struct {
 		name string
 		raw  jsontext.Value
 	}{
 		{".params", w.Params}, {".inputs", w.Inputs}, {".arguments", w.Arguments},
 		{".metadata.inputs", w.Metadata.Inputs},
 	} {
-		if place.raw == nil || place.raw.Kind() == jsontext.KindNull {
+		if member.raw == nil || member.raw.Kind() == jsontext.KindNull {
 			continue
 		}
-		given, err := ParseArguments(place.raw)
+		given, err := ParseArguments(member.raw)
 		if err != nil {
-			return nil, invalid(at+place.name, "must be an object of arguments")
+			return nil, invalid(at+member.name, "must be an object of arguments")
 		}
 		for _, m := range given.members {
 			all = append(all, Constraint{Key: m.key, Equal: m.value})
@@ -118,10 +119,9 @@ func (w *writtenStep) maxCalls(at string) (int64, error) {
 	return n, nil
 }
 
-// ResolveName returns the server and the tool that a call's name stands for
-// where no plan says: as a step of that source would be read. A name may carry
-// its server in front: server__tool, or mcp__server__tool as some harnesses
-// write it.
+// ResolveName returns the server and the tool of a call's name as a step of that source
+// would be read. A name may have its server in front: server__tool, or
+// mcp__server__tool as some harnesses write it.
 func ResolveName(name, server, source string) (string, string) {
 	if server != "" {
 		return server, strings.TrimPrefix(name, server+"__")
@@ -132,8 +132,7 @@ func ResolveName(name, server, source string) (string, string) {
 	return harness(source), name
 }
 
-// OwnName is the server and the tool that a name itself says it is of, wherever
-// it is said to stand: mcp__files__delete.
+// OwnName is the server and the tool that a name itself claims: mcp__files__delete.
 func OwnName(name string) (server, tool string, ok bool) { return splitName(strings.TrimSpace(name)) }
 
 // splitName cuts server__tool at the first separator.
@@ -142,26 +141,26 @@ func splitName(name string) (server, tool string, ok bool) {
 	return server, tool, ok && server != "" && tool != ""
 }
 
-// geminiMark begins the names that Gemini gives to tools of MCP servers.
-const geminiMark = "mcp_"
+// geminiPrefix begins the names that Gemini gives to tools of MCP servers.
+const geminiPrefix = "mcp_"
 
-// IsBare reports whether no server stands in a name, as harnesses write it for the
-// tools of MCP servers.
+// IsBare reports whether a name has no server in it, as harnesses write it for the tools
+// of MCP servers.
 func IsBare(tool string) bool {
 	_, _, marked := OwnName(tool)
-	return !marked && !strings.HasPrefix(tool, geminiMark)
+	return !marked && !strings.HasPrefix(tool, geminiPrefix)
 }
 
-// BareHost is the harness that a call of a source comes from, where the name is that
-// of a tool of its own. Agents write the plans that place a tool, and one that puts
-// Bash on a server whose tools may run must not have it run as one of them.
+// BareHost is the harness of a source, if the name is that of one of its own tools. An
+// agent writes its plan, and must not get its Bash allowed by planning it on a server
+// whose tools may run.
 func BareHost(tool, source string) (server string, ok bool) {
 	server = harness(source)
 	return server, server != Local && IsBare(tool)
 }
 
-// harness is the server of a harness' own tools, from the plan's source:
-// codex, codex-registered and claude-registered name one.
+// harness is the server of a harness's own tools, from the plan's source: codex,
+// codex-registered or claude-registered.
 func harness(source string) string {
 	source = strings.TrimSuffix(source, "-registered")
 	if source == "claude" {
@@ -178,9 +177,8 @@ func isName(text string) bool {
 	return text != "" && names.Valid(text)
 }
 
-// compared is a tool's name as names are compared: without space around it and
-// with small letters. Only ASCII is folded: there are letters of other scripts
-// whose small form is an ASCII letter, and those are other names.
+// compared is a tool's name as names are compared: trimmed and in lower case. Only
+// ASCII is folded, because letters of other scripts can fold to ASCII letters.
 func compared(name string) string {
 	name = strings.TrimSpace(name)
 	for i := 0; i < len(name); i++ {

@@ -15,17 +15,15 @@ import (
 	"writ/internal/canonical"
 )
 
-// Versions of a signed token. A token of one version is never taken as
-// another: they are signed with different keys, too.
+// Versions of a signed token. Each has its own key.
 const (
 	PlanVersion   = "1.0"
 	PolicyVersion = "policy-1" // binds a policy's text; it authorises no call
 )
 
-// Token is what is signed about a plan, with its signature. Published clients
-// verify it over exactly these members, in canonical JSON, with the public key
-// inside it; what is not among them is not signed. Times are whole seconds,
-// because languages write other numbers differently.
+// Token is a signed statement about a plan. Published clients verify the signature over
+// exactly these members, in canonical JSON, with the public key in it. Times are whole
+// seconds, because languages write other numbers differently.
 type Token struct {
 	PlanHash  string         `json:"plan_hash"`
 	IssuedAt  int64          `json:"issued_at"`
@@ -37,7 +35,7 @@ type Token struct {
 	Signature string         `json:"signature,omitempty"`
 }
 
-// Sign completes the token with the key that signs it and the signature.
+// Sign adds the public key and the signature.
 func (t Token) Sign(key ed25519.PrivateKey) (Token, error) {
 	t.PublicKey = hex.EncodeToString(key.Public().(ed25519.PublicKey))
 	t.Signature = ""
@@ -49,18 +47,18 @@ func (t Token) Sign(key ed25519.PrivateKey) (Token, error) {
 	return t, nil
 }
 
-// signedFields are those every token must have, optionalFields those that are
-// signed where they say anything.
+// signedFields are those that every token must have; optionalFields are signed if they
+// are not empty.
 var (
 	signedFields   = []string{"plan_hash", "issued_at", "expires_at", "policy", "identity", "public_key", "version"}
 	optionalFields = []string{"allowed_operations", "resource_scope"}
 )
 
-// errSignature is every reason why a token is not what its key signed.
+// errSignature is the only error of a bad signature.
 var errSignature = errors.New("the token is not signed by the key inside it")
 
-// VerifyToken reads a token whose signature holds and gives the key inside it:
-// whether it is one to trust is for the caller to say.
+// VerifyToken reads a token with a valid signature, and returns the key in it: the
+// caller must check whether to trust the key.
 func VerifyToken(raw []byte) (Token, ed25519.PublicKey, error) {
 	payload, signature, key, err := verifySignature(raw)
 	if err != nil {
@@ -68,14 +66,14 @@ func VerifyToken(raw []byte) (Token, ed25519.PublicKey, error) {
 	}
 	var t Token
 	if err := json.Unmarshal(payload, &t); err != nil {
-		return Token{}, nil, errors.New("a signed token of another form")
+		return Token{}, nil, errors.New("the signed token has another form")
 	}
 	t.Signature = signature
 	return t, key, nil
 }
 
-// VerifySignature checks that a token, as it was sent, is signed by the key
-// inside it. This is all that published clients check.
+// VerifySignature checks that a token is signed by the key in it. Published clients
+// check no more.
 func VerifySignature(raw []byte) error {
 	_, _, _, err := verifySignature(raw)
 	return err
@@ -104,7 +102,7 @@ func verifySignature(raw []byte) (payload []byte, signature string, key ed25519.
 	return payload, mark.text, key, nil
 }
 
-// signedPayload is the canonical JSON of the members that are signed.
+// signedPayload is the canonical JSON of the signed members.
 func signedPayload(members map[string]jsontext.Value) ([]byte, error) {
 	signed := map[string]jsontext.Value{}
 	for _, name := range signedFields {
@@ -134,10 +132,10 @@ func saysAnything(value jsontext.Value) bool {
 	return true
 }
 
-// Signable gives a client's policy in the form that is signed: canonical, and
-// such that TypeScript and Python write it alike when they verify. What they
-// would write differently is refused: integers beyond 2^53, fractions below
-// 0.0001, and keys that the two sort differently. No policy is an empty one.
+// Signable returns a client's policy in canonical JSON that TypeScript and Python write
+// alike when they verify. It refuses what they write differently: integers beyond 2^53,
+// fractions below 0.0001, and keys that they sort differently. No policy becomes an
+// empty one.
 func Signable(policy []byte) ([]byte, error) {
 	if len(policy) == 0 {
 		return []byte("{}"), nil

@@ -12,17 +12,17 @@ import (
 	"writ/internal/canonical"
 )
 
-// A leaf stands for a place in the plan and the value there:
+// A leaf is a path in the plan and the value there:
 //
-//	leaf = SHA-256(0x00 || {"digest":"<hex SHA-256 of the value>","path":"<place>"})
+//	leaf = SHA-256(0x00 || {"digest":"<hex SHA-256 of the value>","path":"<path>"})
 //	node = SHA-256(0x01 || left || right)
 //
-// as in RFC 6962 section 2.1, a node without a right neighbour moving up as it
-// is. Different prefixes keep a node from being shown as a leaf, and the path in
-// each leaf keeps one step's proof from serving another.
+// as in RFC 6962 section 2.1; a node without a right neighbour moves up unchanged. The
+// prefixes keep a node from passing for a leaf, and the path in each leaf keeps the
+// proof of one step from passing for another.
 //
-// Leaf 2i is the action of step i, leaf 2i+1 all that step i says, and the last
-// leaf the client's whole text.
+// Leaf 2i is the action of step i, leaf 2i+1 the whole step i, and the last leaf the
+// client's whole text.
 
 // Tree is the Merkle tree of a plan.
 type Tree struct {
@@ -30,7 +30,7 @@ type Tree struct {
 	levels [][]tlog.Hash // the leaves first, the root alone in the last
 }
 
-// Leaf is a place in the plan and the digest of the value there.
+// Leaf is a path in the plan and the digest of the value there.
 type Leaf struct {
 	Path   string
 	Digest string // hex SHA-256 of the value's canonical JSON
@@ -45,7 +45,7 @@ type Sibling struct {
 	Hash     string `json:"sibling_hash"`
 }
 
-// maxProof bounds the work on a proof someone sends.
+// maxProof bounds the length of a proof.
 const maxProof = 64
 
 // Tree makes the plan's tree.
@@ -78,7 +78,7 @@ func (p *Plan) Tree() *Tree {
 	return t
 }
 
-// binding is all that a step says and is judged by, in canonical JSON.
+// binding is everything in a step that calls are checked by, in canonical JSON.
 func (s *Step) binding(ordered bool) []byte {
 	return fmt.Appendf(nil, `{"action":%s,"arguments":%s,"max_calls":%d,"mcp":%s,"ordered":%t,"strict":%t,"tool":%s}`,
 		quoted(s.Action), s.Arguments().Text(), s.MaxCalls, quoted(s.Server), ordered, s.Strict, quoted(s.Tool))
@@ -88,15 +88,15 @@ func (s *Step) binding(ordered bool) []byte {
 func quoted(text string) []byte {
 	raw, err := canonical.AppendString(nil, text)
 	if err != nil {
-		return []byte(`""`) // only for invalid UTF-8, which the canonical form refused before
+		return []byte(`""`) // only for invalid UTF-8, which Parse refuses
 	}
 	return raw
 }
 
-// ActionPath is the place of the action of step i, as clients write it.
+// ActionPath is the path of the action of step i.
 func ActionPath(i int) string { return "/steps/[" + strconv.Itoa(i) + "]/action" }
 
-// StepPath is the place of step i.
+// StepPath is the path of step i.
 func StepPath(i int) string { return "/steps/[" + strconv.Itoa(i) + "]" }
 
 // DigestOf is the digest of a value given in canonical JSON.
@@ -110,13 +110,10 @@ func (l Leaf) Hash() tlog.Hash {
 	return tlog.RecordHash(fmt.Appendf(nil, `{"digest":%s,"path":%s}`, quoted(l.Digest), quoted(l.Path)))
 }
 
-// Root is the tree's root, which is the hash of the plan, in hex.
-func (t *Tree) Root() string {
-	root := t.levels[len(t.levels)-1][0]
-	return hexOf(root)
-}
+// Root is the tree's root in hex: the hash of the plan.
+func (t *Tree) Root() string { return hexOf(t.levels[len(t.levels)-1][0]) }
 
-// StepProofs are the proofs of the actions, one a step.
+// StepProofs are the proofs of the actions, one for each step.
 func (t *Tree) StepProofs() []Proof {
 	proofs := make([]Proof, len(t.leaves)/2)
 	for i := range proofs {
@@ -125,7 +122,7 @@ func (t *Tree) StepProofs() []Proof {
 	return proofs
 }
 
-// PathProof is a proof with all that is needed to check it against the root.
+// PathProof is a proof with everything that is needed to check it against the root.
 type PathProof struct {
 	Path        string `json:"path"`
 	StepIndex   int    `json:"step_index"`
@@ -136,7 +133,7 @@ type PathProof struct {
 // ActionProof proves the action of step i.
 func (t *Tree) ActionProof(i int) (PathProof, bool) { return t.pathProof(2*i, i) }
 
-// StepProof proves all that step i says.
+// StepProof proves the whole step i.
 func (t *Tree) StepProof(i int) (PathProof, bool) { return t.pathProof(2*i+1, i) }
 
 func (t *Tree) pathProof(leaf, step int) (PathProof, bool) {
@@ -147,7 +144,7 @@ func (t *Tree) pathProof(leaf, step int) (PathProof, bool) {
 	return PathProof{Path: l.Path, StepIndex: step, ValueDigest: l.Digest, Proof: t.prove(leaf)}, true
 }
 
-// prove collects the siblings on the way up. A node without one moves up as it is.
+// prove collects the siblings on the way up.
 func (t *Tree) prove(index int) Proof {
 	proof := Proof{}
 	for _, level := range t.levels[:len(t.levels)-1] {
@@ -163,8 +160,7 @@ func (t *Tree) prove(index int) Proof {
 	return proof
 }
 
-// CheckProof reports whether the proof leads from the leaf to the root, both
-// in hex.
+// CheckProof reports whether the proof leads from the leaf to the root.
 func CheckProof(root string, leaf Leaf, proof Proof) bool {
 	if len(proof) > maxProof {
 		return false
@@ -196,9 +192,9 @@ func parseHash(text string) (h tlog.Hash, ok bool) {
 	return h, err == nil
 }
 
-// Node is a node of the tree as a person can draw it.
+// Node is a node of the tree, to be drawn.
 type Node struct {
-	ID     string   `json:"id"` // level and place in it: 0.3
+	ID     string   `json:"id"` // level and index in it: 0.3
 	Level  int      `json:"level"`
 	Hash   string   `json:"hash"`
 	Inputs []string `json:"children"`
@@ -206,8 +202,8 @@ type Node struct {
 	Digest string   `json:"value_digest,omitempty"`
 }
 
-// Nodes lists the tree from the leaves to the root. A node that moved up
-// without a neighbour is listed once, where it began.
+// Nodes lists the tree from the leaves to the root. A node that moved up is listed
+// once, on its lowest level.
 func (t *Tree) Nodes() []Node {
 	nodes := []Node{}
 	below := make([]string, len(t.leaves)) // ids of the level below

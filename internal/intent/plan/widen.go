@@ -2,9 +2,8 @@ package plan
 
 import "slices"
 
-// Fit finds the steps of the declared plan that a call fits. Steps that widen what
-// was declared before count last: a call that fits none but those waits for a
-// person, and is not OK.
+// Fit finds the steps of the declared plan that a call fits. A call that fits only
+// widened steps is not OK: it waits for a person.
 func (d *Declared) Fit(call Call) Result {
 	r := d.Plan.Fit(call)
 	if !r.OK || len(d.Widened) == 0 {
@@ -16,7 +15,7 @@ func (d *Declared) Fit(call Call) Result {
 	}
 	return Result{
 		Steps: r.Steps, Drift: Widened,
-		Reason: "this step was added while an earlier plan of the same session or context was under way: a person must agree to it",
+		Reason: "this step was added while an earlier plan of the same session or context was live: a person must agree to it",
 	}
 }
 
@@ -25,9 +24,8 @@ func (d *Declared) widens(step int) bool {
 	return found
 }
 
-// Widening are the indexes of the steps of a plan, ascending, that none of the
-// plans declared before permits already. Without such plans there is nothing that
-// could be widened.
+// Widening are the indexes of the steps of a plan, ascending, that none of the earlier
+// plans permits. Without earlier plans there is nothing to widen.
 func (p *Plan) Widening(before []*Declared) []int {
 	if len(before) == 0 {
 		return nil
@@ -41,9 +39,8 @@ func (p *Plan) Widening(before []*Declared) []int {
 	return widening
 }
 
-// permits reports whether every call that a new step permits is permitted by an
-// agreed step already. Steps that are ordered or counted permit no other: a plan
-// declared anew would count from the start.
+// permits reports whether an agreed step already permits every call of a new step.
+// Ordered or counted steps permit none: a new plan would count from the start.
 func (d *Declared) permits(s *Step) bool {
 	if d.Plan.Ordered {
 		return false
@@ -66,6 +63,5 @@ func (s *Step) covers(other *Step) bool {
 			return false
 		}
 	}
-	// A strict step refuses arguments beside its own.
 	return !s.Strict || !slices.ContainsFunc(other.Given, func(c Constraint) bool { return !s.gives(c.Key) })
 }

@@ -38,7 +38,7 @@ func TestArgumentsStayOnceTheyAreTurnedOff(t *testing.T) {
 					t.Fatal(err)
 				}
 				e.target.set(false, 0)
-				e.advance(time.Hour)
+				e.Pass(time.Hour)
 				e.deliver()
 				if len(e.target.got) != 3 {
 					t.Fatalf("%d arrived", len(e.target.got))

@@ -1,48 +1,40 @@
 package webhook_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
-	"writ/internal/fault"
 	"writ/internal/notification/notice"
 	"writ/internal/notification/webhook"
 	"writ/internal/outbound"
 	"writ/internal/page"
 	"writ/internal/principal"
-	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
-// env is an organization with an administrator, a target and a clock.
+// env is an organization with an administrator and a target.
 type env struct {
-	t      *testing.T
-	db     *database.DB
+	*testenv.Env
 	hooks  *webhook.Service
 	target *target
 	org    string
 	admin  principal.Principal
-	ahead  *atomic.Int64 // nanoseconds the clock is ahead
-	number int64         // of the last event
+	number int64 // of the last event
 }
 
 var start = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		ahead := new(atomic.Int64)
-		o.Now = func() time.Time { return start.Add(time.Duration(ahead.Load())) }
-		e := &env{t: t, db: dbtest.Open(t, o), target: &target{}, ahead: ahead}
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		base.Set(start)
+		e := &env{Env: base, target: &target{}}
 		e.hooks = e.replica()
 		body(t, e.elsewhere())
 	})
@@ -50,17 +42,10 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 
 // elsewhere is the same env with an organization of its own.
 func (e *env) elsewhere() *env {
-	e.t.Helper()
+	e.T.Helper()
 	other := *e
-	other.org = database.NewID()
-	other.admin = principal.Principal{
-		Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin,
-	}
-	other.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`,
-			other.org)
-		return err
-	})
+	other.org = e.Organization("Acme")
+	other.admin = testenv.Person(database.NewID(), other.org, principal.Admin)
 	return &other
 }
 
@@ -68,25 +53,17 @@ func (e *env) elsewhere() *env {
 func (e *env) replica() *webhook.Service { return e.replicaTo(e.target) }
 
 func (e *env) replicaTo(poster webhook.Poster) *webhook.Service {
-	e.t.Helper()
-	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	return webhook.NewService(e.db, audit.Unsigned(e.db), sealer, poster, "https://writ.example.org")
+	e.T.Helper()
+	return webhook.NewService(e.DB, e.Log, testenv.Sealer(e.T, 7), poster, "https://writ.example.org")
 }
 
-func (e *env) advance(d time.Duration) { e.ahead.Add(int64(d)) }
-
 func (e *env) write(do func(ctx context.Context, tx *database.Tx) error) {
-	e.t.Helper()
-	if err := e.db.Write(e.t.Context(), database.Change{Logs: []string{e.org}, Do: do}); err != nil {
-		e.t.Fatal(err)
-	}
+	e.T.Helper()
+	e.Write(e.org, do)
 }
 
 func (e *env) create(n webhook.New) webhook.Issued {
-	e.t.Helper()
+	e.T.Helper()
 	if n.Name == "" {
 		n.Name = "ops"
 	}
@@ -96,16 +73,16 @@ func (e *env) create(n webhook.New) webhook.Issued {
 	if n.URL == "" {
 		n.URL = "https://hooks.example.org/secret-path"
 	}
-	made, err := e.hooks.Create(e.t.Context(), e.admin, n)
+	made, err := e.hooks.Create(e.T.Context(), e.admin, n)
 	if err != nil {
-		e.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return made
 }
 
 // happen queues so many events of a kind.
 func (e *env) happen(kind notice.Kind, times int) {
-	e.t.Helper()
+	e.T.Helper()
 	for range times {
 		e.number++
 		e.write(func(ctx context.Context, tx *database.Tx) error {
@@ -119,7 +96,7 @@ func (e *env) event(kind notice.Kind) notice.Event {
 		OrgID:  e.org,
 		Number: e.number,
 		Kind:   kind,
-		At:     e.db.Now(),
+		At:     e.DB.Now(),
 		Request: notice.Request{
 			ID:        "11111111-1111-4111-8111-111111111111",
 			Server:    "bank",
@@ -136,27 +113,27 @@ func (e *env) event(kind notice.Kind) notice.Event {
 }
 
 func (e *env) deliver() {
-	e.t.Helper()
-	if err := e.hooks.Deliver(e.t.Context()); err != nil {
-		e.t.Fatal(err)
+	e.T.Helper()
+	if err := e.hooks.Deliver(e.T.Context()); err != nil {
+		e.T.Fatal(err)
 	}
 }
 
 // deliveries are those of a webhook with a status, the newest first.
 func (e *env) deliveries(id string, status webhook.Status) []webhook.Delivery {
-	e.t.Helper()
-	found, err := e.hooks.Deliveries(e.t.Context(), e.admin, id, status, "", page.MaxLimit)
+	e.T.Helper()
+	found, err := e.hooks.Deliveries(e.T.Context(), e.admin, id, status, "", page.MaxLimit)
 	if err != nil {
-		e.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return found.Items
 }
 
 func (e *env) get(id string) webhook.Webhook {
-	e.t.Helper()
-	got, err := e.hooks.Get(e.t.Context(), e.admin, id)
+	e.T.Helper()
+	got, err := e.hooks.Get(e.T.Context(), e.admin, id)
 	if err != nil {
-		e.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return got
 }
@@ -227,11 +204,4 @@ func (g *target) tried() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.tries
-}
-
-func wantFault(t *testing.T, what string, err error, kind fault.Kind) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("%s: %v, want %s", what, err, kind)
-	}
 }

@@ -12,11 +12,12 @@ import (
 	"writ/internal/notification/notice"
 	"writ/internal/notification/webhook"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // enqueue queues one event for the webhooks of its organization.
 func (e *env) enqueue(event notice.Event) {
-	e.t.Helper()
+	e.T.Helper()
 	e.write(func(ctx context.Context, tx *database.Tx) error {
 		return e.hooks.Enqueue(ctx, tx, e.org, []notice.Event{event})
 	})
@@ -38,7 +39,7 @@ func TestSecretsAreSealedAndShownOnce(t *testing.T) {
 			`SELECT payload FROM audit_entry WHERE action = 'webhook.created'`,
 		} {
 			var raw []byte
-			if err := e.db.QueryRow(t.Context(), query).Scan(&raw); err != nil {
+			if err := e.DB.QueryRow(t.Context(), query).Scan(&raw); err != nil {
 				t.Fatal(err)
 			}
 			stored += string(raw)
@@ -81,7 +82,7 @@ func TestWhatIsRefused(t *testing.T) {
 			n := good
 			spoil(&n)
 			_, err := e.hooks.Create(t.Context(), e.admin, n)
-			wantFault(t, name, err, fault.Invalid)
+			testenv.WantFault(t, name, err, fault.Invalid)
 			if err != nil && !strings.HasPrefix(err.Error(), strings.TrimSpace(name)+":") {
 				t.Errorf("%s: complains with %v", name, err)
 			}
@@ -93,17 +94,17 @@ func TestWhatIsRefused(t *testing.T) {
 			"events": {Events: []notice.Kind{"test"}},
 		} {
 			_, err := e.hooks.Update(t.Context(), e.admin, hook.ID, c)
-			wantFault(t, "change of "+field, err, fault.Invalid)
+			testenv.WantFault(t, "change of "+field, err, fault.Invalid)
 		}
 		for _, id := range []string{"x", database.NewID()} {
 			_, err := e.hooks.Replay(t.Context(), e.admin, hook.ID, id)
-			wantFault(t, "no delivery", err, fault.NotFound)
+			testenv.WantFault(t, "no delivery", err, fault.NotFound)
 		}
 		for range webhook.MaxPerOrganization - 1 {
 			e.create(good)
 		}
 		_, err := e.hooks.Create(t.Context(), e.admin, good)
-		wantFault(t, "one too many", err, fault.Conflict)
+		testenv.WantFault(t, "one too many", err, fault.Conflict)
 	})
 }
 
@@ -138,8 +139,8 @@ func TestOnlyWhoAdministers(t *testing.T) {
 				return err
 			},
 		} {
-			wantFault(t, name+" by an approver", call(approver), fault.Forbidden)
-			wantFault(t, name+" from elsewhere", call(elsewhere), fault.NotFound)
+			testenv.WantFault(t, name+" by an approver", call(approver), fault.Forbidden)
+			testenv.WantFault(t, name+" from elsewhere", call(elsewhere), fault.NotFound)
 		}
 		if list, err := e.hooks.List(t.Context(), elsewhere); err != nil || len(list) != 0 {
 			t.Errorf("listed elsewhere: %+v, %v", list, err)
@@ -167,14 +168,14 @@ func TestWhatAWebhookHears(t *testing.T) {
 			t.Errorf("disabled: %d wait, %d dead", got.Waiting, got.Dead)
 		}
 		_, err = e.hooks.Replay(t.Context(), e.admin, hook.ID, e.deliveries(hook.ID, webhook.Dead)[0].ID)
-		wantFault(t, "replay while disabled", err, fault.Conflict)
+		testenv.WantFault(t, "replay while disabled", err, fault.Conflict)
 		_, err = e.hooks.Update(t.Context(), e.admin, hook.ID, webhook.Change{Events: []notice.Kind{}})
-		wantFault(t, "no events", err, fault.Invalid)
+		testenv.WantFault(t, "no events", err, fault.Invalid)
 		if err := e.hooks.Delete(t.Context(), e.admin, hook.ID); err != nil {
 			t.Fatal(err)
 		}
 		_, err = e.hooks.Get(t.Context(), e.admin, hook.ID)
-		wantFault(t, "deleted", err, fault.NotFound)
+		testenv.WantFault(t, "deleted", err, fault.NotFound)
 	})
 }
 
@@ -185,7 +186,7 @@ func TestDeliveryLogHasPages(t *testing.T) {
 		hook := e.create(webhook.New{})
 		for range 5 {
 			e.happen(notice.Opened, 1)
-			e.advance(time.Second)
+			e.Pass(time.Second)
 		}
 		e.deliver()
 		seen, cursor := map[string]bool{}, ""
@@ -203,9 +204,9 @@ func TestDeliveryLogHasPages(t *testing.T) {
 			t.Errorf("%d deliveries on three pages", len(seen))
 		}
 		_, err := e.hooks.Deliveries(t.Context(), e.admin, hook.ID, "lost", "", 2)
-		wantFault(t, "an unknown status", err, fault.Invalid)
+		testenv.WantFault(t, "an unknown status", err, fault.Invalid)
 		e.happen(notice.Opened, 1) // waits, however old it gets
-		e.advance(31 * 24 * time.Hour)
+		e.Pass(31 * 24 * time.Hour)
 		if err := e.hooks.Prune(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -239,10 +240,10 @@ func TestErasedContentIsNotSent(t *testing.T) {
 		}
 		for _, d := range e.deliveries(hook.ID, "") {
 			_, err := e.hooks.Replay(t.Context(), e.admin, hook.ID, d.ID)
-			wantFault(t, "replay of a "+string(d.Status)+" one", err, fault.Conflict)
+			testenv.WantFault(t, "replay of a "+string(d.Status)+" one", err, fault.Conflict)
 		}
 		var left int
-		if err := e.db.QueryRow(t.Context(),
+		if err := e.DB.QueryRow(t.Context(),
 			`SELECT COUNT(*) FROM webhook_delivery WHERE body <> ''`).Scan(&left); err != nil || left != 0 {
 			t.Errorf("%d bodies are left, %v", left, err)
 		}

@@ -12,7 +12,7 @@ import (
 
 // bodies makes a webhook of a kind, has one event happen and gives what arrived.
 func (e *env) body(n webhook.New, change func(*notice.Event)) []byte {
-	e.t.Helper()
+	e.T.Helper()
 	made := e.create(n)
 	e.number++
 	event := e.event(notice.Opened)
@@ -22,7 +22,7 @@ func (e *env) body(n webhook.New, change func(*notice.Event)) []byte {
 	e.target.mu.Lock()
 	defer e.target.mu.Unlock()
 	if len(e.target.got) == 0 {
-		e.t.Fatalf("nothing arrived at %s", made.ID)
+		e.T.Fatalf("nothing arrived at %s", made.ID)
 	}
 	return e.target.got[len(e.target.got)-1].Body
 }

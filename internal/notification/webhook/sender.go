@@ -23,13 +23,13 @@ const (
 	leaseTime = time.Minute      // longer than one try may take
 	tryTime   = 15 * time.Second // of one try, if the poster sets no limit
 	dueLimit  = 200              // targets of one pass
-	lookEvery = time.Second      // between two passes
-	lastWords = 3 * time.Second  // to release a lease on shutdown
+	passEvery = time.Second      // between two passes
+	endTime   = 3 * time.Second  // to release a lease on shutdown
 )
 
 func (s *Service) newDispatcher() *dispatch.Dispatcher[dispatch.Target] {
 	return &dispatch.Dispatcher[dispatch.Target]{
-		Every:           lookEvery,
+		Every:           passEvery,
 		Concurrent:      atOnce,
 		PerOrganization: ofOne,
 		Due:             s.due,
@@ -68,7 +68,7 @@ func (s *Service) turn(ctx context.Context, id string) error {
 		return err
 	}
 	defer func() {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
 		_ = s.release(end, id) // after an error the lease runs out
 	}()

@@ -49,7 +49,7 @@ func TestDownForAnHour(t *testing.T) {
 		for range 60 {
 			e.happen(notice.Opened, 1)
 			e.deliver()
-			e.advance(time.Minute)
+			e.Pass(time.Minute)
 		}
 		if got := e.target.numbers(t); len(got) != 0 {
 			t.Fatalf("a target that is down got %v", got)
@@ -62,7 +62,7 @@ func TestDownForAnHour(t *testing.T) {
 			t.Errorf("while it is down: %+v", got)
 		}
 		e.target.set(false, 0)
-		e.advance(20 * time.Minute) // the longest pause
+		e.Pass(20 * time.Minute) // the longest pause
 		for range 4 {
 			e.deliver()
 		}
@@ -156,7 +156,7 @@ func TestKilledBetweenDeliveries(t *testing.T) {
 		if diff := cmp.Diff(count(1, 1), e.target.numbers(t)); diff != "" {
 			t.Errorf("while the lease is held (-want +got):\n%s", diff)
 		}
-		e.advance(2 * time.Minute)
+		e.Pass(2 * time.Minute)
 		if err := other.Deliver(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestRefusedDeliveriesDie(t *testing.T) {
 		e.target.set(false, 400)
 		for range 5 {
 			e.deliver()
-			e.advance(20 * time.Minute)
+			e.Pass(20 * time.Minute)
 		}
 		dead := e.deliveries(hook.ID, webhook.Dead)
 		if len(dead) != 1 || dead[0].Attempts != 5 || dead[0].HTTPStatus != 400 || dead[0].Problem == "" ||
@@ -236,19 +236,19 @@ func TestTargetsAreLeftAlone(t *testing.T) {
 			e.target.retryAfter = asked
 			e.deliver()
 			before := e.target.tried()
-			e.advance(wait)
+			e.Pass(wait)
 			e.deliver()
 			return e.target.tried() - before
 		}
 		if n := triesAfter("300", 299*time.Second); n != 0 {
 			t.Errorf("%d tries before the time was over", n)
 		}
-		e.advance(time.Second)
+		e.Pass(time.Second)
 		for _, unreasonable := range []string{"86400", "-5", "soon", ""} {
 			if n := triesAfter(unreasonable, 20*time.Minute); n != 1 {
 				t.Errorf("%d tries after Retry-After: %s", n, unreasonable)
 			}
-			e.advance(20 * time.Minute)
+			e.Pass(20 * time.Minute)
 		}
 	})
 }
@@ -261,13 +261,13 @@ func TestUnansweredDeliveriesDieAfterADay(t *testing.T) {
 		e.target.set(true, 0)
 		e.happen(notice.Opened, 3)
 		e.deliver()
-		e.advance(23 * time.Hour)
+		e.Pass(23 * time.Hour)
 		e.happen(notice.Opened, 1)
 		e.deliver()
 		if got := e.get(hook.ID); got.Dead != 0 || got.Waiting != 4 {
 			t.Errorf("within the day: %d dead, %d waiting", got.Dead, got.Waiting)
 		}
-		e.advance(time.Hour)
+		e.Pass(time.Hour)
 		e.deliver()
 		if got := e.get(hook.ID); got.Dead != 3 || got.Waiting != 1 {
 			t.Errorf("after the day: %d dead, %d waiting", got.Dead, got.Waiting)
@@ -284,13 +284,13 @@ func TestDisabledAfterThreeDays(t *testing.T) {
 		for range 74 {
 			e.happen(notice.Opened, 1)
 			e.deliver()
-			e.advance(time.Hour)
+			e.Pass(time.Hour)
 		}
 		got := e.get(hook.ID)
 		if got.Enabled() || got.Disabled == "" || got.Waiting != 0 || got.Dead != 73 {
 			t.Fatalf("after three days: %+v", got)
 		}
-		untold, err := e.hooks.UnreportedDisabled(t.Context(), e.db)
+		untold, err := e.hooks.UnreportedDisabled(t.Context(), e.DB)
 		if err != nil || len(untold) != 1 || untold[0].ID != hook.ID {
 			t.Errorf("untold: %+v, %v", untold, err)
 		}

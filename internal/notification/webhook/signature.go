@@ -18,7 +18,7 @@ const (
 	HeaderEvent     = "Writ-Event"     // the kind of event
 )
 
-// secretPrefix tells people what the secret is for.
+// secretPrefix shows what the secret is for.
 const secretPrefix = "whsec_"
 
 // Sign is the value of HeaderSignature: the HMAC-SHA256, under the webhook's secret,

@@ -12,7 +12,7 @@ import (
 // Tool is a tool of a plan.
 type Tool struct{ Server, Name string }
 
-// Validation tells an SDK which tools of its plan it may run without asking again.
+// Validation lists for an SDK which tools of its plan it may run without asking again.
 // Every tool of the plan is in one of the lists, because an SDK runs what it does not
 // find denied. SDKs compare names without servers, so a name that is denied on one
 // server is denied on all.

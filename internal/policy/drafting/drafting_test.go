@@ -58,7 +58,7 @@ func TestATemplateUnderAnotherName(t *testing.T) {
 	if err != nil || doc.Name != name || draft.Document.Name != name || len(draft.Results) == 0 {
 		t.Errorf("named %q, %v; want %q", doc.Name, err, name)
 	}
-	if !strings.Contains(draft.Explanation[0], "asked for by name") {
+	if !strings.Contains(draft.Explanation[0], "The request names it") {
 		t.Errorf("explained as %q", draft.Explanation[0])
 	}
 }

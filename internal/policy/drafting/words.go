@@ -69,7 +69,7 @@ func fromTemplate(r Request) (Draft, error) {
 
 // why says how the template was chosen.
 func (d Draft) why(r Request, title string) string {
-	reason := "It was asked for by name."
+	reason := "The request names it."
 	switch {
 	case r.Template == "" && len(d.Chosen) == 0:
 		reason = "No other template fits the words, so this is the one for any agent."

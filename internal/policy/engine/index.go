@@ -11,7 +11,7 @@ import (
 // Set.entries, in sorted lists without repeats.
 //
 // Most patterns have no star and are found by one lookup in a map. The others are
-// kept by server, and there in a trie by the text before the first star of their
+// grouped by server, and there in a trie by the text before the first star of their
 // tool, so that only patterns whose text the tool begins with are tried.
 type index struct {
 	exact   map[name][]int32

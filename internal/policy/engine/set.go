@@ -131,8 +131,8 @@ func (s *Set) Active(each func(a Active, bound bool)) {
 	}
 }
 
-// CountsForAgent reports whether any policy is bound to an agent.
-func (s *Set) CountsForAgent(id string) bool {
+// BindsAgent reports whether any policy is bound to an agent.
+func (s *Set) BindsAgent(id string) bool {
 	return slices.ContainsFunc(s.policies, func(p *policy) bool { return p.agents[id] })
 }
 

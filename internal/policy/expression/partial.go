@@ -23,7 +23,7 @@ func NewPartial(call *toolcall.Call, gaps toolcall.Gaps) *Partial {
 	return &Partial{Input: Input{call: call}, gaps: gaps}
 }
 
-// UnknownAttributePatterns tells CEL where the gaps are. What holds a gap is as
+// UnknownAttributePatterns returns the gaps to CEL. What holds a gap is as
 // unknown as what is in it.
 func (p *Partial) UnknownAttributePatterns() []*cel.AttributePatternType {
 	if p.patterns == nil {
@@ -38,7 +38,7 @@ func (p *Partial) UnknownAttributePatterns() []*cel.AttributePatternType {
 	return p.patterns
 }
 
-// AsPartialActivation tells CEL that there are gaps.
+// AsPartialActivation makes CEL evaluate with gaps.
 func (p *Partial) AsPartialActivation() (cel.PartialActivation, bool) { return p, true }
 
 // ResolveFunction finds the functions that need more than their arguments.

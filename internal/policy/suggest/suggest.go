@@ -7,7 +7,7 @@
 // of its values. Nothing becomes a range, a prefix or a star, because what lies between
 // two calls was not seen.
 //
-// More people read a policy than the calls, and it is kept longer. So a value that is a
+// More people read a policy than the calls, and it is stored longer. So a value that is a
 // secret, or may be about a person, never becomes a literal (plain.go). Calls that cannot
 // be written down, calls of which something is no longer known, and calls that only a
 // person let through are left out, with the reason. A tool of which nothing can be
