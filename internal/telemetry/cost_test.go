@@ -19,7 +19,7 @@ func TestACostOfZeroIsNotKnown(t *testing.T) {
 			"a known cost":      {`{"model":"claude-opus-4-5","inputTokens":1000,"costUsd":0.001}`, 1_000_000},
 		} {
 			id := newID()
-			s.accept(orgA, trace(id, s.now(), "", span("generation", "g", s.now(), `"attributes":`+c.attributes)))
+			s.accept(orgA, trace(id, s.Now(), "", span("generation", "g", s.Now(), `"attributes":`+c.attributes)))
 			found, err := s.Trace(t.Context(), orgA, id)
 			if err != nil || found == nil {
 				t.Fatalf("%s: %v, %v", name, found, err)
@@ -46,7 +46,7 @@ func TestATraceIsFoundByOpenTelemetrysID(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *env) {
 		id := newID()
-		s.accept(orgA, trace(id, s.now(), ""))
+		s.accept(orgA, trace(id, s.Now(), ""))
 		bare := strings.ReplaceAll(id, "-", "")
 		for _, asked := range []string{id, bare, strings.ToUpper(bare), strings.ToUpper(id)} {
 			found, err := s.Trace(t.Context(), orgA, asked)

@@ -16,13 +16,13 @@ func TestListsShowWhatAggregatesCount(t *testing.T) {
 		store := func(start time.Time) {
 			s.accept(orgA, trace(newID(), start, inSession(newID()), generation(start, "m", 1)))
 		}
-		store(s.now())                        // received before the kept days
-		store(s.now().AddDate(0, 0, 60))      // likewise, and dated in the future
-		s.advance((keptDays + 5) * day)       // no job has removed them
-		store(s.now())                        // of now
-		store(s.now().AddDate(0, 0, -20))     // kept
-		store(s.now().AddDate(0, 0, -45))     // started before the kept days
-		store(s.now().Add(-(keptDays) * day)) // on the first kept day
+		store(s.Now())                        // received before the kept days
+		store(s.Now().AddDate(0, 0, 60))      // likewise, and dated in the future
+		s.Pass((keptDays + 5) * day)       // no job has removed them
+		store(s.Now())                        // of now
+		store(s.Now().AddDate(0, 0, -20))     // kept
+		store(s.Now().AddDate(0, 0, -45))     // started before the kept days
+		store(s.Now().Add(-(keptDays) * day)) // on the first kept day
 		for days, want := range map[int]int64{1: 1, 7: 1, 29: 2, keptDays: 3, 60: 3, 90: 3} {
 			if got := s.listed(days); got != fmt.Sprintf("%[1]d traces, %[1]d sessions, %[1]d tokens, %[1]d listed, "+
 				"%[1]d sessions listed, %[1]d exported, %[1]d sessions exported", want) {
@@ -34,8 +34,8 @@ func TestListsShowWhatAggregatesCount(t *testing.T) {
 
 // listed is how many traces and sessions each way of asking about the last days finds.
 func (s *env) listed(days int) string {
-	s.t.Helper()
-	ctx := s.t.Context()
+	s.T.Helper()
+	ctx := s.T.Context()
 	sum, err := s.Summary(ctx, orgA, days)
 	s.noError(err)
 	traces, err := s.ListTraces(ctx, orgA, telemetry.TraceFilter{Days: days, Limit: 50})
@@ -60,8 +60,8 @@ func (s *env) listed(days int) string {
 }
 
 func (s *env) noError(err error) {
-	s.t.Helper()
+	s.T.Helper()
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 }
