@@ -103,6 +103,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	db.inserts = newInserts()
 	if db.engine == SQLite {
+		db.emptyLog(ctx, o.Logger)
 		db.checkpointer = startCheckpointer(db, o.Logger)
 	}
 	db.writer = startWriter(db, o.Logger)
