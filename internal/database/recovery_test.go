@@ -13,8 +13,8 @@ import (
 	"writ/internal/database/dbtest"
 )
 
-// TestStartAfterACrash opens a copy of a telemetry store whose write-ahead log has grown to its bound, as a crash leaves
-// it. The next start reads all of it, finds every commit, and leaves a log that is short again.
+// TestStartAfterACrash opens a copy of a telemetry store whose write-ahead log has grown to its bound, as a
+// crash leaves it. The next start reads all of it, finds every commit, and leaves a log that is short again.
 func TestStartAfterACrash(t *testing.T) {
 	t.Parallel()
 	o := dbtest.SQLite(t)

@@ -101,7 +101,8 @@ func (g *growing) readKnown(ctx context.Context, tx *database.Tx, fragments []re
 			continue
 		}
 		for i := range f.batch.Spans {
-			days, traces, spans = append(days, stored.day), append(traces, stored.pk), append(spans, f.batch.Spans[i].ID)
+			days, traces, spans = append(days, stored.day), append(traces, stored.pk),
+				append(spans, f.batch.Spans[i].ID)
 		}
 	}
 	return each(ctx, tx, func(row database.Scanner) error {

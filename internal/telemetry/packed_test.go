@@ -15,7 +15,8 @@ func TestUnpack(t *testing.T) {
 	before := time.UnixMicro(-5).UTC()
 	ms := int64(20)
 	full := strings.Join([]string{
-		"id", "parent", "session", "1790000000123456", "-5", "20", "ok", "7500000", "3", "5", "a\x1fbé\x1e\x1fx" + `{"a":1}`,
+		"id", "parent", "session", "1790000000123456", "-5", "20", "ok", "7500000", "3", "5",
+		"a\x1fbé\x1e\x1fx" + `{"a":1}`,
 	}, fieldEnd)
 	bare := strings.Join([]string{"id", "", "", "1790000000123456", "", "", "error", "0", "0", "1", "n{}"}, fieldEnd)
 	want := []StoredSpan{

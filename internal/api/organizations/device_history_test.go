@@ -16,7 +16,9 @@ func TestWireDeviceHistory(t *testing.T) {
 			if answer.Status != 200 {
 				t.Errorf("%s: %d %s", name, answer.Status, answer.Body)
 			}
-			testserver.WantTypes(t, name, w.Members(path, answer), map[string]string{"requestedAt": "null", "requestId": "null"})
+			testserver.WantTypes(t, name, w.Members(path, answer), map[string]string{
+				"requestedAt": "null", "requestId": "null",
+			})
 		}
 		if answer := w.Request(t, "GET", path, ""); answer.Status != 401 {
 			t.Errorf("without a key: %d %s", answer.Status, answer.Body)

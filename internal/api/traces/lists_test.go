@@ -116,7 +116,8 @@ func TestLists(t *testing.T) {
 					t.Errorf("of %d days: %v", days, got)
 				}
 				if sum := o.summary(days); sum.TotalTraces != 1 || sum.TotalSessions != 1 {
-					t.Errorf("the summary of %d days counts %d traces and %d sessions", days, sum.TotalTraces, sum.TotalSessions)
+					t.Errorf("the summary of %d days counts %d traces and %d sessions", days, sum.TotalTraces,
+						sum.TotalSessions)
 				}
 			}
 		})
