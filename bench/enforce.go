@@ -55,6 +55,9 @@ func (b *bench) enforce(ctx context.Context) (err error) {
 	if err := printDecisions(os.Stdout, contenders, flat, others); err != nil {
 		return err
 	}
+	if err := b.measureWays(ctx, deciders[0]); err != nil {
+		return err
+	}
 	if err := b.measureShadow(ctx, b.installations[0], deciders[0].target.server, rules); err != nil {
 		return err
 	}
@@ -199,29 +202,7 @@ func (a *account) activate(ctx context.Context, document []byte) error {
 
 // call declares a plan and gives the body of a call that is in it, as SDKs send it.
 func (a *account) call(ctx context.Context) ([]byte, error) {
-	plan := map[string]any{"goal": "pay the rent", "steps": []map[string]any{
-		{
-			"action":      "list_files",
-			"tool":        "list_files",
-			"mcp":         calledServer,
-			"params":      map[string]any{},
-			"description": "Call list_files on " + calledServer,
-		},
-		{
-			"action":      calledTool,
-			"tool":        calledTool,
-			"mcp":         calledServer,
-			"params":      map[string]any{"currency": "EUR", "amount": 500},
-			"description": "Call " + calledTool + " on " + calledServer,
-		},
-		{
-			"action":      "create_issue",
-			"tool":        "create_issue",
-			"mcp":         calledServer,
-			"params":      map[string]any{},
-			"description": "Call create_issue on " + calledServer,
-		},
-	}}
+	plan := calledPlan()
 	request, err := json.Marshal(map[string]any{
 		"user_id": "user", "agent_id": "agent", "context_id": "default", "plan": plan, "expires_in": 86_400,
 	})
@@ -245,6 +226,33 @@ func (a *account) call(ctx context.Context) ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"tool": calledTool, "arguments": calledArguments, "intent_token": token, "agent_id": "agent",
 	})
+}
+
+// calledPlan is a plan with the call in it.
+func calledPlan() map[string]any {
+	return map[string]any{"goal": "pay the rent", "steps": []map[string]any{
+		{
+			"action":      "list_files",
+			"tool":        "list_files",
+			"mcp":         calledServer,
+			"params":      map[string]any{},
+			"description": "Call list_files on " + calledServer,
+		},
+		{
+			"action":      calledTool,
+			"tool":        calledTool,
+			"mcp":         calledServer,
+			"params":      map[string]any{"currency": "EUR", "amount": 500},
+			"description": "Call " + calledTool + " on " + calledServer,
+		},
+		{
+			"action":      "create_issue",
+			"tool":        "create_issue",
+			"mcp":         calledServer,
+			"params":      map[string]any{},
+			"description": "Call create_issue on " + calledServer,
+		},
+	}}
 }
 
 // post is a request as it goes over the wire.
