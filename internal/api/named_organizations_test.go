@@ -76,6 +76,7 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 
 			"GET /audit-log/entries":                inQuery(""),
 			"GET /audit-log/entries/{index}":        inQuery(""),
+			"GET /audit-log/check":                  inQuery(""),
 			"GET /audit-log/checkpoint":             inQuery(""),
 			"GET /audit-log/key":                    inQuery(""),
 			"GET /audit-log/proof/inclusion":        inQuery(""),
