@@ -138,8 +138,8 @@ type Via string
 const (
 	ViaDecision Via = "decision" // a decision ended in hold or ask
 	ViaRequest  Via = "request"  // a client asked before any decision
-	// ViaStep: a decision about a step of a plan, whose call nobody has seen, ended in hold or ask. Only a decision about
-	// the same step of the same plan uses its grant.
+	// ViaStep: a decision about a step of a plan, whose call nobody has seen, ended in hold or ask. Only a decision
+	// about the same step of the same plan uses its grant.
 	ViaStep Via = "step"
 )
 

@@ -27,8 +27,11 @@ import (
 	"writ/internal/verdict"
 )
 
-// Action is the audit action of a decision.
-const Action = audit.Decided
+// The audit actions of decisions: about a call, and about a step of a plan before its call was sent.
+const (
+	Action         = audit.Decided
+	ActionVerified = audit.Verified
+)
 
 const subjectType = "decision"
 
@@ -147,7 +150,7 @@ func Append(
 	recent := shown(tx, by, r)
 	action := Action
 	if r.Verified {
-		action = audit.Verified
+		action = ActionVerified
 	}
 	appended, err := log.Append(ctx, tx, audit.Entry{
 		Log:         audit.LogOf(r.OrgID),
@@ -211,7 +214,7 @@ func fromEntry(orgID string, e *audit.Stored) (Record, error) {
 		Server:    kept.Server,
 		Tool:      kept.Tool,
 		Ruling:    verdict.Ruling{PolicyID: kept.Policy, PolicyVersion: kept.Version, Rule: kept.Rule},
-		Verified:  kept.Action == audit.Verified,
+		Verified:  kept.Action == ActionVerified,
 		Erased:    e.Payload == "",
 	}
 	if r.Verdict, err = verdict.Parse(kept.Verdict); err != nil {

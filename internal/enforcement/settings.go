@@ -18,7 +18,7 @@ import (
 type Settings struct {
 	IntentRequired bool          // a call without a plan is denied
 	MaxPlanTTL     time.Duration // the longest life of a plan, in whole seconds
-	// PlannedMayAllow: VerifyStep may allow a step because of the arguments that its plan states. Otherwise it holds it.
+	// PlannedMayAllow: VerifyStep may allow a step because of the arguments that its plan states, else it holds it.
 	PlannedMayAllow bool
 }
 

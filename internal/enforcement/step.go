@@ -36,8 +36,8 @@ func refuseStep(reason string) StepAnswer {
 }
 
 // VerifyStep decides about a step of a plan as Decide does about a call, and records it. The arguments that the plan
-// states are judged as those of the call. A caller without a kind has only the plan's token as a credential, and acts as
-// the plan's key.
+// states are judged as those of the call. A caller without a kind has only the plan's token as a credential, and acts
+// as the plan's key.
 func (s *Service) VerifyStep(ctx context.Context, p principal.Principal, step Step) (answer StepAnswer, err error) {
 	current, err := s.retry(func(bool) (done attempt, err error) {
 		answer, done, err = s.verifyStep(ctx, p, step)
@@ -76,7 +76,8 @@ func (s *Service) verifyStep(ctx context.Context, p principal.Principal, step St
 		return StepAnswer{}, attempt{stale: true}, nil // deleted meanwhile
 	}
 	c.request.Environment = c.by.Environment // known since the key is
-	return s.decideStep(ctx, c, v, plan.VerifyStep(v.plan, step.Presented, step.Server, step.Tool, step.Claim, by, s.db.Now()))
+	fit := plan.VerifyStep(v.plan, step.Presented, step.Server, step.Tool, step.Claim, by, s.db.Now())
+	return s.decideStep(ctx, c, v, fit)
 }
 
 // call is the step as a call of the principal that declared the plan, from the harness that the plan names.

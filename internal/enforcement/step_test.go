@@ -107,7 +107,8 @@ func TestUnknownArguments(t *testing.T) {
 			want(t, got.Answer, c.want, "", c.reason)
 			if opened := got.ApprovalID != ""; got.Rule != c.rule || got.ArgumentsFrom != decision.FromNowhere ||
 				opened != (c.want == verdict.Hold || c.want == verdict.Ask) {
-				t.Errorf("%s: rule %s, arguments from %q, approval %q", c.tool, got.Rule, got.ArgumentsFrom, got.ApprovalID)
+				t.Errorf("%s: rule %s, arguments from %q, approval %q", c.tool, got.Rule, got.ArgumentsFrom,
+					got.ApprovalID)
 			}
 			if c.tool == "write" && (got.Approvers == nil || got.Approvers.Count != 2) {
 				t.Errorf("approved by %+v, though a rule may demand two", got.Approvers)
@@ -122,7 +123,8 @@ func TestAnApprovedStepRunsOnce(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		bob := e.approver()
 		e.active("rules", holdPay, allowAll)
-		shown, other := e.mint(e.agent, payStep), e.mint(e.agent, `{"goal":"other","steps":[{"action":"pay","mcp":"bank"}]}`)
+		shown := e.mint(e.agent, payStep)
+		other := e.mint(e.agent, `{"goal":"other","steps":[{"action":"pay","mcp":"bank"}]}`)
 		held := e.verify(shown, "pay")
 		want(t, held.Answer, verdict.Hold, "rules", "held for approval by rule pay")
 		if again := e.verify(shown, "pay"); again.ApprovalID != held.ApprovalID {

@@ -43,7 +43,9 @@ type Plans interface {
 	Digest(ctx context.Context, orgID, canonical string) ([]byte, error)
 	// EndIfOther ends a plan if a call has other arguments than those by which its step was allowed, and reports
 	// whether it has.
-	EndIfOther(ctx context.Context, tx *database.Tx, by principal.Principal, planID string, call plan.Call) (bool, error)
+	EndIfOther(
+		ctx context.Context, tx *database.Tx, by principal.Principal, planID string, call plan.Call,
+	) (other bool, err error)
 }
 
 // Keys is what reports need of API keys.

@@ -21,8 +21,8 @@ func NoteAllowed(ctx context.Context, tx *database.Tx, planID string, step int) 
 	return database.Wrap(err, "note that step %d of plan %s was allowed by its arguments", step, planID)
 }
 
-// EndIfOther ends a plan of the caller, in the report's transaction, if the reported call has other arguments than those
-// by which a step with its tool was allowed. It reports whether it has.
+// EndIfOther ends a plan of the caller, in the report's transaction, if the reported call has other arguments than
+// those by which a step with its tool was allowed. It reports whether it has.
 func (s *Service) EndIfOther(
 	ctx context.Context, tx *database.Tx, p principal.Principal, planID string, call plan.Call,
 ) (other bool, err error) {

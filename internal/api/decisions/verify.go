@@ -8,8 +8,8 @@ import (
 
 	"writ/internal/api/policies"
 	"writ/internal/api/route"
-	"writ/internal/audit"
 	"writ/internal/audit/ledger"
+	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
@@ -22,7 +22,7 @@ func (h *Handlers) mountVerifyStep(r *route.Router) {
 	route.Raw[VerifyStepBody, VerifiedStepBody](r,
 		route.Post("/iap/verify-step",
 			"Whether a call of a plan's tool may run now, judged by the arguments that the plan states").
-			For(route.PlanToken).Scoped(principal.Enforce).Records(audit.Verified), h.verifyStep)
+			For(route.PlanToken).Scoped(principal.Enforce).Records(decision.ActionVerified), h.verifyStep)
 }
 
 // VerifyStepBody documents the question whether a tool is in a plan.

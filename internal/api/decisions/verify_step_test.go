@@ -26,7 +26,9 @@ func eachStepAsker(t *testing.T, rules string, body func(t *testing.T, a stepAsk
 
 func (a stepAsker) declare(plan string) client.PlanToken {
 	a.t.Helper()
-	return a.Declared(a.Agent.APIKey, client.PlanRequest{Plan: json.RawMessage(plan), AgentID: "claude-code", ExpiresIn: 600})
+	return a.Declared(a.Agent.APIKey, client.PlanRequest{
+		Plan: json.RawMessage(plan), AgentID: "claude-code", ExpiresIn: 600,
+	})
 }
 
 func (a stepAsker) ask(token client.PlanToken, tool string) (answer m) {
@@ -116,7 +118,7 @@ func TestAVerifiedStepIsADecision(t *testing.T) {
 		token := a.declare(stampedPay)
 		answer := a.ask(token, "mcp__bank__pay")
 		if answer["allowed"] != true || answer["decisionId"] == nil || answer["receipt"] == nil {
-			t.Fatalf("the step: %v", answer)
+			t.Errorf("the step: %v", answer)
 		}
 		a.ask(token, "mcp__bank__close") // not in the plan
 		a.report(token, "mcp__bank__pay", m{"amount": 5})
@@ -186,7 +188,7 @@ func TestAStepThatIsAllowedByItsPlan(t *testing.T) {
 	})
 }
 
-// TestAHeldStepIsApproved: the request says that nobody has seen the arguments, and its approval lets the step run once.
+// TestAHeldStepIsApproved: the request says that nobody has seen the arguments; its approval lets the step run once.
 func TestAHeldStepIsApproved(t *testing.T) {
 	t.Parallel()
 	eachStepAsker(t, `  - {id: pay, effect: hold, tools: ["bank.*"]}`+"\n", func(t *testing.T, a stepAsker) {
