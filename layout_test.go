@@ -21,7 +21,7 @@ var table = layout.Table{
 		"internal/policy/policytest", "internal/policy/lint", "internal/policy/engine", "internal/policy/document",
 		"internal/toolcall",
 		"internal/cli", "internal/app", "internal/auth", "internal/organization", "internal/telemetry",
-		"internal/config", "internal/keyring", "internal/audit",
+		"internal/config", "internal/keyring", "internal/audit", "internal/audit/ledger", "internal/audit/witness",
 		"internal/principal", "internal/database", "internal/secret",
 	),
 	row("internal/cli/writ",
@@ -46,8 +46,8 @@ var table = layout.Table{
 		"internal/outbound",
 		"internal/api", "internal/telemetry", "internal/auth", "internal/auth/federation", "internal/organization",
 		"internal/apikey", "internal/intent", "internal/throttle",
-		"internal/config", "internal/keyring", "internal/mail", "internal/audit", "internal/principal",
-		"internal/database", "internal/secret", "internal/fault",
+		"internal/config", "internal/keyring", "internal/mail", "internal/audit", "internal/audit/witness",
+		"internal/principal", "internal/database", "internal/secret", "internal/fault",
 	),
 
 	// Edges.
@@ -245,6 +245,7 @@ var table = layout.Table{
 		"internal/audit/ledger", "internal/principal", "internal/database", "internal/page", "internal/canonical",
 		"internal/fault",
 	),
+	row("internal/audit/witness", "internal/audit/ledger", "internal/outbound", "internal/secret"),
 	row("internal/audit/ledger", "internal/canonical"),
 	row("internal/principal", "internal/fault"),
 

@@ -69,6 +69,12 @@ type Config struct {
 	TelemetryBehind func() time.Duration
 	// CheckpointKeys are those of the audit log's checkpoints, newest first.
 	CheckpointKeys func(ctx context.Context) ([]string, error)
+	// CheckLog compares a log with what is stored of it and beside it, and gives how many entries it read.
+	CheckLog func(ctx context.Context, log string, found func(audit.Problem)) (entries int64, err error)
+	// AuditProblems is how many problems the last check of the audit logs found, and when it ended; nil: not told.
+	AuditProblems func() (problems int, at time.Time)
+	// WitnessBehind is how long the witness of checkpoints has missed some; nil: there is none.
+	WitnessBehind func() time.Duration
 
 	Version        string
 	PublicURL      *url.URL
@@ -91,7 +97,11 @@ type API struct {
 
 	version      string
 	database     *database.DB
+	telemetry    *database.DB // nil: not known
 	metricsToken secret.Text
+
+	auditProblems func() (int, time.Time) // or nil
+	witnessBehind func() time.Duration    // or nil
 }
 
 // New assembles the routes.
@@ -105,7 +115,15 @@ func New(c Config) *API {
 		Plans:         c.Intent,
 		ProxyToken:    c.ProxyToken,
 	}
-	a := &API{metrics: newMetrics(c), version: c.Version, database: c.Database, metricsToken: c.MetricsToken}
+	a := &API{
+		metrics:       newMetrics(c),
+		version:       c.Version,
+		database:      c.Database,
+		telemetry:     c.TelemetryDatabase,
+		metricsToken:  c.MetricsToken,
+		auditProblems: c.AuditProblems,
+		witnessBehind: c.WitnessBehind,
+	}
 	a.router = route.New(route.Config{
 		Gate:           gate,
 		Limiter:        c.Limiter,
@@ -120,7 +138,7 @@ func New(c Config) *API {
 	})
 	a.mountHealth(a.router.Tagged("operation"))
 	a.mountIdentity(c, gate)
-	a.mountWork(c, &route.Bodies{})
+	a.mountWork(c)
 	if c.Documented {
 		a.mountDocs()
 	}
@@ -152,13 +170,22 @@ func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 	}).Mount(a.router)
 }
 
+// How much memory the bodies of requests may take together.
+const (
+	reportBytes   = 256 << 20 // telemetry and reports, with what is decoded from them
+	decisionBytes = 64 << 20
+)
+
 // mountWork serves what agents do, what is decided about it and what is kept of it. The order is that of the table of
 // routes.
-func (a *API) mountWork(c Config, bodies *route.Bodies) {
+func (a *API) mountWork(c Config) {
+	// Telemetry and reports may fill their memory; decisions have their own.
+	bodies := &route.Bodies{Limit: reportBytes}
 	a.traces = &traces.Handlers{
 		Telemetry:      c.Telemetry,
 		Forwarding:     c.Forwarding,
 		Database:       c.Database,
+		PolicyName:     c.Policies.NameOf,
 		Bodies:         bodies,
 		Logger:         c.Logger,
 		MaxIngestBytes: c.MaxIngestBytes,
@@ -178,7 +205,7 @@ func (a *API) mountWork(c Config, bodies *route.Bodies) {
 		Policies:      c.Policies,
 		Organizations: c.Organizations,
 		Executions:    c.Executions,
-		Bodies:        bodies,
+		Bodies:        &route.Bodies{Limit: decisionBytes},
 		PublicURL:     c.PublicURL,
 		MaxBodyBytes:  c.MaxBodyBytes,
 	}
@@ -209,6 +236,7 @@ func (a *API) mountWork(c Config, bodies *route.Bodies) {
 		Audit:          c.Audit,
 		Executions:     c.Executions,
 		CheckpointKeys: c.CheckpointKeys,
+		CheckLog:       c.CheckLog,
 		Bodies:         bodies,
 		MaxBodyBytes:   c.MaxBodyBytes,
 		MaxReportBytes: c.MaxIngestBytes,

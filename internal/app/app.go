@@ -20,6 +20,7 @@ import (
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
+	"writ/internal/audit/witness"
 	"writ/internal/auth"
 	"writ/internal/auth/federation"
 	"writ/internal/config"
@@ -83,6 +84,11 @@ type Areas struct {
 	outbound  *outbound.Client
 	model     *model.Client // nil: words choose templates
 	outgoing  *mail.Queue
+
+	witness     *witness.Sender
+	witnessFile *witness.File    // nil: none
+	witnessPost *outbound.Client // nil: none
+	evidence    evidence
 }
 
 // Open builds the areas on the configured database, from the bottom up. Mails wait
@@ -97,7 +103,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	if err := a.openStores(ctx, o); err != nil {
 		return nil, err
 	}
-	if a.Telemetry, err = openTelemetry(ctx, a.TelemetryDB, o); err != nil {
+	if err := a.openTelemetry(ctx, o); err != nil {
 		return nil, err
 	}
 	if a.model, err = newModel(c); err != nil {
@@ -167,14 +173,15 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		OpenToAll: c.SignUp == config.SignUpOpen,
 	})
 	a.Drafts = newAuthor(c.Draft, a.model, a.Limiter)
-	return a, nil
+	a.witness, err = a.newWitness(c, db.Now)
+	return a, err
 }
 
 // openStores opens what every area needs: the databases, the sealer of secrets and the
 // audit log.
 func (a *Areas) openStores(ctx context.Context, o Options) (err error) {
 	c := o.Config
-	if err := errors.Join(makeDataDir(c.DataDir), refuseInterruptedRestore(c)); err != nil {
+	if err := errors.Join(makeDataDir(c.DataDir), refuseInterruptedRestore(c), refuseMissingDatabase(c)); err != nil {
 		return err
 	}
 	if a.sealer, err = openSealer(c); err != nil {
@@ -188,36 +195,57 @@ func (a *Areas) openStores(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	a.recent = decision.NewRecent()
-	if a.log, err = audit.Open(ctx, a.Database, checkpointKeys(a.Database, a.sealer), a.recent); err != nil {
+	keys, known := checkpointKeys(a.Database, a.sealer)
+	if a.log, err = audit.Open(ctx, a.Database, keys, a.recent, known); err != nil {
 		return err
-	}
-	if a.TelemetryDB, err = database.Open(ctx, telemetryOptions(o)); err != nil {
-		return fmt.Errorf("open the telemetry store: %w", err)
 	}
 	return nil
 }
 
-// openTelemetry makes the telemetry service.
-func openTelemetry(ctx context.Context, db *database.DB, o Options) (*telemetry.Service, error) {
+// openTelemetry opens the store that bulk goes to. Decisions do not need it: if it cannot be opened, the server works
+// without it, and rules about cost, tokens and sessions fail closed.
+func (a *Areas) openTelemetry(ctx context.Context, o Options) error {
 	prices, err := Prices(o.Config.PricesFile)
 	if err != nil {
-		return nil, fmt.Errorf("WRIT_PRICES_FILE: %w", err)
+		return fmt.Errorf("WRIT_PRICES_FILE: %w", err)
 	}
-	return telemetry.New(ctx, telemetry.Config{
-		Database:    db,
+	service := telemetry.Config{
 		Prices:      prices,
 		Logger:      o.Logger,
 		SessionIdle: o.Config.SessionIdle,
 		Retention:   o.Config.Retention,
-	})
+	}
+	options := telemetryOptions(o)
+	service.Database, err = database.Open(ctx, options)
+	if err == nil {
+		if a.Telemetry, err = telemetry.New(ctx, service); err != nil {
+			err = errors.Join(err, service.Database.Close())
+		}
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		o.Logger.Error("telemetry is down: decisions go on, telemetry is refused, and rules about cost, tokens and sessions deny."+
+			" Mend the store or, without its data, move it away; then start again", "error", err)
+		service.Database = database.Down(options, err)
+		a.Telemetry = telemetry.NewDown(service)
+	}
+	a.TelemetryDB = service.Database
+	return nil
 }
 
-// checkpointKeys gives the audit log its keys later: their ring itself writes to the log.
-func checkpointKeys(db *database.DB, sealer *secret.Sealer) audit.KeySource {
-	return func(ctx context.Context, log *audit.Log) (ed25519.PrivateKey, error) {
+// checkpointKeys gives the audit log its key, and all whose signatures count. The ring
+// that holds them writes to that log itself.
+func checkpointKeys(db *database.DB, sealer *secret.Sealer) (audit.KeySource, audit.KnownKeys) {
+	current := func(ctx context.Context, log *audit.Log) (ed25519.PrivateKey, error) {
 		key, err := keyring.New(db, log, sealer).Current(ctx, keyring.Checkpoint)
 		return key.Private, err
 	}
+	known := func(ctx context.Context, r database.Reader) ([]ed25519.PublicKey, error) {
+		return keyring.Publics(ctx, r, sealer, keyring.Checkpoint)
+	}
+	return current, known
 }
 
 // Prices reads a file, or returns the built-in prices.
@@ -243,6 +271,9 @@ func (a *Areas) Close() (err error) {
 	}
 	if a.model != nil {
 		a.model.Close()
+	}
+	if a.witnessPost != nil {
+		a.witnessPost.Close()
 	}
 	for _, db := range []*database.DB{a.TelemetryDB, a.Database} {
 		if db != nil {

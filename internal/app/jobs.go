@@ -15,10 +15,13 @@ const (
 	expireEvery      = 5 * time.Second // how late an approval request expires for those who wait
 	keyRefresh       = time.Minute     // how soon a rotated key signs
 	sweepInterval    = time.Hour
-	replayInterval   = time.Second     // how soon a replay that was started begins
-	replayRunners    = 2               // replays of different organizations that run at once
-	retentionCheck   = time.Minute     // how soon a due or missed retention begins
-	lastFlush        = 3 * time.Second // to write what is left on shutdown
+	replayInterval   = time.Second // how soon a replay that was started begins
+	replayRunners    = 2           // replays of different organizations that run at once
+	retentionCheck   = time.Minute // how soon a due or missed retention begins
+	witnessInterval  = 10 * time.Second
+	checkInterval    = 24 * time.Hour
+	checkDelay       = 10 * time.Minute // from the start to the first whole check of the audit logs
+	lastFlush        = 3 * time.Second  // to write what is left on shutdown
 )
 
 // startJobs runs the scheduled work until cancel. Every replica runs it: no job minds that
@@ -29,7 +32,9 @@ func (s *Server) startJobs() {
 	frequent := func(interval time.Duration, what string, job func(context.Context) error) {
 		s.jobs.Go(func() { every(ctx, interval, s.withBackoff(ctx, what, job)) })
 	}
-	frequent(projectInterval, "show decisions in telemetry", s.projector.Run)
+	if !s.TelemetryDB.IsDown() {
+		s.startTelemetryJobs(ctx, frequent)
+	}
 	frequent(reconcileEvery, "match executions with decisions", s.Executions.Reconcile)
 	frequent(expireEvery, "expire requests for approval", s.Approvals.Expire)
 	frequent(notifyInterval, "notify people of requests for approval", s.Notifications.ProcessEvents)
@@ -39,9 +44,34 @@ func (s *Server) startJobs() {
 	}
 	s.jobs.Go(func() { s.outgoing.Run(ctx) })
 	s.jobs.Go(func() { s.Webhooks.Run(ctx, s.warnOf("send webhooks")) })
-	s.jobs.Go(func() { s.Forwarding.Run(ctx, s.warnOf("forward traces and decisions")) })
 	s.jobs.Go(func() { s.flushLastUsed(ctx) })
 	rare := func(interval time.Duration, work func()) { s.jobs.Go(func() { every(ctx, interval, work) }) }
+	if s.witness.Enabled() {
+		witness := func() { s.attempt(ctx, "send checkpoints to the witness", s.witness.Run) }
+		s.jobs.Go(func() {
+			witness()
+			every(ctx, witnessInterval, witness)
+		})
+	}
+	s.jobs.Go(func() { s.checkDaily(ctx) })
+	rare(keyRefresh, func() { s.attempt(ctx, "refresh the key for checkpoints", s.Audit.RefreshKey) })
+	rare(counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
+	rare(sweepInterval, func() {
+		s.attempt(ctx, "sweep sessions", s.Auth.Sweep)
+		s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
+		s.attempt(ctx, "sweep limits", s.Policies.Sweep)
+		s.attempt(ctx, "forget old Idempotency-Keys", s.Intent.Prune)
+		s.attempt(ctx, "forget old notifications", s.Notifications.Prune)
+		s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)
+	})
+}
+
+// startTelemetryJobs runs the work on telemetry.
+func (s *Server) startTelemetryJobs(
+	ctx context.Context, frequent func(time.Duration, string, func(context.Context) error),
+) {
+	frequent(projectInterval, "show decisions in telemetry", s.projector.Run)
+	s.jobs.Go(func() { s.Forwarding.Run(ctx, s.warnOf("forward traces and decisions")) })
 	retain := func() {
 		s.attempt(ctx, "make partitions", s.Telemetry.MakePartitions)
 		s.attempt(ctx, "retention", s.Telemetry.RunRetention)
@@ -50,16 +80,8 @@ func (s *Server) startJobs() {
 		retain()
 		every(ctx, retentionCheck, retain)
 	})
-	rare(keyRefresh, func() { s.attempt(ctx, "refresh the key for checkpoints", s.Audit.RefreshKey) })
-	rare(counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
-	rare(sweepInterval, func() {
-		s.attempt(ctx, "sweep sessions", s.Auth.Sweep)
-		s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters)
-		s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
-		s.attempt(ctx, "sweep limits", s.Policies.Sweep)
-		s.attempt(ctx, "forget old Idempotency-Keys", s.Intent.Prune)
-		s.attempt(ctx, "forget old notifications", s.Notifications.Prune)
-		s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)
+	s.jobs.Go(func() {
+		every(ctx, sweepInterval, func() { s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters) })
 	})
 }
 
@@ -124,5 +146,18 @@ func (s *Server) attempt(ctx context.Context, what string, job func(context.Cont
 func (s *Server) warnOf(job string) func(err error) {
 	return func(err error) {
 		s.logger.Warn("scheduled work failed, and will be tried again", "job", job, "error", err)
+	}
+}
+
+// checkDaily checks the audit logs whole, for the first time soon after the start.
+func (s *Server) checkDaily(ctx context.Context) {
+	check := func() {
+		s.attempt(ctx, "check the audit logs", func(ctx context.Context) error { return s.check(ctx, true) })
+	}
+	select {
+	case <-time.After(checkDelay):
+		check()
+		every(ctx, checkInterval, check)
+	case <-ctx.Done():
 	}
 }

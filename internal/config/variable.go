@@ -50,6 +50,8 @@ func Variables() []Variable {
 		plain("WRIT_CORS_ORIGINS", none,
 			"Web origins, separated by commas, that may call the API from a browser, such as `https://console.example.com`; `*` is refused."),
 		plain("WRIT_MAX_BODY_BYTES", always("1048576"), "Largest request body in bytes, 1024 to 67108864."),
+		plain("WRIT_MEMORY_LIMIT_BYTES", none,
+			"Memory in bytes that the server tries to stay below, 67108864 to 1099511627776; it is not a hard limit. Without it, `GOMEMLIMIT`, or three quarters of the memory of the container or machine."),
 		plain("WRIT_SHUTDOWN_SECONDS", always("20"),
 			"Seconds that running requests get when the server stops, 1 to 300."),
 
@@ -99,6 +101,12 @@ func Variables() []Variable {
 
 		plain("AUDIT_PAYLOAD_RETENTION_DAYS", none,
 			"Days that payloads of the audit log are kept, 1 to 36500. Without it, they are kept forever. Entries and proofs always stay."),
+
+		plain("WRIT_WITNESS_FILE", none,
+			"File to which the signed checkpoints of the audit logs are appended: on storage that whoever can alter the database cannot reach."),
+		secretFile("WRIT_WITNESS_URL",
+			"`http://` or `https://` address that gets the signed checkpoints by POST: a webhook, or `writd witness` on another machine."),
+		secretFile("WRIT_WITNESS_TOKEN", "Token that is sent to `WRIT_WITNESS_URL`, at least 16 characters."),
 
 		plain("WRIT_METRICS_LISTEN", none, "`host:port` of a separate listener for metrics, such as `127.0.0.1:9090`."),
 		secretFile("WRIT_METRICS_TOKEN", "Token required to read metrics, at least 16 characters."),

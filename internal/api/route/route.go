@@ -79,6 +79,8 @@ type Route struct {
 	// GetChanges marks a GET that changes something, because published clients send it so. It records what it
 	// changes, and a HEAD of it is refused.
 	GetChanges bool
+	// Strict refuses unknown query parameters.
+	Strict bool
 
 	writeError func(w http.ResponseWriter, r *http.Request, failure *Failure)
 	account    func(r *http.Request) string
@@ -138,6 +140,10 @@ func (r Route) UpTo(bytes int64) Route { r.MaxBytes = bytes; return r }
 
 // LimitedToo admits a person whose sign-in is valid for one organization only: the handler keeps to that one.
 func (r Route) LimitedToo() Route { r.ForLimited = true; return r }
+
+// StrictQuery refuses query parameters that the route does not know: a misspelled filter would otherwise show
+// everything. Routes of published clients accept them.
+func (r Route) StrictQuery() Route { r.Strict = true; return r }
 
 // Changing marks a GET that changes something.
 func (r Route) Changing() Route { r.GetChanges = true; return r }
