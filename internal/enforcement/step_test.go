@@ -244,3 +244,21 @@ func TestAStepSeesWhatIsKnown(t *testing.T) {
 		want(t, e.verify(e.mint(e.agent, payStep), "pay").Answer, verdict.Allow, "rules", "")
 	})
 }
+
+// TestAStepThatWidensItsPlan is held as its call is, and a person can agree to it.
+func TestAStepThatWidensItsPlan(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.approver()
+		e.active("rules", allowAll)
+		in := func(r *intent.Request) { r.ContextID = "work" }
+		e.mint(e.agent, payStep, in)
+		wider := e.mint(e.agent, `{"steps":[{"action":"pay","mcp":"bank"},{"action":"wipe","mcp":"disk"}]}`, in)
+		want(t, e.verify(wider, "pay").Answer, verdict.Allow, "rules", "")
+		held := e.verify(wider, "wipe")
+		want(t, held.Answer, verdict.Hold, policy.ByIntent, "a person must agree")
+		e.say(held.Answer, approval.Approval{})
+		want(t, e.verify(wider, "wipe").Answer, verdict.Allow, policy.ByApproval, "")
+		want(t, e.verify(wider, "wipe").Answer, verdict.Hold, policy.ByIntent, "")
+	})
+}
