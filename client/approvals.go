@@ -58,7 +58,9 @@ func (c *Client) MarkExecuted(ctx context.Context, id string) (ApprovalState, er
 type ApprovalRequest struct {
 	ApprovalState
 	OrganizationID string          `json:"organizationId"`
-	Arguments      json.RawMessage `json:"arguments"` // redacted; null for callers who may not read payloads
+	Arguments      json.RawMessage `json:"arguments"`     // redacted; null for callers who may not read payloads
+	ArgumentsFrom  string          `json:"argumentsFrom"` // plan, unknown; empty: the client stated them
+	Step           *int            `json:"step"`          // of the plan, if it alone is approved
 	Amount         *float64        `json:"amount"`
 	AskedFor       string          `json:"askedFor"`
 	KeyID          string          `json:"keyId"`

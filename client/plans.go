@@ -162,8 +162,9 @@ func (c *Client) SetPlanStatus(ctx context.Context, id, status string) (Plan, er
 
 // EnforcementSettings say how the calls of an organization are decided.
 type EnforcementSettings struct {
-	IntentRequired    bool  `json:"intentRequired"`
-	MaxPlanTTLSeconds int64 `json:"maxPlanTtlSeconds"`
+	IntentRequired    bool   `json:"intentRequired"`
+	MaxPlanTTLSeconds int64  `json:"maxPlanTtlSeconds"`
+	PlannedArguments  string `json:"plannedArguments,omitempty"` // hold or allow; empty: hold
 }
 
 func settingsPath(orgID string) string { return organizationPath(orgID) + "/enforcement" }

@@ -138,6 +138,9 @@ type Via string
 const (
 	ViaDecision Via = "decision" // a decision ended in hold or ask
 	ViaRequest  Via = "request"  // a client asked before any decision
+	// ViaStep: a decision about a step of a plan, whose call nobody has seen, ended in hold or ask. Only a decision
+	// about the same step of the same plan uses its grant.
+	ViaStep Via = "step"
 )
 
 // Request is a call that waits for an approval, or was answered.
@@ -153,6 +156,7 @@ type Request struct {
 	Role          string
 	Needed        int
 	Via           Via
+	ArgumentsFrom string   // as in decision.Details; empty: the call or the client states them
 	Amount        *float64 // as the client states it
 	Domain        string   // what the client calls the server
 	AskedFor      string   // the client's own words

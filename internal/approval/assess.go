@@ -26,7 +26,7 @@ func assess(ctx context.Context, tx *database.Tx, r *Request) error {
 		Server:    r.Server,
 		Tool:      r.Tool,
 		Arguments: r.Arguments,
-		Unseen:    len(r.Digest) > 0 && r.Arguments == "",
+		Unseen:    r.Arguments == "" && (len(r.Digest) > 0 || r.Via == ViaStep),
 		Amount:    r.Amount,
 		Labels:    r.Labels,
 		Plan:      planOf(r),
@@ -56,7 +56,7 @@ func planOf(r *Request) risk.Plan {
 		return risk.OutsidePlan
 	case r.PlanID == "":
 		return risk.NoPlan
-	case r.Via == ViaDecision:
+	case r.Via == ViaDecision, r.Via == ViaStep:
 		return risk.WithinPlan
 	}
 	return risk.PlanUnchecked

@@ -70,6 +70,14 @@ func (s *Service) Open(ctx context.Context, tx *database.Tx, call Call, want Req
 	return s.open(ctx, tx, Request{Call: call, Via: ViaDecision}, want)
 }
 
+// OpenForStep is Open for a decision about a step of a plan, whose call nobody has seen.
+func (s *Service) OpenForStep(
+	ctx context.Context, tx *database.Tx, call Call, want Requirement, argumentsFrom string,
+) (*Request, error) {
+	call.Digest = []byte{} // no decision about a call finds it
+	return s.open(ctx, tx, Request{Call: call, Via: ViaStep, ArgumentsFrom: argumentsFrom}, want)
+}
+
 // open stores a pending request, and announces it.
 func (s *Service) open(ctx context.Context, tx *database.Tx, r Request, want Requirement) (*Request, error) {
 	if want.Kind != Hold && want.Kind != Ask {

@@ -77,6 +77,9 @@ func (s Scope) check(r *Request) error {
 		}
 		return nil
 	}
+	if r.Via == ViaStep {
+		return fault.Field("scope.kind", "must be once: nobody has seen the arguments of this call")
+	}
 	if s.Minutes < 0 || s.Minutes > MaxStandingMinutes {
 		return fault.Field("scope.minutes", "must be from 1 to %d", MaxStandingMinutes)
 	}
@@ -118,6 +121,9 @@ func (s Scope) checkKind(r *Request) error {
 // request always give the same words.
 func (s Scope) Words(r Request) string {
 	tool := quotedName(r.Server + "." + r.Tool)
+	if s.once() && r.Via == ViaStep {
+		return r.stepWords(tool)
+	}
 	if s.once() {
 		which := "these"
 		if len(r.editedDigest) > 0 {
@@ -215,6 +221,9 @@ func parseScope(text string) (s Scope, err error) {
 // can say which arguments may vary.
 func (r *Request) Scopes() []Scope {
 	scopes := []Scope{{Kind: Once}}
+	if r.Via == ViaStep {
+		return scopes
+	}
 	if r.SessionID != "" {
 		scopes = append(scopes, Scope{Kind: Session})
 	}

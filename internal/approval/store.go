@@ -107,7 +107,7 @@ func selectOpen(
 	ctx context.Context, r database.Reader, p principal.Principal, tool, email string, now time.Time,
 ) ([]Request, error) {
 	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
-		WHERE r.key_id = $1 AND r.tool = $2 AND r.org_id = $3 AND r.created_at > $6
+		WHERE r.key_id = $1 AND r.tool = $2 AND r.org_id = $3 AND r.created_at > $6 AND r.requested_via <> 'step'
 			AND (r.status = 'pending' AND r.expires_at > $4 OR r.status = 'approved' AND g.used_at IS NULL AND g.expires_at > $4)
 			AND (r.email = $5 OR r.email = '' OR $5 = '')
 		LIMIT 2`, p.KeyID, tool, p.OrgID, database.Micros(now), email, database.Micros(oldest(now)))

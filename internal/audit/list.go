@@ -17,9 +17,9 @@ type Filter struct {
 	From  time.Time // recorded then or later
 	Until time.Time // recorded before
 
-	// These find changes. Decisions are not among them unless the action is Decided or a
-	// member below is set too: decisions are nearly all entries, and no index holds them
-	// by their caller.
+	// These find changes. Decisions are not among them unless the action is Decided or
+	// Verified, or a member below is set too: decisions are nearly all entries, and no
+	// index holds them by their caller.
 	Action  string
 	Actor   string // id of the person or key
 	Subject Subject
@@ -34,8 +34,11 @@ type Filter struct {
 	Limit  int // page.DefaultLimit unless set
 }
 
-// Decided is the action of decisions.
-const Decided = "call.decided"
+// The actions of decisions.
+const (
+	Decided  = "call.decided"
+	Verified = "step.verified" // about a step of a plan, before its call was sent
+)
 
 // listName binds the cursors of the list.
 const listName = "audit-entries"
@@ -149,6 +152,8 @@ func (q *entryQuery) narrow(f Filter) {
 	case f.Agent+f.Tool+f.Verdict+f.Plan != "" || f.Action+f.Actor+subject == "":
 	case f.Action == Decided:
 		q.and("verdict IS NOT NULL") // nearly all entries: the index by time finds them
+	case f.Action == Verified:
+		q.and("action = 'step.verified'") // for their index
 	default:
 		q.and("verdict IS NULL") // for the indexes of changes
 	}

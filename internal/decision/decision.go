@@ -27,8 +27,11 @@ import (
 	"writ/internal/verdict"
 )
 
-// Action is the audit action of a decision.
-const Action = audit.Decided
+// The audit actions of decisions: about a call, and about a step of a plan before its call was sent.
+const (
+	Action         = audit.Decided
+	ActionVerified = audit.Verified
+)
 
 const subjectType = "decision"
 
@@ -50,6 +53,9 @@ type Record struct {
 	// Ruling has no policy name, reason and message if these were erased.
 	verdict.Ruling
 
+	// Verified: it is about a step of a plan, and was made before the call was sent.
+	Verified bool
+
 	Erased bool // Details are empty
 	Details
 }
@@ -57,18 +63,20 @@ type Record struct {
 // Details are what can be erased, beside texts of the ruling. Nil Arguments were not
 // stored; if Incomplete, they lack something that was judged.
 type Details struct {
-	StandingID  string         `json:"allow,omitzero"`     // the standing approval that let the call run
-	ApprovalID  string         `json:"approval,omitzero"`  // the request that a hold or ask waits for, or that let the call run
-	Arguments   jsontext.Value `json:"arguments,omitzero"` // redacted, canonical
-	Digest      []byte         `json:"-"`                  // of the unredacted canonical arguments, under the organization's key
-	CalledAs    string         `json:"calledAs,omitzero"`  // the name that was called, if it is not that of Server and Tool
-	ContextID   string         `json:"context,omitzero"`
-	Duration    time.Duration  `json:"-"`
-	Environment string         `json:"environment,omitzero"`
-	Failed      []Failure      `json:"failed,omitempty"`
-	Incomplete  bool           `json:"incomplete,omitzero"`
-	Judged      Judged         `json:"judged,omitzero"`
-	Labels      []string       `json:"labels,omitempty"`
+	StandingID string         `json:"allow,omitzero"`     // the standing approval that let the call run
+	ApprovalID string         `json:"approval,omitzero"`  // the request that a hold or ask waits for, or that let the call run
+	Arguments  jsontext.Value `json:"arguments,omitzero"` // redacted, canonical
+	// ArgumentsFrom is FromPlan or FromNowhere; empty: the call itself stated them.
+	ArgumentsFrom string        `json:"argumentsFrom,omitzero"`
+	Digest        []byte        `json:"-"`                 // of the unredacted canonical arguments, under the organization's key
+	CalledAs      string        `json:"calledAs,omitzero"` // the name that was called, if it is not that of Server and Tool
+	ContextID     string        `json:"context,omitzero"`
+	Duration      time.Duration `json:"-"`
+	Environment   string        `json:"environment,omitzero"`
+	Failed        []Failure     `json:"failed,omitempty"`
+	Incomplete    bool          `json:"incomplete,omitzero"`
+	Judged        Judged        `json:"judged,omitzero"`
+	Labels        []string      `json:"labels,omitempty"`
 	// PlacedOn is the server the call was on, if its name claimed another server and a
 	// rule about that one decided. Server is then the claimed one.
 	PlacedOn string         `json:"placedOn,omitzero"`
@@ -78,6 +86,12 @@ type Details struct {
 	UserID   string         `json:"user,omitzero"`
 	Email    string         `json:"userEmail,omitzero"`
 }
+
+// Where the arguments of a decision came from, if not from the call.
+const (
+	FromPlan    = "plan"    // the plan's step states them
+	FromNowhere = "unknown" // nobody has seen them
+)
 
 // Judged is what conditions and bindings saw beside what the client said. It is empty where nothing was judged. The
 // plan's goal is not repeated: the plan tells it.
@@ -134,9 +148,13 @@ func Append(
 		return nil, fmt.Errorf("record decision %s: %w", r.ID, err)
 	}
 	recent := shown(tx, by, r)
+	action := Action
+	if r.Verified {
+		action = ActionVerified
+	}
 	appended, err := log.Append(ctx, tx, audit.Entry{
 		Log:         audit.LogOf(r.OrgID),
-		Action:      Action,
+		Action:      action,
 		Actor:       by,
 		Subject:     audit.Subject{Type: subjectType, ID: r.ID},
 		Observation: true,
@@ -196,6 +214,7 @@ func fromEntry(orgID string, e *audit.Stored) (Record, error) {
 		Server:    kept.Server,
 		Tool:      kept.Tool,
 		Ruling:    verdict.Ruling{PolicyID: kept.Policy, PolicyVersion: kept.Version, Rule: kept.Rule},
+		Verified:  kept.Action == ActionVerified,
 		Erased:    e.Payload == "",
 	}
 	if r.Verdict, err = verdict.Parse(kept.Verdict); err != nil {

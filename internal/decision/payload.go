@@ -41,6 +41,7 @@ func (r *Record) payload() (audit.Canonical, error) {
 		o.Value("arguments", func(out []byte) []byte { return append(out, r.Arguments...) })
 	}
 	o.Optional("argumentsDigest", hex.EncodeToString(r.Digest))
+	o.Optional("argumentsFrom", r.ArgumentsFrom)
 	o.Optional("calledAs", r.CalledAs)
 	o.Optional("context", r.ContextID)
 	o.Integer("durationUs", r.Duration.Microseconds())

@@ -28,6 +28,9 @@ type call struct {
 
 	args   arguments.Arguments
 	digest []byte
+	// argumentsFrom says where args are from, as decision.Details does.
+	argumentsFrom string
+	verifies      bool // it is about a step, and the call was not sent
 
 	problem string // why the call cannot be judged; empty: it can
 }

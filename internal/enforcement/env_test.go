@@ -255,7 +255,7 @@ func (e *env) verified() int {
 	}
 	entries := 0
 	for line := range strings.Lines(export.String()) {
-		if !strings.Contains(line, decision.Action) {
+		if !strings.Contains(line, decision.Action) && !strings.Contains(line, audit.Verified) {
 			continue
 		}
 		entries++

@@ -77,9 +77,7 @@ func TestACheckThatIsOldIsNotRecorded(t *testing.T) {
 		check := func(v verdict.Verdict) bool {
 			t.Helper()
 			before := e.count(`audit_entry WHERE action = 'step.verified'`)
-			current, err := e.decisions.RecordStep(t.Context(), e.agent, snapshot, "read", enforcement.Answer{
-				PlanID: database.NewID(), Ruling: verdict.Ruling{Verdict: v},
-			})
+			current, err := e.decisions.RecordStep(t.Context(), e.agent, snapshot, "read", v)
 			if recorded := e.count(`audit_entry WHERE action = 'step.verified'`) > before; err != nil ||
 				recorded != current {
 				t.Errorf("%s: current %t, recorded %t, %v", v, current, recorded, err)

@@ -11,12 +11,15 @@ import (
 	"writ/internal/fault"
 	"writ/internal/intent"
 	"writ/internal/principal"
+	"writ/internal/verdict"
 )
 
 // Settings are the settings of an organization for decisions.
 type Settings struct {
 	IntentRequired bool          // a call without a plan is denied
 	MaxPlanTTL     time.Duration // the longest life of a plan, in whole seconds
+	// PlannedMayAllow: VerifyStep may allow a step because of the arguments that its plan states, else it holds it.
+	PlannedMayAllow bool
 }
 
 // Limits of MaxPlanTTL.
@@ -27,6 +30,14 @@ const (
 
 // Defaults are the settings of an organization that has changed none.
 func Defaults() Settings { return Settings{MaxPlanTTL: intent.DefaultMaxLife} }
+
+// PlannedArguments is what VerifyStep answers where only planned arguments make it an allow: hold or allow.
+func (s Settings) PlannedArguments() string {
+	if s.PlannedMayAllow {
+		return verdict.Allow.String()
+	}
+	return verdict.Hold.String()
+}
 
 func (s Settings) check() error {
 	if s.MaxPlanTTL < MinPlanTTL || s.MaxPlanTTL > LongestPlanTTL || s.MaxPlanTTL%time.Second != 0 {
@@ -75,6 +86,7 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 			Subject: audit.Subject{Type: "organization", ID: p.OrgID},
 			Payload: map[string]any{
 				"intentRequired": to.IntentRequired, "maxPlanTtlSeconds": int64(to.MaxPlanTTL / time.Second),
+				"plannedArguments": to.PlannedArguments(),
 			},
 		})
 		return err
@@ -85,9 +97,10 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 func readSettings(ctx context.Context, r database.Reader, orgID string) (s Settings, err error) {
 	var seconds int64
 	err = r.QueryRow(ctx, `
-		SELECT intent_required, max_plan_ttl_seconds
+		SELECT intent_required, max_plan_ttl_seconds, planned_may_allow
 		FROM enforcement_settings
-		WHERE org_id = $1`, orgID).Scan(database.ToBool(&s.IntentRequired), &seconds)
+		WHERE org_id = $1`, orgID).Scan(database.ToBool(&s.IntentRequired), &seconds,
+		database.ToBool(&s.PlannedMayAllow))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Defaults(), nil
 	}
@@ -97,10 +110,12 @@ func readSettings(ctx context.Context, r database.Reader, orgID string) (s Setti
 
 func writeSettings(ctx context.Context, tx *database.Tx, orgID string, to Settings) error {
 	_, err := tx.Exec(ctx, `
-		INSERT INTO enforcement_settings (org_id, intent_required, max_plan_ttl_seconds, updated_at)
-		VALUES ($1, $2, $3, $4)
+		INSERT INTO enforcement_settings (org_id, intent_required, max_plan_ttl_seconds, planned_may_allow, updated_at)
+		VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (org_id) DO UPDATE
-		SET intent_required = excluded.intent_required, max_plan_ttl_seconds = excluded.max_plan_ttl_seconds, updated_at = excluded.updated_at`,
-		orgID, database.Bit(to.IntentRequired), int64(to.MaxPlanTTL/time.Second), database.Micros(tx.Now()))
+		SET intent_required = excluded.intent_required, max_plan_ttl_seconds = excluded.max_plan_ttl_seconds,
+			planned_may_allow = excluded.planned_may_allow, updated_at = excluded.updated_at`,
+		orgID, database.Bit(to.IntentRequired), int64(to.MaxPlanTTL/time.Second), database.Bit(to.PlannedMayAllow),
+		database.Micros(tx.Now()))
 	return database.Wrap(err, "store the settings of organization %s", orgID)
 }

@@ -1,24 +1,17 @@
 package enforcement
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"slices"
+	"time"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/intent/plan"
-	"writ/internal/names"
 	"writ/internal/policy"
-	"writ/internal/policy/engine"
 	"writ/internal/principal"
-	"writ/internal/redaction"
 	"writ/internal/toolname"
-	"writ/internal/verdict"
 )
 
-// Step asks whether a plan has a tool, and whether every call of it is allowed.
+// Step asks whether a call of a plan's tool may run now, without the arguments of the call.
 type Step struct {
 	Server    string // empty: not stated
 	Tool      string
@@ -33,17 +26,18 @@ type StepAnswer struct {
 	// caller; then nothing is recorded.
 	Plan   *plan.Declared
 	Result plan.Result
+	// ArgumentsFrom says by which arguments the step was judged, as decision.Details does.
+	ArgumentsFrom string
 }
 
-func refuseStep(reason string) StepAnswer { return StepAnswer{Answer: refusePlan("", reason)} }
-
-// refusePlan is a deny by the plan.
-func refusePlan(planID, reason string) Answer {
-	return Answer{Ruling: refuse(policy.ByIntent, "", reason).Ruling, PlanID: planID, Step: -1}
+// refuseStep is the answer to a token that belongs to no log, so that it is not recorded.
+func refuseStep(reason string) StepAnswer {
+	return StepAnswer{Answer: Answer{Ruling: refuse(policy.ByIntent, "", reason).Ruling, Step: -1}}
 }
 
-// VerifyStep judges a tool by its plan, then by what policies say about every call of it, and records the answer. It
-// claims nothing. A caller without a kind has only the plan's token as a credential, and acts as the plan's key.
+// VerifyStep decides about a step of a plan as Decide does about a call, and records it. The arguments that the plan
+// states are judged as those of the call. A caller without a kind has only the plan's token as a credential, and acts
+// as the plan's key.
 func (s *Service) VerifyStep(ctx context.Context, p principal.Principal, step Step) (answer StepAnswer, err error) {
 	current, err := s.retry(func(bool) (done attempt, err error) {
 		answer, done, err = s.verifyStep(ctx, p, step)
@@ -69,9 +63,9 @@ func (s *Service) verifyStep(ctx context.Context, p principal.Principal, step St
 	}
 	switch shown := plan.CheckPresented(declared, step.Presented, by, s.db.Now()); shown.Drift {
 	case plan.NotGenuine, plan.Elsewhere:
-		return refuseStep(shown.Reason), attempt{}, nil // it belongs to no log
+		return refuseStep(shown.Reason), attempt{}, nil
 	}
-	c := step.call(declared.Binding)
+	c := step.call(declared)
 	v, err := s.loadView(ctx, c, true)
 	switch {
 	case err != nil:
@@ -81,111 +75,40 @@ func (s *Service) verifyStep(ctx context.Context, p principal.Principal, step St
 	case v.plan == nil:
 		return StepAnswer{}, attempt{stale: true}, nil // deleted meanwhile
 	}
-	answer := StepAnswer{Plan: v.plan}
-	answer.Result = plan.VerifyStep(v.plan, step.Presented, step.Server, step.Tool, step.Claim, by, s.db.Now())
-	answer.Answer = refusePlan(v.plan.ID, answer.Result.Reason)
-	if answer.Result.OK {
-		answer.Answer = s.foreseeStep(c, v, answer.Result.Steps)
-	}
-	done, err := s.recordStep(ctx, c, v, answer.Answer)
-	answer.Recorded = err == nil && !done.stale
-	return answer, done, err
+	c.request.Environment = c.by.Environment // known since the key is
+	fit := plan.VerifyStep(v.plan, step.Presented, step.Server, step.Tool, step.Claim, by, s.db.Now())
+	return s.decideStep(ctx, c, v, fit)
 }
 
-// call is the step as a call of the principal that declared the plan.
-func (s Step) call(by plan.Binding) *call {
+// call is the step as a call of the principal that declared the plan, from the harness that the plan names.
+func (s Step) call(d *plan.Declared) *call {
+	by := d.Binding
 	c := callFor(principal.Principal{OrgID: by.OrgID, KeyID: by.KeyID}, Parties{by.AgentID, by.UserID, by.Email})
+	c.id, c.started, c.verifies = database.NewID(), time.Now(), true
 	c.request.Tool, c.request.Presented = s.Tool, s.Presented
+	if harness := toolname.Harness(d.Plan.Source); harness != toolname.Local {
+		c.request.Source = harness
+	}
+	c.readNames()
 	return c
 }
 
-// foreseeStep is what policies say about every call of a step's tool: the strictest answer over the callers, the
-// servers of the steps, and the spellings of the name. If it depends on the call, it is not allowed here.
-func (s *Service) foreseeStep(c *call, v *view, steps []int) Answer {
-	if broken, ok := errors.AsType[*policy.BrokenError](v.broken); ok {
-		refused := refusePlan(v.plan.ID, "an active policy cannot be read by this server, so nothing is allowed")
-		refused.PolicyID, refused.PolicyVersion = broken.PolicyID, broken.Version
-		return refused
+// decideStep judges the steps that a tool fits, and records the strictest answer.
+func (s *Service) decideStep(ctx context.Context, c *call, v *view, fit plan.Result) (StepAnswer, attempt, error) {
+	judged, err := s.judgeSteps(ctx, c, v, fit)
+	if err != nil {
+		return StepAnswer{}, attempt{}, err
 	}
-	strictest := Answer{Ruling: verdict.Ruling{Verdict: verdict.Allow + 1}}
-	for _, i := range steps {
-		call := c.toolcall(v, toolname.Name{}, i, s.db.Now())
-		questions := engine.Ask(*call, v.plan.Plan.Steps[i].Names(c.request.Tool))
-		for _, asked := range forCallers(v.policies.Set, questions) {
-			if answer := foreseenAnswer(v.policies.Set.ForeseeNamed(asked)); answer.Verdict < strictest.Verdict {
-				answer.Server, answer.PlanID, answer.Step = asked[0].Call.Server, v.plan.ID, i
-				strictest = answer
-			}
-		}
-	}
-	return strictest
-}
-
-// forCallers are the questions for each caller that a set must be asked about.
-func forCallers(set *engine.Set, questions []engine.Question) [][]engine.Question {
-	alone := slices.Clone(questions)
-	for i, q := range questions {
-		if alone[i].Call = policy.ForKeyAlone(set, q.Call, nil); alone[i].Call == nil {
-			return [][]engine.Question{questions}
-		}
-	}
-	return [][]engine.Question{questions, alone}
-}
-
-// foreseenAnswer is a foresight as an answer, which allows only what is certain.
-func foreseenAnswer(f engine.Foresight) Answer {
-	answer := Answer{Ruling: f.Ruling}
-	answer.PolicyID = cmp.Or(answer.PolicyID, policy.ByDefault)
-	if answer.Verdict == verdict.Allow && !f.Certain {
-		answer.Verdict = verdict.Deny
-		answer.Reason = "whether this tool may run depends on its arguments, which were not sent: ask POST /iap/sdk/enforce"
-	}
-	return answer
-}
-
-// recordStep records the answer. If something changed since it was judged, only a deny is recorded.
-func (s *Service) recordStep(ctx context.Context, c *call, v *view, a Answer) (done attempt, err error) {
-	log := audit.LogOf(c.by.OrgID)
-	err = s.write(ctx, c.by.OrgID, func(ctx context.Context, tx *database.Tx) error {
-		now, err := s.log.Version(ctx, tx, log)
-		if err != nil {
-			return err
-		}
-		judged := v.policies.Version
-		done = attempt{a.Verdict != verdict.Deny && !judged.Covers(now), now.Epoch != judged.Epoch}
-		if done.stale {
-			return nil
-		}
-		_, err = s.log.Append(ctx, tx, audit.Entry{
-			Log:         log,
-			Action:      "step.verified",
-			Actor:       c.by,
-			Subject:     audit.Subject{Type: "plan", ID: a.PlanID},
-			Observation: true,
-			Payload: checkedStep{
-				Tool:    names.Cut(redaction.Text(c.request.Tool), names.MaxBytes),
-				Server:  a.Server,
-				Agent:   v.plan.Binding.AgentID,
-				Verdict: a.Verdict.String(),
-				Reason:  a.Reason,
-				Policy:  a.PolicyID,
-				Version: a.PolicyVersion,
-				Rule:    a.Rule,
-			},
-		})
+	var o outcome
+	var decisive *judgedStep
+	err = s.write(ctx, c.by.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
+		o, decisive, err = s.settleSteps(ctx, tx, v, judged)
 		return err
 	})
-	return done, err
-}
-
-// checkedStep is the payload of the audit entry about a step.
-type checkedStep struct {
-	Tool    string `json:"tool"`
-	Server  string `json:"server,omitzero"`
-	Agent   string `json:"agentId,omitzero"`
-	Verdict string `json:"verdict"`
-	Reason  string `json:"reason"`
-	Policy  string `json:"policyId,omitzero"`
-	Version int    `json:"policyVersion,omitzero"`
-	Rule    string `json:"rule,omitzero"`
+	if err != nil || o.stale {
+		return StepAnswer{}, o.attempt, err
+	}
+	answer := StepAnswer{Plan: v.plan, Result: fit, ArgumentsFrom: decisive.call.argumentsFrom}
+	answer.Answer = s.answer(ctx, decisive.call, &o)
+	return answer, o.attempt, nil
 }

@@ -79,6 +79,13 @@ func (plans) Digest(_ context.Context, orgID, canonical string) ([]byte, error) 
 	return digest(orgID, canonical), nil
 }
 
+// EndIfOther says that every call of the tool "other" has other arguments.
+func (plans) EndIfOther(
+	_ context.Context, _ *database.Tx, _ principal.Principal, _ string, call plan.Call,
+) (bool, error) {
+	return call.Tool == "other", nil
+}
+
 // keys stands for package apikey.
 type keys struct{ w *env }
 

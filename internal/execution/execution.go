@@ -13,13 +13,15 @@
 // on when the job runs. What does not match is a finding:
 //
 //   - an execution that no decision allowed;
+//   - an execution with other arguments than its plan states, after the step was allowed
+//     by those (see enforcement.VerifyStep). It ends the plan when it is reported;
 //   - an allowed call without an outcome after a quarter of an hour, if the product has
 //     ever reported any;
 //   - a gap in the numbers of a client that numbers its reports.
 //
 // A late report resolves its finding, which stays visible.
 //
-// Reports are claims: evidence of what a client said. They decide nothing.
+// Reports are claims: evidence of what a client said. They allow nothing.
 package execution
 
 import (
@@ -39,6 +41,11 @@ type Plans interface {
 	Issued(ctx context.Context, shown plan.Presented) (plan.Binding, error)
 	// Digest is that of arguments in canonical form.
 	Digest(ctx context.Context, orgID, canonical string) ([]byte, error)
+	// EndIfOther ends a plan if a call has other arguments than those by which its step was allowed, and reports
+	// whether it has.
+	EndIfOther(
+		ctx context.Context, tx *database.Tx, by principal.Principal, planID string, call plan.Call,
+	) (other bool, err error)
 }
 
 // Keys is what reports need of API keys.

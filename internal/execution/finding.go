@@ -19,6 +19,7 @@ const (
 	WithoutDecision Kind = "execution_without_decision"
 	WithoutOutcome  Kind = "decision_without_outcome"
 	SequenceGap     Kind = "sequence_gap"
+	OtherArguments  Kind = "execution_with_other_arguments" // than its plan states
 )
 
 // Finding is something that does not match. Which members are set depends on its kind.

@@ -226,7 +226,42 @@ func (s *Service) keep(ctx context.Context, tx *database.Tx, it *item) (Reported
 	if err := insertExecution(ctx, tx, id, added.Index, it); err != nil {
 		return Reported{}, fmt.Errorf("store a report: %w", err)
 	}
+	if err := s.compareWithPlan(ctx, tx, id, added.Index, it); err != nil {
+		return Reported{}, fmt.Errorf("compare a report with its plan: %w", err)
+	}
 	return Reported{ID: id, Index: added.Index, Commitment: hex.EncodeToString(added.Leaf[:])}, nil
+}
+
+// compareWithPlan makes a finding of a report with other arguments than its step was allowed by, and ends the plan. A
+// report that states no arguments, or says that nothing ran, is no such finding.
+func (s *Service) compareWithPlan(ctx context.Context, tx *database.Tx, id string, position int64, it *item) error {
+	if it.planID == "" || it.arguments == "" || !it.statesInput || it.status == Blocked {
+		return nil
+	}
+	args, err := plan.ParseArguments([]byte(it.arguments))
+	if err != nil {
+		return nil // no arguments of a call
+	}
+	other, err := s.plans.EndIfOther(ctx, tx, it.by, it.planID, plan.Call{Tool: it.tool, Arguments: args})
+	if err != nil || !other {
+		return err
+	}
+	happened := it.executedAt
+	if happened.IsZero() {
+		happened = tx.Now()
+	}
+	return insertFinding(ctx, tx, Finding{
+		OrgID:       it.by.OrgID,
+		Kind:        OtherArguments,
+		HappenedAt:  happened,
+		Position:    position,
+		KeyID:       it.by.KeyID,
+		AgentID:     it.agentID,
+		SessionID:   it.sessionID,
+		PlanID:      it.planID,
+		Tool:        it.tool,
+		ExecutionID: id,
+	})
 }
 
 func findByHash(ctx context.Context, tx *database.Tx, orgID string, hash [sha256.Size]byte) (Reported, error) {

@@ -95,19 +95,20 @@ type wireRow struct {
 
 // row is a report in the one form that is stored.
 type row struct {
-	shown      plan.Presented
-	step       int64
-	server     string
-	tool       string
-	status     string
-	executedAt time.Time // zero: not stated
-	sessionID  string
-	userID     string
-	agentID    string
-	seq        *int64
-	arguments  string // canonical, not redacted; empty: they have no such form
-	hash       [sha256.Size]byte
-	payload    payload
+	shown       plan.Presented
+	step        int64
+	server      string
+	tool        string
+	status      string
+	executedAt  time.Time // zero: not stated
+	sessionID   string
+	userID      string
+	agentID     string
+	seq         *int64
+	arguments   string // canonical, not redacted; empty: they have no such form
+	statesInput bool
+	hash        [sha256.Size]byte
+	payload     payload
 }
 
 // payload is what the log stores beside the record, redacted.
@@ -153,6 +154,7 @@ func parseRow(raw jsontext.Value) (row, error) {
 		r.step = *n
 	}
 	input, output := first(w.Input, w.ToolInput), first(w.Output, w.Summary)
+	r.statesInput = input != nil
 	if text, err := canonical.Transform(orEmpty(input)); err == nil {
 		r.arguments = string(text)
 	}

@@ -36,19 +36,36 @@ func (s *Service) SetStatus(ctx context.Context, p principal.Principal, id strin
 		if status == plan.Active && !row.ExpiresAt.After(tx.Now()) {
 			return fault.New(fault.Conflict, "the plan's time is over: declare a new one")
 		}
-		if err := updateStatus(ctx, tx, row, status); err != nil {
-			return err
-		}
-		_, err = s.log.Append(ctx, tx, audit.Entry{
-			Log: p.OrgID, Action: "plan.status_changed", Actor: p, Subject: audit.Subject{Type: "plan", ID: row.ID},
-			Payload: map[string]any{"from": row.stored, "to": status},
-		})
-		return err
+		return s.changeStatus(ctx, tx, p, row, status, "")
 	}})
 	if err != nil {
 		return View{}, err
 	}
 	return s.Get(ctx, p, id)
+}
+
+// changeStatus sets another status, and records it with its cause, if there is one to tell.
+func (s *Service) changeStatus(
+	ctx context.Context, tx *database.Tx, p principal.Principal, row planRow, to plan.Status, cause string,
+) error {
+	if err := updateStatus(ctx, tx, row, to); err != nil {
+		return err
+	}
+	_, err := s.log.Append(ctx, tx, audit.Entry{
+		Log:     p.OrgID,
+		Action:  "plan.status_changed",
+		Actor:   p,
+		Subject: audit.Subject{Type: "plan", ID: row.ID},
+		Payload: statusChange{cause, row.stored, to},
+	})
+	return err
+}
+
+// statusChange is the payload of the audit entry.
+type statusChange struct {
+	Cause string      `json:"cause,omitzero"`
+	From  plan.Status `json:"from"`
+	To    plan.Status `json:"to"`
 }
 
 // mayChange refuses callers who may not set this status.

@@ -91,6 +91,8 @@ type ApprovalBody struct {
 	DelegationBody
 	OrganizationID string              `json:"organizationId" format:"uuid"`
 	Arguments      *route.StoredObject `json:"arguments" doc:"Of the call, redacted. Null: the client stated none, they are too large to be stored, or the caller may not read payloads."`
+	ArgumentsFrom  string              `json:"argumentsFrom,omitempty" enum:"plan,unknown" doc:"Nobody has seen the call. plan: the arguments are those that its plan states. unknown: it states none. Absent: the client stated them."`
+	Step           *int                `json:"step,omitempty" doc:"The step of the plan that alone is approved, from 0. Absent: the call is."`
 	Amount         *float64            `json:"amount" doc:"As the client stated it; null: none."`
 	AskedFor       string              `json:"askedFor,omitempty" doc:"The client's own words."`
 
@@ -150,6 +152,7 @@ func approvalBody(caller principal.Principal, r approval.Request) ApprovalBody {
 	body := ApprovalBody{
 		DelegationBody: delegationBody(r),
 		OrganizationID: r.OrgID,
+		ArgumentsFrom:  r.ArgumentsFrom,
 		Amount:         r.Amount,
 		AskedFor:       r.AskedFor,
 		KeyID:          r.KeyID,
@@ -174,6 +177,9 @@ func approvalBody(caller principal.Principal, r approval.Request) ApprovalBody {
 		Repeats:        r.Repeats,
 		LastAskedAt:    r.LastAskedAt,
 		CreatedAt:      r.CreatedAt,
+	}
+	if r.Via == approval.ViaStep {
+		body.Step = &r.Step
 	}
 	if !caller.May(principal.ReadPayloads) { // the client's words and the reasons of a risk repeat arguments
 		body.EditedArguments, body.Amount, body.AskedFor, body.Risk.Reasons = nil, nil, "", []RiskReasonBody{}

@@ -57,15 +57,20 @@ func (h *Handlers) MountSettings(r *route.Router) {
 
 // SettingsBody says how calls are judged.
 type SettingsBody struct {
-	IntentRequired    bool  `json:"intentRequired" doc:"Whether a call without a plan is denied on every surface."`
-	MaxPlanTTLSeconds int64 `json:"maxPlanTtlSeconds" minimum:"1" maximum:"2592000" doc:"The longest life of a plan."`
+	IntentRequired    bool   `json:"intentRequired" doc:"Whether a call without a plan is denied on every surface."`
+	MaxPlanTTLSeconds int64  `json:"maxPlanTtlSeconds" minimum:"1" maximum:"2592000" doc:"The longest life of a plan."`
+	PlannedArguments  string `json:"plannedArguments,omitempty" enum:"hold,allow" doc:"What POST /iap/verify-step answers about a step that is allowed only with the arguments which its plan states: hold, unless set, asks a person; allow trusts the plan until a report says otherwise."`
 }
 
 func shownSettings(s enforcement.Settings, err error) (SettingsBody, error) {
 	if err != nil {
 		return SettingsBody{}, err
 	}
-	return SettingsBody{IntentRequired: s.IntentRequired, MaxPlanTTLSeconds: int64(s.MaxPlanTTL / time.Second)}, nil
+	return SettingsBody{
+		IntentRequired:    s.IntentRequired,
+		MaxPlanTTLSeconds: int64(s.MaxPlanTTL / time.Second),
+		PlannedArguments:  s.PlannedArguments(),
+	}, nil
 }
 
 func (h *Handlers) getSettings(
@@ -83,7 +88,9 @@ func (h *Handlers) putSettings(
 	ctx context.Context, caller principal.Principal, in *settingsInput,
 ) (SettingsBody, error) {
 	return shownSettings(h.Enforcement.SetSettings(ctx, caller, enforcement.Settings{
-		IntentRequired: in.Body.IntentRequired, MaxPlanTTL: time.Duration(in.Body.MaxPlanTTLSeconds) * time.Second,
+		IntentRequired:  in.Body.IntentRequired,
+		MaxPlanTTL:      time.Duration(in.Body.MaxPlanTTLSeconds) * time.Second,
+		PlannedMayAllow: in.Body.PlannedArguments == wordAllow,
 	}))
 }
 

@@ -14,14 +14,16 @@ func TestEnforcementSettings(t *testing.T) {
 	t.Parallel()
 	testserver.EachPublished(t, func(t *testing.T, w *testserver.Published) {
 		before, err := w.Owner.EnforcementSettings(t.Context(), w.Org)
-		if err != nil || before != (client.EnforcementSettings{MaxPlanTTLSeconds: 86400}) {
+		if err != nil || before != (client.EnforcementSettings{
+			MaxPlanTTLSeconds: 86400, PlannedArguments: "hold",
+		}) {
 			t.Fatalf("the defaults: %+v, %v", before, err)
 		}
 		const free = `{"source":"armorgemini","tool_name":"read_file","tool_input":{}}`
 		if _, answer := w.Call("/iap/enforce", free, w.Gemini()...); answer["allowed"] != true {
 			t.Fatalf("without a plan, which is not required: %v", answer)
 		}
-		wanted := client.EnforcementSettings{IntentRequired: true, MaxPlanTTLSeconds: 60}
+		wanted := client.EnforcementSettings{IntentRequired: true, MaxPlanTTLSeconds: 60, PlannedArguments: "hold"}
 		if got, err := w.Owner.SetEnforcementSettings(t.Context(), w.Org, wanted); err != nil || got != wanted {
 			t.Fatalf("change: %+v, %v", got, err)
 		}

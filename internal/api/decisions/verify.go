@@ -8,6 +8,8 @@ import (
 
 	"writ/internal/api/policies"
 	"writ/internal/api/route"
+	"writ/internal/audit/ledger"
+	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
@@ -19,8 +21,8 @@ import (
 func (h *Handlers) mountVerifyStep(r *route.Router) {
 	route.Raw[VerifyStepBody, VerifiedStepBody](r,
 		route.Post("/iap/verify-step",
-			"Whether a tool is in a plan, and every call of it allowed; what depends on arguments is not allowed here").
-			For(route.PlanToken).Scoped(principal.Enforce).Records("step.verified"), h.verifyStep)
+			"Whether a call of a plan's tool may run now, judged by the arguments that the plan states").
+			For(route.PlanToken).Scoped(principal.Enforce).Records(decision.ActionVerified), h.verifyStep)
 }
 
 // VerifyStepBody documents the question whether a tool is in a plan.
@@ -49,6 +51,11 @@ type VerifiedStepBody struct {
 	Message            string                   `json:"message,omitempty" doc:"The rule's own words."`
 	DecidedBy          string                   `json:"decidedBy,omitempty" doc:"As in POST /iap/sdk/enforce."`
 	Rule               string                   `json:"rule,omitempty"`
+	DecisionID         string                   `json:"decisionId,omitempty" doc:"The record of this decision. Absent: nothing is recorded, and it is a deny."`
+	ApprovalID         string                   `json:"approvalId,omitempty" doc:"The approval this waits for, or that let the step run. It is for this step of this plan, once; no other route uses it."`
+	Approvers          *policies.ApproversBody  `json:"approvers,omitempty" doc:"Who must approve, where the rule says."`
+	ArgumentsFrom      string                   `json:"argumentsFrom,omitempty" enum:"plan,unknown" doc:"By which arguments the step was judged. plan: those that the plan states for it. unknown: it states none."`
+	Receipt            *ledger.Receipt          `json:"receipt,omitempty" doc:"Proves that the decision is in the organization's log."`
 	MatchedPolicy      *policies.MatchedBody    `json:"matched_policy"`
 	VerificationSource string                   `json:"verification_source" enum:"writ"`
 	NodeHash           string                   `json:"node_hash,omitempty" doc:"Hash of the step's leaf, hex."`
@@ -144,6 +151,7 @@ func (h *Handlers) verifyStep(w http.ResponseWriter, r *http.Request, caller pri
 		if err != nil {
 			return err
 		}
+		verified.ArgumentsFrom = answer.ArgumentsFrom
 		verified.describe(declared, answer.Result, done)
 	}
 	return writeAnswer(w, verified)
@@ -160,6 +168,10 @@ func verifiedStep(d enforcement.Answer) VerifiedStepBody {
 		Message:            body.Message,
 		DecidedBy:          body.DecidedBy,
 		Rule:               body.Rule,
+		DecisionID:         body.DecisionID,
+		ApprovalID:         body.ApprovalID,
+		Approvers:          body.Approvers,
+		Receipt:            body.Receipt,
 		MatchedPolicy:      matchedPolicy(d),
 		VerificationSource: "writ",
 	}
@@ -174,7 +186,7 @@ func (b *VerifiedStepBody) describe(d *plan.Declared, result plan.Result, done [
 		Status:     d.Status, IsCompleted: d.Status != plan.Active,
 	}
 	b.ExecutionState = state
-	if !result.OK {
+	if len(result.Steps) == 0 {
 		return
 	}
 	i := result.Steps[0]

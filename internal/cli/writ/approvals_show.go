@@ -58,6 +58,12 @@ func printApproval(s cli.Streams, a client.ApprovalDetail) error {
 	t.row("status", statusWords(a))
 	t.row("call", a.Server+"."+a.Tool)
 	t.row("arguments", compact(a.Arguments))
+	switch a.ArgumentsFrom {
+	case "plan":
+		t.row("", "- as the plan states them: nobody has seen those of the call")
+	case "unknown":
+		t.row("arguments", "unknown: nobody has seen them")
+	}
 	t.row("changed to", compact(a.EditedArguments))
 	t.row("risk", a.Risk.Level)
 	for _, reason := range a.Risk.Reasons {

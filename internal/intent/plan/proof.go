@@ -57,14 +57,14 @@ func parsePath(path string) (step int, action, ok bool) {
 
 // VerifyStep checks a call by its name alone, and the proof that came with it, if any.
 // It refuses steps that the plan counts or orders: it claims no use, and would allow
-// them forever.
+// them forever. A result with the drift Widened has steps too.
 func VerifyStep(d *Declared, p Presented, server, tool string, claim *Claim, by Binding, now time.Time) Result {
 	r := Check(d, p, Call{Server: server, Tool: tool, NoArguments: true}, by, now)
-	if !r.OK {
+	if !r.OK && r.Drift != Widened {
 		return r
 	}
 	if claim == nil {
-		return d.Plan.uncounted(r.Steps)
+		return d.Plan.uncounted(r)
 	}
 	step, ok := d.proves(*claim)
 	switch {
@@ -74,17 +74,20 @@ func VerifyStep(d *Declared, p Presented, server, tool string, claim *Claim, by 
 	case !slices.Contains(r.Steps, step):
 		return refuse(BadProof, "the proof is about another step than this tool's")
 	}
-	return d.Plan.uncounted([]int{step})
+	r.Steps = []int{step}
+	return d.Plan.uncounted(r)
 }
 
-// uncounted are the steps that may be used without a claim.
-func (p *Plan) uncounted(steps []int) Result {
-	free := slices.DeleteFunc(slices.Clone(steps), func(i int) bool { return p.Ordered || p.Steps[i].MaxCalls > 0 })
-	if len(free) == 0 {
+// uncounted leaves the steps that may be used without a claim.
+func (p *Plan) uncounted(r Result) Result {
+	r.Steps = slices.DeleteFunc(slices.Clone(r.Steps), func(i int) bool {
+		return p.Ordered || p.Steps[i].MaxCalls > 0
+	})
+	if len(r.Steps) == 0 {
 		return refuse(Counted,
 			"the plan orders or counts this step, and asking here uses nothing up: ask POST /iap/sdk/enforce")
 	}
-	return Result{OK: true, Steps: free}
+	return r
 }
 
 // proves reports whether a claim holds in the plan, and about which step.

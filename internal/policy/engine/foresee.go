@@ -14,26 +14,37 @@ type Foresight struct {
 	// Certain is whether every such call gets this verdict, whatever its arguments
 	// and time and what limits have spent.
 	Certain bool
+	// MayDeny is whether a rule may deny such a call.
+	MayDeny bool
 }
 
 // unmade are the parts of a call that are unknown before it is made. Who would
 // make it, to which tool and in which environment is known.
 var unmade = toolcall.Gaps{{"args"}, {"session"}, {"intent"}, {"labels"}, {"now"}, {"paths"}}
 
+// unseen are the parts of a call that is about to be made which are unknown while
+// nobody has seen its arguments.
+var unseen = toolcall.Gaps{{"args"}, {"labels"}, {"paths"}}
+
 // Foresee decides about a caller's calls to a tool. Where it is not certain, the
 // decision is the one without the rules that depend on the call.
 func (s *Set) Foresee(caller *toolcall.Call) Foresight {
-	o := s.Outlook(caller, unmade, func(LimitKey, bool) (least, most int64) { return 0, math.MaxInt64 })
-	_, certain := o.Possible().Only()
-	return Foresight{o.Decision, certain && (o.Verdict != verdict.Allow || !s.allowReadsUnmade(caller, o.Rule))}
+	return s.foresee(caller, unmade, func(LimitKey, bool) (least, most int64) { return 0, math.MaxInt64 })
 }
 
-// allowReadsUnmade reports whether an allow of this id reads what is unknown before the
-// call. Its condition may fail on the arguments of a call, even where their value does
-// not matter, so that the allow is not certain.
-func (s *Set) allowReadsUnmade(caller *toolcall.Call, id string) bool {
-	for e := range s.candidates(caller, nil) {
-		if r := e.rule; r.Effect == verdict.Allow && r.ID == id && r.condition != nil && r.condition.Concerns(unmade) {
+func (s *Set) foresee(call *toolcall.Call, gaps toolcall.Gaps, used Range) Foresight {
+	o := s.Outlook(call, gaps, used)
+	_, certain := o.Possible().Only()
+	certain = certain && (o.Verdict != verdict.Allow || !s.allowReads(call, o.Rule, gaps))
+	return Foresight{o.Decision, certain, o.ByRules.Has(verdict.Deny)}
+}
+
+// allowReads reports whether an allow of this id reads what is unknown. Its condition may
+// fail on the arguments of a call, even where their value does not matter, so that the
+// allow is not certain.
+func (s *Set) allowReads(call *toolcall.Call, id string, gaps toolcall.Gaps) bool {
+	for e := range s.candidates(call, nil) {
+		if r := e.rule; r.Effect == verdict.Allow && r.ID == id && r.condition != nil && r.condition.Concerns(gaps) {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"writ/internal/toolcall"
@@ -87,10 +88,28 @@ func Ask(call toolcall.Call, names []toolname.Candidate) []Question {
 // ForeseeNamed predicts for a call under all of its names: the strictest prediction, which is certain only if it is for
 // every name.
 func (s *Set) ForeseeNamed(questions []Question) Foresight {
+	return s.foreseeNamed(questions, s.Foresee)
+}
+
+// ForeseeUnseen predicts for a call that is about to be made, of which only the arguments are unknown, under all of its
+// names.
+func (s *Set) ForeseeUnseen(questions []Question, spent Spent) Foresight {
+	used := func(key LimitKey, _ bool) (least, most int64) {
+		read, err := spent(key)
+		if err != nil {
+			return 0, math.MaxInt64
+		}
+		return read, read
+	}
+	return s.foreseeNamed(questions, func(call *toolcall.Call) Foresight { return s.foresee(call, unseen, used) })
+}
+
+func (s *Set) foreseeNamed(questions []Question, foresee func(*toolcall.Call) Foresight) Foresight {
 	var strictest Foresight
-	certain := true
+	certain, mayDeny := true, false
 	for i, q := range s.Weigh(questions) {
-		f := s.Foresee(q.Call)
+		f := foresee(q.Call)
+		mayDeny = mayDeny || f.MayDeny
 		if q.Restricts && f.Certain && !f.ByRule() {
 			continue
 		}
@@ -99,6 +118,7 @@ func (s *Set) ForeseeNamed(questions []Question) Foresight {
 			strictest = f
 		}
 	}
+	strictest.MayDeny = mayDeny
 	strictest.Certain = certain || strictest.Certain && strictest.Verdict == verdict.Deny
 	return strictest
 }
