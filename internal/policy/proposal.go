@@ -51,7 +51,7 @@ func (s *Service) recordProfile(
 func (s *Service) ProposeProfile(
 	ctx context.Context, p principal.Principal, reason string,
 ) (proposal Proposal, err error) {
-	if err := requireDrafter(p); err != nil {
+	if err := requireProposer(p); err != nil {
 		return Proposal{}, err
 	}
 	if err := checkReason(reason); err != nil {

@@ -178,7 +178,7 @@ func (s *Server) TerminalKey(p *Person, orgID string) *client.Client {
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
 		issued, err = s.Keys.Add(ctx, tx, principal.Operator(), p.ID, apikey.NewKey{
-			Name: "terminal", OrgID: orgID, Scopes: append(principal.DefaultScopes(), principal.CLI),
+			Name: "terminal", OrgID: orgID, Scopes: principal.TerminalScopes(),
 		})
 		return err
 	}})

@@ -80,7 +80,7 @@ type createKeyInput struct {
 		OrganizationID string            `json:"organizationId,omitempty" doc:"Absent: the key is bound to no organization."`
 		Environment    string            `json:"environment,omitempty" enum:"sandbox,production" default:"sandbox"`
 		Product        string            `json:"product,omitempty" maxLength:"100" doc:"Overrides the product the client names."`
-		Scopes         []principal.Scope `json:"scopes,omitempty" maxItems:"20" doc:"ingest, enforce, audit, delegation.request (these four by default), policy.draft."`
+		Scopes         []principal.Scope `json:"scopes,omitempty" maxItems:"20" doc:"ingest, enforce, audit, delegation.request (these four by default), profile.propose, policy.draft (which includes it)."`
 		ExpiresAt      *time.Time        `json:"expiresAt,omitempty" doc:"Absent: never."`
 	}
 }
