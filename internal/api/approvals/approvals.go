@@ -90,7 +90,7 @@ func delegationBody(r approval.Request) DelegationBody {
 type ApprovalBody struct {
 	DelegationBody
 	OrganizationID string              `json:"organizationId" format:"uuid"`
-	Arguments      *route.StoredObject `json:"arguments" doc:"Of the call, redacted. Null: the client stated none, they are too large to be stored, or the caller may not read payloads."`
+	Arguments      *route.StoredObject `json:"arguments" doc:"Of the call, redacted. Null: the client stated none, they are too large to be stored or were erased, or the caller may not read payloads."`
 	Amount         *float64            `json:"amount" doc:"As the client stated it; null: none."`
 	AskedFor       string              `json:"askedFor,omitempty" doc:"The client's own words."`
 

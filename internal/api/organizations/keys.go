@@ -14,7 +14,8 @@ import (
 
 func (h *Handlers) mountKeys(r *route.Router) {
 	route.Handle(r, route.Post("/api-keys", "Create an API key; it is shown once").
-		For(route.Person).LimitedToo().Records("key.created").Answers(http.StatusCreated), h.createKey)
+		For(route.Person).LimitedToo().Records("key.created").Configures().
+		Answers(http.StatusCreated), h.createKey)
 	route.Handle(r, route.Get("/api-keys", "List API keys").
 		For(route.PersonOrKey).LimitedToo().Scoped(principal.CLI), h.listKeys)
 	route.Handle(r, route.Post("/api-keys/provision", "Create a key for one product").

@@ -80,6 +80,10 @@ type Route struct {
 	// changes, and a HEAD of it is refused.
 	GetChanges bool
 
+	// Strict refuses members of the body that are not known, by name: a setting whose name is misspelt must not seem to
+	// be set. Other routes take them, because published clients send them.
+	Strict bool
+
 	writeError func(w http.ResponseWriter, r *http.Request, failure *Failure)
 	account    func(r *http.Request) string
 }
@@ -138,6 +142,9 @@ func (r Route) UpTo(bytes int64) Route { r.MaxBytes = bytes; return r }
 
 // LimitedToo admits a person whose sign-in is valid for one organization only: the handler keeps to that one.
 func (r Route) LimitedToo() Route { r.ForLimited = true; return r }
+
+// Configures marks a route whose body sets something up.
+func (r Route) Configures() Route { r.Strict = true; return r }
 
 // Changing marks a GET that changes something.
 func (r Route) Changing() Route { r.GetChanges = true; return r }
