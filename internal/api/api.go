@@ -122,6 +122,7 @@ func New(c Config) *API {
 	a.mountIdentity(c, gate)
 	a.mountWork(c, &route.Bodies{})
 	if c.Documented {
+		a.router.DocumentNulls()
 		a.mountDocs()
 	}
 	a.mountWeb()

@@ -21,8 +21,8 @@ func (r *Router) refuseUnknown(rt Route) {
 }
 
 // close refuses unknown members in a schema and in what it holds.
-func (r *Router) close(schema *huma.Schema, seen map[*huma.Schema]bool) {
-	if schema = r.resolved(schema); schema == nil || seen[schema] {
+func (s *server) close(schema *huma.Schema, seen map[*huma.Schema]bool) {
+	if schema = s.resolved(schema); schema == nil || seen[schema] {
 		return
 	}
 	seen[schema] = true
@@ -30,15 +30,15 @@ func (r *Router) close(schema *huma.Schema, seen map[*huma.Schema]bool) {
 		schema.AdditionalProperties = false
 	}
 	for _, member := range schema.Properties {
-		r.close(member, seen)
+		s.close(member, seen)
 	}
-	r.close(schema.Items, seen)
+	s.close(schema.Items, seen)
 }
 
 // resolved is a schema, or the one that it refers to.
-func (r *Router) resolved(schema *huma.Schema) *huma.Schema {
+func (s *server) resolved(schema *huma.Schema) *huma.Schema {
 	if schema != nil && schema.Ref != "" {
-		return r.OpenAPI().Components.Schemas.SchemaFromRef(schema.Ref)
+		return s.OpenAPI().Components.Schemas.SchemaFromRef(schema.Ref)
 	}
 	return schema
 }
