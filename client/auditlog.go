@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -142,4 +143,54 @@ func (c *Client) Findings(ctx context.Context, orgID, kind string, l List) (Page
 // caller closes it. Nothing of it can be trusted before all of it is verified.
 func (c *Client) ExportLog(ctx context.Context, orgID string, since int64) (io.ReadCloser, error) {
 	return c.download(ctx, "/audit-log/export", query("organizationId", orgID, "since", max(since, 0)))
+}
+
+// LogProblem is a difference between an audit log and what its server has stored.
+type LogProblem struct {
+	Log     string `json:"log"`
+	Kind    string `json:"kind"`    // head, entry, search, payload, tile or policy
+	Entries string `json:"entries"` // indexes, such as 7 or 3-17; empty: none
+	Message string `json:"message"`
+}
+
+// LogCheck is what a server found when it compared a log with what it has stored.
+type LogCheck struct {
+	Entries  int64 // that were read
+	Problems []LogProblem
+}
+
+// maxLogProblems is how many problems CheckLog keeps.
+const maxLogProblems = 10_000
+
+// CheckLog has the server compare the audit log of an organization with what it has stored
+// beside it, which an export does not hold: what entries are found by, and policies.
+func (c *Client) CheckLog(ctx context.Context, orgID string) (LogCheck, error) {
+	body, err := c.download(ctx, "/audit-log/check", query("organizationId", orgID))
+	if err != nil {
+		return LogCheck{}, err
+	}
+	defer body.Close()
+	var check LogCheck
+	lines := json.NewDecoder(body)
+	for {
+		var raw json.RawMessage
+		if err := lines.Decode(&raw); err != nil {
+			return LogCheck{}, errors.New("the server did not finish the check")
+		}
+		var end struct {
+			Problems *int  `json:"problems"`
+			Entries  int64 `json:"entries"`
+		}
+		if json.Unmarshal(raw, &end) == nil && end.Problems != nil {
+			check.Entries = end.Entries
+			return check, nil
+		}
+		var problem LogProblem
+		if err := json.Unmarshal(raw, &problem); err != nil {
+			return LogCheck{}, errors.New("the server did not finish the check")
+		}
+		if len(check.Problems) < maxLogProblems {
+			check.Problems = append(check.Problems, problem)
+		}
+	}
 }

@@ -68,8 +68,8 @@ func (c *Client) RemoveMember(ctx context.Context, orgID, userID string) error {
 	return err
 }
 
-// RemoveMemberListingKeys is RemoveMember, and returns the keys of the former member that go on deciding: they belong to
-// the organization.
+// RemoveMemberListingKeys is RemoveMember, and returns the keys of the former member that go on deciding:
+// they belong to the organization.
 func (c *Client) RemoveMemberListingKeys(ctx context.Context, orgID, userID string) (keysLeft []Key, err error) {
 	var out struct {
 		KeysLeft []Key `json:"keysLeft"`

@@ -69,6 +69,12 @@ type Config struct {
 	TelemetryBehind func() time.Duration
 	// CheckpointKeys are those of the audit log's checkpoints, newest first.
 	CheckpointKeys func(ctx context.Context) ([]string, error)
+	// CheckLog compares a log with what is stored of it and beside it, and gives how many entries it read.
+	CheckLog func(ctx context.Context, log string, found func(audit.Problem)) (entries int64, err error)
+	// AuditProblems is how many problems the last check of the audit logs found, and when it ended; nil: not told.
+	AuditProblems func() (problems int, at time.Time)
+	// WitnessBehind is how long the witness of checkpoints has missed some; nil: there is none.
+	WitnessBehind func() time.Duration
 
 	Version        string
 	PublicURL      *url.URL
@@ -92,6 +98,9 @@ type API struct {
 	version      string
 	database     *database.DB
 	metricsToken secret.Text
+
+	auditProblems func() (int, time.Time) // or nil
+	witnessBehind func() time.Duration    // or nil
 }
 
 // New assembles the routes.
@@ -105,7 +114,10 @@ func New(c Config) *API {
 		Plans:         c.Intent,
 		ProxyToken:    c.ProxyToken,
 	}
-	a := &API{metrics: newMetrics(c), version: c.Version, database: c.Database, metricsToken: c.MetricsToken}
+	a := &API{
+		metrics: newMetrics(c), version: c.Version, database: c.Database, metricsToken: c.MetricsToken,
+		auditProblems: c.AuditProblems, witnessBehind: c.WitnessBehind,
+	}
 	a.router = route.New(route.Config{
 		Gate:           gate,
 		Limiter:        c.Limiter,
@@ -210,6 +222,7 @@ func (a *API) mountWork(c Config, bodies *route.Bodies) {
 		Audit:          c.Audit,
 		Executions:     c.Executions,
 		CheckpointKeys: c.CheckpointKeys,
+		CheckLog:       c.CheckLog,
 		Bodies:         bodies,
 		MaxBodyBytes:   c.MaxBodyBytes,
 		MaxReportBytes: c.MaxIngestBytes,

@@ -358,7 +358,8 @@ func TestMemberNamesAreExact(t *testing.T) {
 			}
 		}
 		if r.body.AdditionalProperties == false {
-			for _, other := range append(lookalikes, `"unheardOf":{"a":[1,null,{}]}`, `"x":null`, `"__proto__":{"role":"owner"}`) {
+			for _, other := range append(lookalikes, `"unheardOf":{"a":[1,null,{}]}`, `"x":null`,
+				`"__proto__":{"role":"owner"}`) {
 				name, _, _ := strings.Cut(other, ":")
 				r.refuse("unknown "+name, r.object(nil, other), strings.Trim(name, `"`))
 			}

@@ -16,6 +16,9 @@ func (a *API) Stopping() { a.router.Stop() }
 type HealthBody struct {
 	Status  string `json:"status" doc:"ok, or ready" example:"ok"`
 	Version string `json:"version" doc:"Of the server." example:"v0.1.0"`
+	// What does not keep requests from being served, and an operator must know.
+	AuditLog string `json:"auditLog,omitzero" doc:"Of /ready: altered, where the last check found that what is stored is not what was signed."`
+	Witness  string `json:"witness,omitzero" doc:"Of /ready, where checkpoints go to a witness: ok, or behind while it cannot be reached." example:"ok"`
 }
 
 // readyWait bounds how long a probe waits for the database.
@@ -29,7 +32,7 @@ func (a *API) mountHealth(r *route.Router) {
 }
 
 func (a *API) health(context.Context, principal.Principal, *route.None) (HealthBody, error) {
-	return HealthBody{"ok", a.version}, nil
+	return HealthBody{Status: "ok", Version: a.version}, nil
 }
 
 func (a *API) readiness(ctx context.Context, _ principal.Principal, _ *route.None) (HealthBody, error) {
@@ -43,5 +46,21 @@ func (a *API) readiness(ctx context.Context, _ principal.Principal, _ *route.Non
 	if err := a.database.Ping(ctx); err != nil {
 		return HealthBody{}, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
 	}
-	return HealthBody{"ready", a.version}, nil
+	body := HealthBody{Status: "ready", Version: a.version}
+	a.addEvidence(&body)
+	return body, nil
+}
+
+// addEvidence says what is wrong with the evidence. It never makes the server unready: it would deny everybody.
+func (a *API) addEvidence(body *HealthBody) {
+	if a.auditProblems != nil {
+		if problems, _ := a.auditProblems(); problems > 0 {
+			body.AuditLog = "altered"
+		}
+	}
+	if a.witnessBehind != nil {
+		if body.Witness = "ok"; a.witnessBehind() > 0 {
+			body.Witness = "behind"
+		}
+	}
 }

@@ -40,6 +40,7 @@ func newMetrics(c Config) *metrics {
 			Help: "How far telemetry may be behind decisions: since when their logs were last followed to the end.",
 		}, func() float64 { return c.TelemetryBehind().Seconds() }))
 	}
+	m.registerEvidence(c)
 	m.registry.MustRegister(m.requests, build, storeCollector{"main": db, "telemetry": c.TelemetryDatabase},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if c.Enforcement != nil {
@@ -49,6 +50,25 @@ func newMetrics(c Config) *metrics {
 		m.registry.MustRegister(forwardingCollector{c.Forwarding})
 	}
 	return m
+}
+
+// registerEvidence tells of the audit logs' checks and their witness.
+func (m *metrics) registerEvidence(c Config) {
+	if c.AuditProblems != nil {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "writ_audit_problems",
+			Help: "Differences between what is stored and what the audit logs have signed, as the last check found them.",
+		}, func() float64 {
+			problems, _ := c.AuditProblems()
+			return float64(problems)
+		}))
+	}
+	if c.WitnessBehind != nil {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "writ_witness_behind_seconds",
+			Help: "How long the witness of the audit logs has missed checkpoints; 0: it has them all.",
+		}, func() float64 { return c.WitnessBehind().Seconds() }))
+	}
 }
 
 func (m *metrics) observe(route string, status int, took time.Duration) {

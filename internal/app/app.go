@@ -20,6 +20,7 @@ import (
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
+	"writ/internal/audit/witness"
 	"writ/internal/auth"
 	"writ/internal/auth/federation"
 	"writ/internal/config"
@@ -83,6 +84,11 @@ type Areas struct {
 	outbound  *outbound.Client
 	model     *model.Client // nil: words choose templates
 	outgoing  *mail.Queue
+
+	witness     *witness.Sender
+	witnessFile *witness.File    // nil: none
+	witnessPost *outbound.Client // nil: none
+	evidence    evidence
 }
 
 // Open builds the areas on the configured database, from the bottom up. Mails wait
@@ -167,7 +173,8 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		OpenToAll: c.SignUp == config.SignUpOpen,
 	})
 	a.Drafts = newAuthor(c.Draft, a.model, a.Limiter)
-	return a, nil
+	a.witness, err = a.newWitness(c, db.Now)
+	return a, err
 }
 
 // openStores opens what every area needs: the databases, the sealer of secrets and the
@@ -188,7 +195,8 @@ func (a *Areas) openStores(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	a.recent = decision.NewRecent()
-	if a.log, err = audit.Open(ctx, a.Database, checkpointKeys(a.Database, a.sealer), a.recent); err != nil {
+	keys, known := checkpointKeys(a.Database, a.sealer)
+	if a.log, err = audit.Open(ctx, a.Database, keys, a.recent, known); err != nil {
 		return err
 	}
 	if a.TelemetryDB, err = database.Open(ctx, telemetryOptions(o)); err != nil {
@@ -212,12 +220,17 @@ func openTelemetry(ctx context.Context, db *database.DB, o Options) (*telemetry.
 	})
 }
 
-// checkpointKeys gives the audit log its keys later: their ring itself writes to the log.
-func checkpointKeys(db *database.DB, sealer *secret.Sealer) audit.KeySource {
-	return func(ctx context.Context, log *audit.Log) (ed25519.PrivateKey, error) {
+// checkpointKeys gives the audit log its key, and all whose signatures count. The ring
+// that holds them writes to that log itself.
+func checkpointKeys(db *database.DB, sealer *secret.Sealer) (audit.KeySource, audit.KnownKeys) {
+	current := func(ctx context.Context, log *audit.Log) (ed25519.PrivateKey, error) {
 		key, err := keyring.New(db, log, sealer).Current(ctx, keyring.Checkpoint)
 		return key.Private, err
 	}
+	known := func(ctx context.Context, r database.Reader) ([]ed25519.PublicKey, error) {
+		return keyring.Publics(ctx, r, sealer, keyring.Checkpoint)
+	}
+	return current, known
 }
 
 // Prices reads a file, or returns the built-in prices.
@@ -243,6 +256,9 @@ func (a *Areas) Close() (err error) {
 	}
 	if a.model != nil {
 		a.model.Close()
+	}
+	if a.witnessPost != nil {
+		a.witnessPost.Close()
 	}
 	for _, db := range []*database.DB{a.TelemetryDB, a.Database} {
 		if db != nil {

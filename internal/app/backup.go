@@ -86,13 +86,16 @@ type replacedData struct {
 
 // Restore replaces the database with a backup and begins a new epoch in every audit log.
 func Restore(ctx context.Context, o Options, path string) (Restored, error) {
+	if err := requireMasterKey(o.Config); err != nil {
+		return Restored{}, err
+	}
 	if !o.Config.UsesPostgres() {
 		return restoreSQLite(ctx, o, path)
 	}
 	if err := database.RestorePostgres(ctx, o.Config.DatabaseURL.Reveal(), path); err != nil {
 		return Restored{}, err
 	}
-	report, err := beginEpochs(ctx, databaseOptions(o), replacedData{})
+	report, err := beginEpochs(ctx, o, databaseOptions(o), replacedData{})
 	if err != nil {
 		return Restored{}, fmt.Errorf("the data was restored, but its audit logs do not record it; restore again into a new database: %w", err)
 	}
@@ -126,7 +129,7 @@ func restoreSQLite(ctx context.Context, o Options, path string) (report Restored
 	if err := database.CheckSQLiteLength(incoming); err != nil {
 		return Restored{}, fmt.Errorf("%s is not a usable backup: %w", path, err)
 	}
-	if report, err = beginEpochs(ctx, database.Options{SQLitePath: incoming, Now: o.Now, Logger: o.Logger},
+	if report, err = beginEpochs(ctx, o, database.Options{SQLitePath: incoming, Now: o.Now, Logger: o.Logger},
 		before); err != nil {
 		return Restored{}, fmt.Errorf("%s is not a usable backup: %w", path, err)
 	}
@@ -190,9 +193,11 @@ func moveDatabase(from, to string) error {
 
 // beginEpochs continues every log of a restored database, and of the replaced one, and ends
 // what the backup brings back, in one transaction. It refuses a damaged database, and one
-// without any log, which is not ours.
-func beginEpochs(ctx context.Context, o database.Options, before replacedData) (report Restored, err error) {
-	db, err := database.Open(ctx, o)
+// without any log, which is not ours. The logs are signed: a server continues no other.
+func beginEpochs(
+	ctx context.Context, o Options, store database.Options, before replacedData,
+) (report Restored, err error) {
+	db, err := database.Open(ctx, store)
 	if err != nil {
 		return Restored{}, err
 	}
@@ -211,7 +216,19 @@ func beginEpochs(ctx context.Context, o database.Options, before replacedData) (
 	}
 	report.Logs = compare(before.heads, heads)
 	logs := slices.Sorted(maps.Keys(report.Logs))
-	audits := audit.Unsigned(db) // the server signs them when it starts
+	audits, err := openToRestore(ctx, o.Config, db)
+	if err != nil {
+		return Restored{}, err
+	}
+	bad, err := audits.BadHeads(ctx)
+	if err != nil {
+		return Restored{}, err
+	}
+	for _, head := range bad {
+		lost := report.Logs[head.Log]
+		lost.Unproved = true
+		report.Logs[head.Log] = lost
+	}
 	return report, db.Write(ctx, database.Change{Logs: logs, Do: func(ctx context.Context, tx *database.Tx) error {
 		for _, log := range logs {
 			if err := audits.BeginEpoch(ctx, tx, log, report.Logs[log]); err != nil {

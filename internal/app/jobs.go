@@ -15,10 +15,13 @@ const (
 	expireEvery      = 5 * time.Second // how late an approval request expires for those who wait
 	keyRefresh       = time.Minute     // how soon a rotated key signs
 	sweepInterval    = time.Hour
-	replayInterval   = time.Second     // how soon a replay that was started begins
-	replayRunners    = 2               // replays of different organizations that run at once
-	retentionCheck   = time.Minute     // how soon a due or missed retention begins
-	lastFlush        = 3 * time.Second // to write what is left on shutdown
+	replayInterval   = time.Second // how soon a replay that was started begins
+	replayRunners    = 2           // replays of different organizations that run at once
+	retentionCheck   = time.Minute // how soon a due or missed retention begins
+	witnessInterval  = 10 * time.Second
+	checkInterval    = 24 * time.Hour
+	checkDelay       = 10 * time.Minute // from the start to the first whole check of the audit logs
+	lastFlush        = 3 * time.Second  // to write what is left on shutdown
 )
 
 // startJobs runs the scheduled work until cancel. Every replica runs it: no job minds that
@@ -50,6 +53,14 @@ func (s *Server) startJobs() {
 		retain()
 		every(ctx, retentionCheck, retain)
 	})
+	if s.witness.Enabled() {
+		witness := func() { s.attempt(ctx, "send checkpoints to the witness", s.witness.Run) }
+		s.jobs.Go(func() {
+			witness()
+			every(ctx, witnessInterval, witness)
+		})
+	}
+	s.jobs.Go(func() { s.checkDaily(ctx) })
 	rare(keyRefresh, func() { s.attempt(ctx, "refresh the key for checkpoints", s.Audit.RefreshKey) })
 	rare(counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
 	rare(sweepInterval, func() {
@@ -61,6 +72,19 @@ func (s *Server) startJobs() {
 		s.attempt(ctx, "forget old notifications", s.Notifications.Prune)
 		s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)
 	})
+}
+
+// checkDaily checks the audit logs whole, for the first time soon after the start.
+func (s *Server) checkDaily(ctx context.Context) {
+	check := func() {
+		s.attempt(ctx, "check the audit logs", func(ctx context.Context) error { return s.check(ctx, true) })
+	}
+	select {
+	case <-time.After(checkDelay):
+		check()
+		every(ctx, checkInterval, check)
+	case <-ctx.Done():
+	}
 }
 
 // flushLastUsed writes when keys were last used, also on shutdown.

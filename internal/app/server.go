@@ -102,6 +102,7 @@ func (s *Server) assemble(ctx context.Context, o Options, listener net.Listener)
 			return err
 		}
 	}
+	s.checkSoon(ctx)
 	s.API = api.New(s.apiConfig(o, public))
 	return nil
 }
@@ -130,6 +131,9 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Forwarding:        s.Forwarding,
 		CheckpointKeys:    s.checkpointKeyTexts,
 		TelemetryBehind:   s.projector.Behind,
+		CheckLog:          s.CheckLog,
+		AuditProblems:     s.evidence.AuditProblems,
+		WitnessBehind:     s.witnessBehind(),
 		Logger:            o.Logger,
 		Version:           o.Version,
 		PublicURL:         public,

@@ -15,6 +15,7 @@ import (
 	"writ/internal/names"
 	"writ/internal/principal"
 	"writ/internal/redaction"
+	"writ/internal/toolname"
 )
 
 // Asked is what a client says when it asks for approval itself, most often of a call that
@@ -135,7 +136,7 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 	}
 	r.AskedFor = redaction.Text(a.Reason)
 	r.OrgID, r.KeyID, r.OwnerID, r.Step = p.OrgID, p.KeyID, p.UserID, -1
-	r.Server, r.Tool = plan.ResolveName(r.Tool, r.Domain, "")
+	r.Server, r.Tool = toolname.Resolve(r.Tool, r.Domain, "")
 	r.Email = strings.ToLower(r.Email)
 	return r, s.readAskedArguments(ctx, a.Arguments, &r)
 }

@@ -10,9 +10,9 @@ import (
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
-	"writ/internal/intent/plan"
 	"writ/internal/names"
 	"writ/internal/principal"
+	"writ/internal/toolname"
 )
 
 // Question asks whether a call was approved, without its arguments.
@@ -45,8 +45,8 @@ func (s *Service) FindReleasable(
 		return nil, nil // no such request
 	}
 	email := strings.ToLower(strings.TrimSpace(q.Email))
-	server, tool := plan.ResolveName(q.Tool, "", "")
-	_, _, named := plan.OwnName(q.Tool) // else any server may be meant
+	server, tool := toolname.Resolve(q.Tool, "", "")
+	_, _, named := toolname.Split(q.Tool) // else any server may be meant
 	open, err := selectOpen(ctx, reader, p, tool, email, now)
 	if err != nil || len(open) != 1 {
 		return nil, err

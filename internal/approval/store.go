@@ -12,8 +12,8 @@ import (
 
 	"writ/internal/database"
 	"writ/internal/fault"
-	"writ/internal/intent/plan"
 	"writ/internal/principal"
+	"writ/internal/toolname"
 )
 
 // maxFound is how many requests of one call are read. There are several only where calls
@@ -78,7 +78,7 @@ func (c Call) sameTool(other Call) bool {
 
 // bareTool is the tool without the server that some harnesses write before it.
 func (c Call) bareTool() string {
-	if server, tool, ok := plan.OwnName(c.Tool); ok && strings.EqualFold(server, c.Server) {
+	if server, tool, ok := toolname.Split(c.Tool); ok && strings.EqualFold(server, c.Server) {
 		return tool
 	}
 	return c.Tool

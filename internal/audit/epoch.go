@@ -16,6 +16,9 @@ type Lost struct {
 	// Entries is how many were not restored. They began at index From.
 	Entries int64 `json:"entries"`
 	From    int64 `json:"from"`
+	// Unproved: the head that was restored is not signed by this installation, or is not
+	// the one that was signed.
+	Unproved bool `json:"unproved,omitzero"`
 	// Epoch is that of the replaced log, which the new one must exceed.
 	Epoch int64 `json:"-"`
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,14 +16,12 @@ import (
 )
 
 // Erasing removes a payload and its salt and leaves record and leaf: every proof holds,
-// and nobody can test a guess of the payload. Each erasure is itself an entry.
-const (
-	actionErased  = "payload.erased"
-	actionRetired = "payloads.retired"
-)
+// and nobody can test a guess of the payload. Each erasure is itself an entry, whose
+// record names the entries that lost their payloads: one that is gone without that was
+// taken by somebody else.
 
 // aboutTheLog are the entries about the log itself, whose payload is never erased.
-const aboutTheLog = `('` + ledger.Restored + `', '` + actionErased + `', '` + actionRetired + `')`
+const aboutTheLog = `('` + ledger.Restored + `', '` + ledger.Erased + `', '` + ledger.Retired + `')`
 
 // Eraser erases what other tables copy of payloads, in the transaction that erases
 // them.
@@ -62,11 +61,16 @@ func (s *Service) ErasePayload(
 			return err
 		}
 		_, err = s.Append(ctx, tx, Entry{
-			Log: log, Action: actionErased, Actor: p, Subject: Subject{Type: "entry", ID: strconv.FormatInt(index, 10)},
+			Log: log, Action: ledger.Erased, Actor: p, Subject: erasedEntry(index),
 			Payload: map[string]any{"reason": reason}, Observation: true,
 		})
 		return err
 	}})
+}
+
+// erasedEntry is the subject of an erasure.
+func erasedEntry(index int64) Subject {
+	return Subject{Type: ledger.SubjectEntry, ID: strconv.FormatInt(index, 10)}
 }
 
 // mayErase reports whether an entry has a payload, and refuses one about the log itself.
@@ -91,7 +95,7 @@ func mayErase(ctx context.Context, tx *database.Tx, log string, index int64) (pr
 const retireSlice = 250
 
 // RetirePayloads erases payloads older than keep, in every log, in small transactions
-// that each leave an entry with the number. It resumes where it stopped, and any
+// that each leave an entry with what was erased. It resumes where it stopped, and any
 // replica may run it.
 func (s *Service) RetirePayloads(ctx context.Context, keep time.Duration) error {
 	heads, err := ReadHeads(ctx, s.db)
@@ -126,13 +130,17 @@ func (s *Service) retireSome(ctx context.Context, log string, cutoff int64) (don
 		if len(old) == 0 {
 			return nil
 		}
-		for _, entry := range old {
+		gone := make([]int64, len(old))
+		for i, entry := range old {
+			gone[i] = entry.position
 			if err := s.erasePayload(ctx, tx, log, entry.position, s.copies); err != nil {
 				return err
 			}
 		}
+		slices.Sort(gone)
 		_, err = s.Append(ctx, tx, Entry{
-			Log: log, Action: actionRetired, Actor: principal.Operator(), Subject: Subject{Type: "log", ID: log},
+			Log: log, Action: ledger.Retired, Actor: principal.Operator(),
+			Subject: Subject{Type: ledger.SubjectEntries, ID: ledger.RangesText(ledger.Ranges(gone))},
 			Payload: map[string]any{"before": cutoff, "entries": len(old)}, Observation: true,
 		})
 		return err

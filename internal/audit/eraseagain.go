@@ -27,7 +27,7 @@ func ReadErased(ctx context.Context, r database.Reader) (all []Erased, err error
 	for _, head := range heads {
 		erasures, err := database.Collect(ctx, r, scanEntry,
 			selectEntry+`WHERE log = $1 AND action = $2 ORDER BY position`,
-			head.Log, actionErased)
+			head.Log, ledger.Erased)
 		if err != nil {
 			return nil, fmt.Errorf("list what was erased of log %s: %w", head.Log, err)
 		}
@@ -70,8 +70,7 @@ func (l *Log) EraseAgain(
 			return 0, err
 		}
 		_, err = l.Append(ctx, tx, Entry{
-			Log: erased.Log, Action: actionErased, Actor: principal.Operator(),
-			Subject: Subject{Type: "entry", ID: strconv.FormatInt(erased.Index, 10)},
+			Log: erased.Log, Action: ledger.Erased, Actor: principal.Operator(), Subject: erasedEntry(erased.Index),
 			Payload: map[string]any{"reason": "it was erased before a backup brought it back"}, Observation: true,
 		})
 		if err != nil {

@@ -41,7 +41,9 @@ func (s *Service) Export(ctx context.Context, w io.Writer, log string, o ExportO
 	if err != nil {
 		return fmt.Errorf("export log %s: %w", log, err)
 	}
-	header, err := ledger.NewHeader(before, head.Checkpoint, now.public).Encode()
+	first := ledger.NewHeader(before, head.Checkpoint, now.public)
+	first.WithoutPayloads = o.WithoutPayloads
+	header, err := first.Encode()
 	if err != nil {
 		return fmt.Errorf("export log %s: %w", log, err)
 	}

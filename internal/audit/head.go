@@ -51,6 +51,9 @@ func (l *Log) runningIn(ctx context.Context, tx *database.Tx, log string) (*runn
 	if err != nil {
 		return nil, err
 	}
+	if err := l.checkHead(ctx, tx, log, &head, true); err != nil {
+		return nil, err
+	}
 	if head.Log == "" {
 		if err := insertHead(ctx, tx, log); err != nil {
 			return nil, err
@@ -62,9 +65,10 @@ func (l *Log) runningIn(ctx context.Context, tx *database.Tx, log string) (*runn
 		*all = map[string]*running{}
 	}
 	(*all)[log] = r
-	tx.BeforeCommit(func(ctx context.Context) error { return r.finish(ctx, tx, l.signer.Load()) })
+	tx.BeforeCommit(func(ctx context.Context) error { return r.finish(ctx, tx, l.signerIn(tx)) })
 	tx.AfterCommit(func() {
 		r.committed = true
+		l.trust.remember(&r.head)
 		if l.follower != nil {
 			l.follower.Committed(log, r.head.Epoch, head.Size, r.head.Size, r.notes)
 		}
@@ -155,6 +159,19 @@ func scanHead(row database.Scanner, log string) (Head, error) {
 		return Head{}, fmt.Errorf("read the head of log %s: %w", log, err)
 	}
 	return h, h.unpack(frontier)
+}
+
+// readSignedHeads reads the heads of the logs that were written since an instant.
+func readSignedHeads(ctx context.Context, r database.Reader, since int64) ([]Head, error) {
+	heads, err := database.Collect(ctx, r, func(s database.Scanner) (Head, error) { return scanHead(s, "") }, `
+		SELECT log, size, frontier, generation, epoch, checkpoint
+		FROM audit_head
+		WHERE updated_at >= $1
+		ORDER BY log`, since)
+	if err != nil {
+		return nil, fmt.Errorf("list the logs: %w", err)
+	}
+	return heads, nil
 }
 
 // ReadHeads reads the head of every log without its checkpoint, which an old database

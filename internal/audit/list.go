@@ -17,8 +17,9 @@ type Filter struct {
 	From  time.Time // recorded then or later
 	Until time.Time // recorded before
 
-	// These find changes. Decisions are not among them unless a member below is set
-	// too: decisions are nearly all entries, and no index holds them by their caller.
+	// These find changes. Decisions are not among them unless the action is Decided or a
+	// member below is set too: decisions are nearly all entries, and no index holds them
+	// by their caller.
 	Action  string
 	Actor   string // id of the person or key
 	Subject Subject
@@ -32,6 +33,9 @@ type Filter struct {
 	Cursor string
 	Limit  int // page.DefaultLimit unless set
 }
+
+// Decided is the action of decisions.
+const Decided = "call.decided"
 
 // listName binds the cursors of the list.
 const listName = "audit-entries"
@@ -142,7 +146,10 @@ func (q *entryQuery) narrow(f Filter) {
 	switch {
 	case f.Verdict != "" && f.Verdict != "allow":
 		q.and("verdict <> 'allow'") // for the index of refusals
-	case f.Agent+f.Tool+f.Verdict+f.Plan == "" && f.Action+f.Actor+subject != "":
+	case f.Agent+f.Tool+f.Verdict+f.Plan != "" || f.Action+f.Actor+subject == "":
+	case f.Action == Decided:
+		q.and("verdict IS NOT NULL") // nearly all entries: the index by time finds them
+	default:
 		q.and("verdict IS NULL") // for the indexes of changes
 	}
 }

@@ -102,7 +102,12 @@ func TestEntriesByEveryFilter(t *testing.T) {
 				audit.Filter{Plan: "plan0", Tool: "tool1", From: start.Add(time.Hour)},
 				want(func(i int) bool { return judged(i) && i%7 == 0 && i%5 == 1 && i >= 3 }),
 			},
-			"action":  {audit.Filter{Action: "thing.changed"}, []int64{29, 19, 9}},
+			"action":    {audit.Filter{Action: "thing.changed"}, []int64{29, 19, 9}},
+			"decisions": {audit.Filter{Action: audit.Decided}, append([]int64{30}, want(judged)...)},
+			"decisions of a key": {
+				audit.Filter{Action: audit.Decided, Actor: "k1"},
+				want(func(i int) bool { return judged(i) && i%2 == 1 }),
+			},
 			"actor":   {audit.Filter{Actor: "u1"}, []int64{29, 19, 9}},
 			"subject": {audit.Filter{Subject: audit.Subject{Type: "thing", ID: "19"}}, []int64{19}},
 			"key among decisions": {

@@ -21,34 +21,94 @@ type KeySource func(ctx context.Context, log *Log) (ed25519.PrivateKey, error)
 type Log struct {
 	db           *database.DB
 	keys         KeySource
-	follower     Follower // or nil
+	known        KnownKeys // or nil: the present key alone counts
+	follower     Follower  // or nil
 	installation string
+	restoring    bool // goes on from any head, in a new epoch
 	signer       atomic.Pointer[signer]
+	trust        trust
 	running      database.PerTx[map[string]*running] // by the log's name
+	first        database.PerTx[*signer]             // of the first key, in the transaction that makes it
 }
 
 var errNotOpened = errors.New("the audit log was not opened: it could not sign what was appended")
 
-// Open makes the log. Everything appended through it is signed. The key is fetched
-// here and by RefreshKey, never inside a transaction.
-func Open(ctx context.Context, db *database.DB, keys KeySource, follower Follower) (*Log, error) {
+// Open makes the log. Everything appended through it is signed, and a log whose head this
+// installation has not signed is not continued. The key is fetched here and by
+// RefreshKey, never inside a transaction. A database whose System log cannot be continued
+// is refused.
+func Open(
+	ctx context.Context, db *database.DB, keys KeySource, follower Follower, known ...KnownKeys,
+) (*Log, error) {
 	l := &Log{db: db, keys: keys, follower: follower}
-	var err error
-	if l.installation, err = installationOf(ctx, db); err != nil {
-		return nil, fmt.Errorf("open the audit log: name this installation: %w", err)
+	if len(known) > 0 {
+		l.known = known[0]
 	}
-	l.signer.Store(&signer{}) // nothing can be signed before the first key is recorded
-	if err := l.RefreshKey(ctx); err != nil {
+	if err := l.open(ctx); err != nil {
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
-	if err := l.fillTiles(ctx); err != nil {
+	if err := l.proveSystem(ctx); err != nil {
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
 	return l, nil
 }
 
-// Unsigned makes a log for a process without the key, as a restore is. The server signs
-// the checkpoint when somebody asks for it.
+// proveSystem checks the head of the System log, which has an entry at least for the key.
+func (l *Log) proveSystem(ctx context.Context) error {
+	head, err := ReadHead(ctx, l.db, System)
+	switch {
+	case err != nil:
+		return err
+	case head.Size > 0:
+		return l.proveHead(ctx, l.db, &head)
+	case l.known != nil:
+		return &HeadError{System, errGone}
+	}
+	return nil
+}
+
+// OpenToRestore makes a log that signs and goes on from any head: for a restore, which
+// begins a new epoch in each.
+func OpenToRestore(ctx context.Context, db *database.DB, keys KeySource, known KnownKeys) (*Log, error) {
+	l := &Log{db: db, keys: keys, known: known, restoring: true}
+	if err := l.open(ctx); err != nil {
+		return nil, fmt.Errorf("open the restored audit log: %w", err)
+	}
+	return l, nil
+}
+
+func (l *Log) open(ctx context.Context) (err error) {
+	if l.installation, err = installationOf(ctx, l.db); err != nil {
+		return fmt.Errorf("name this installation: %w", err)
+	}
+	l.signer.Store(&signer{}) // the first key signs the entry that records it
+	if err := l.RefreshKey(ctx); err != nil {
+		return err
+	}
+	return l.fillTiles(ctx)
+}
+
+// SignFirst has the transaction that makes the first key for checkpoints signed with it,
+// so that no log is ever committed without a signature.
+func (l *Log) SignFirst(tx *database.Tx, private ed25519.PrivateKey) error {
+	if present := l.signer.Load(); l.keys == nil || present != nil && present.key != nil {
+		return nil
+	}
+	first, err := l.newSigner(private)
+	*l.first.In(tx) = first
+	return err
+}
+
+// signerIn is the signer of a transaction.
+func (l *Log) signerIn(tx *database.Tx) *signer {
+	if first := *l.first.In(tx); first != nil {
+		return first
+	}
+	return l.signer.Load()
+}
+
+// Unsigned makes a log that signs nothing and checks no head, for a process without the
+// key. A server does not continue what it leaves.
 func Unsigned(db *database.DB) *Log {
 	l := &Log{db: db}
 	l.signer.Store(&signer{})
@@ -62,15 +122,23 @@ func (l *Log) RefreshKey(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("load the key for checkpoints: %w", err)
 	}
-	next := &signer{installation: l.installation}
-	if next.key, err = ledger.NewSigner(l.installation, private); err != nil {
-		return fmt.Errorf("load the key for checkpoints: %w", err)
-	}
-	if next.public, err = l.KeyText(private.Public().(ed25519.PublicKey)); err != nil {
+	next, err := l.newSigner(private)
+	if err != nil {
 		return err
 	}
 	l.signer.Store(next)
-	return nil
+	_, err = l.readKeys(ctx, l.db)
+	return err
+}
+
+func (l *Log) newSigner(private ed25519.PrivateKey) (*signer, error) {
+	next := &signer{installation: l.installation}
+	var err error
+	if next.key, err = ledger.NewSigner(l.installation, private); err != nil {
+		return nil, fmt.Errorf("load the key for checkpoints: %w", err)
+	}
+	next.public, err = l.KeyText(private.Public().(ed25519.PublicKey))
+	return next, err
 }
 
 // PublicKey is the key that signs now, as a note verifier.

@@ -27,6 +27,7 @@ func TestEveryFilterHasAnIndex(t *testing.T) {
 		"plan":    {audit.Filter{Plan: "x"}, "audit_entry_by_plan"},
 		"verdict": {audit.Filter{Verdict: "deny"}, "audit_entry_by_refusal"},
 		"allowed": {audit.Filter{Verdict: "allow"}, "audit_entry_by_time"},
+		"decided": {audit.Filter{Action: audit.Decided}, "audit_entry_by_time"},
 	} {
 		query, args := audit.EntriesQuery("org", c.filter)
 		steps, err := database.Collect(t.Context(), db, func(s database.Scanner) (step string, err error) {

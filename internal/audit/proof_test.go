@@ -128,7 +128,7 @@ func TestProofsRefuse(t *testing.T) {
 func TestTilesOfAnOlderLog(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		fill(t, db, audit.Unsigned(db), "org", 0, 700)
+		fill(t, db, open(t, db).Log, "org", 0, 700)
 		remove(t, db, `DELETE FROM audit_tile`)
 		s := open(t, db)
 		fill(t, db, s.Log, "org", 700, 100)

@@ -17,8 +17,7 @@ type Service struct {
 // New makes the service of a log. The eraser erases what others copy of payloads.
 func New(log *Log, copies Eraser) *Service { return &Service{Log: log, copies: copies} }
 
-// signed is the head of a log with its checkpoint. What an Unsigned log appended is
-// signed now, because it is committed.
+// signed is the head of a log with its checkpoint.
 func (s *Service) signed(ctx context.Context, log string) (Head, error) {
 	head, err := ReadHead(ctx, s.db, log)
 	if err != nil {
@@ -27,10 +26,7 @@ func (s *Service) signed(ctx context.Context, log string) (Head, error) {
 	if head.Size == 0 {
 		return Head{}, fault.New(fault.NotFound, "this audit log has no entries")
 	}
-	if head.Checkpoint == "" {
-		head.Checkpoint, err = s.signer.Load().sign(&head, head.Root())
-	}
-	return head, err
+	return head, s.checkHead(ctx, s.db, log, &head, false)
 }
 
 // Checkpoint is the signed checkpoint of a log as it is now.

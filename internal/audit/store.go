@@ -39,12 +39,17 @@ func updateHead(ctx context.Context, tx *database.Tx, h *Head) error {
 
 // entryRow is an entry as insertEntries takes it.
 func entryRow(r *ledger.Record, record, payload, salt []byte, leaf ledger.Hash) []any {
-	return []any{
-		r.Log, r.Index, r.Time, r.Action, string(record), textOrNull(string(payload)), salt, leaf[:],
+	row := make([]any, 0, 8+len(searchColumns))
+	row = append(row, r.Log, r.Index, r.Time, r.Action, string(record), textOrNull(string(payload)), salt, leaf[:])
+	return appendSearch(row, r)
+}
+
+// appendSearch appends what an entry is found by, in the order of searchColumns.
+func appendSearch(row []any, r *ledger.Record) []any {
+	return append(row,
 		found(r.Actor.ID), found(subjectText(r.Subject)),
 		found(r.Agent), found(r.Session), found(r.Plan), found(r.Step), found(r.Server), found(r.Tool),
-		found(r.Verdict),
-	}
+		found(r.Verdict))
 }
 
 func insertEntries(ctx context.Context, tx *database.Tx, rows [][]any) error {

@@ -32,8 +32,8 @@ func (n *NewUser) check() (err error) {
 	return checkName(n.Name)
 }
 
-// Register adds an unverified account and mails it a code. The answer does not reveal whether the address has an account
-// already: then its owner gets a mail, after the same work.
+// Register adds an unverified account and mails it a code. The answer does not reveal whether the address has
+// an account already: then its owner gets a mail, after the same work.
 func (s *Service) Register(ctx context.Context, n NewUser) error {
 	if err := s.requireMail(ctx); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"os"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -23,14 +24,27 @@ func evidence(ts *testscript.TestScript, neg bool, args []string) {
 	log.add("call.decided", 0)
 	log.add("call.decided", 0)
 	write("earlier.txt", []byte(log.checkpoint()))
+	seen := sighting(ts, log.checkpoint())
 	log.add("call.decided", 0)
 	write("export.ndjson", log.export())
+	write("witness.ndjson", append(seen, sighting(ts, log.checkpoint())...))
+	gone := bytes.Replace(log.export(), []byte(`{"payload":{"entries":1,"known":true},"record"`), []byte(`{"record"`),
+		1)
+	salt := []byte(`,"salt":"` + strings.Repeat("03", ledger.SaltSize) + `"`)
+	write("gone.ndjson", bytes.Replace(gone, salt, nil, 1))
 	write("changed.ndjson", bytes.Replace(log.export(), []byte(`"verdict":"deny"`), []byte(`"verdict":"none"`), 1))
 	write("seen.txt", []byte(log.checkpoint()))
 	log.items = log.items[:2]
 	write("shrunk.ndjson", log.export())
 	log.add(ledger.Restored, 7)
 	write("restored.ndjson", log.export())
+}
+
+// sighting is a line of a witness.
+func sighting(ts *testscript.TestScript, checkpoint string) []byte {
+	line, err := ledger.Sighting{SeenAt: "2031-05-01T12:00:00Z", Checkpoint: checkpoint}.Encode()
+	ts.Check(err)
+	return line
 }
 
 func keyText(ts *testscript.TestScript, key ed25519.PrivateKey) string {

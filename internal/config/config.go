@@ -58,6 +58,13 @@ type Draft struct {
 	PerDay    int           // requests by one organization
 }
 
+// Witness is where the checkpoints of the audit logs go.
+type Witness struct {
+	File  string      // empty: no file
+	URL   secret.Text // not set: no endpoint
+	Token secret.Text // sent to the URL; not set: none
+}
+
 // Config is every setting, checked. All fields are exported on purpose: fmt prints a secret.Text in an unexported
 // field without calling its methods.
 type Config struct {
@@ -93,6 +100,7 @@ type Config struct {
 
 	Retention        time.Duration // of telemetry
 	PayloadRetention time.Duration // of the audit log's payloads; 0: forever
+	Witness          Witness       // of the audit logs' checkpoints
 	SessionIdle      time.Duration // after which an agent's session expires
 	MaxIngestBytes   int64         // of a telemetry body, decompressed
 	PricesFile       string        // replaces or extends the built-in prices; empty: neither

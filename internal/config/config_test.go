@@ -109,6 +109,9 @@ func fullEnviron(certificate, key string) []string {
 		"OBSERVABILITY_RETENTION_DAYS=90", "WRIT_SESSION_IDLE_MINUTES=5", "WRIT_MAX_INGEST_BYTES=1048576",
 		"WRIT_PRICES_FILE=/etc/writ/prices.json",
 		"AUDIT_PAYLOAD_RETENTION_DAYS=365",
+		"WRIT_WITNESS_FILE=/mnt/witness/seen.ndjson",
+		"WRIT_WITNESS_URL=https://witness.example.com/hook?secret=witness-secret",
+		"WRIT_WITNESS_TOKEN=witness-token-16",
 		"WRIT_METRICS_LISTEN=[::1]:9090", "WRIT_METRICS_TOKEN=metrics-token-16",
 		"WRIT_LOG_LEVEL=debug", "WRIT_LOG_FORMAT=text",
 	}
@@ -135,7 +138,12 @@ func TestEveryVariable(t *testing.T) {
 		Retention:    90 * 24 * time.Hour, SessionIdle: 5 * time.Minute, MaxIngestBytes: 1 << 20,
 		PricesFile:       "/etc/writ/prices.json",
 		PayloadRetention: 365 * 24 * time.Hour,
-		SignUp:           config.SignUpOpen, ProxyToken: secret.NewText(proxyToken),
+		Witness: config.Witness{
+			File:  "/mnt/witness/seen.ndjson",
+			URL:   secret.NewText("https://witness.example.com/hook?secret=witness-secret"),
+			Token: secret.NewText("witness-token-16"),
+		},
+		SignUp: config.SignUpOpen, ProxyToken: secret.NewText(proxyToken),
 		GoogleClientID: "google-client", GoogleClientSecret: secret.NewText("google-secret"),
 		GoogleIssuer: "https://google.example.com",
 		SMTPURL:      secret.NewText("smtp://robot%40example.com:mail-password@mail.example.com"),

@@ -22,6 +22,7 @@ func Load(environ []string, readFile func(path string) ([]byte, error)) (Config,
 	c.OutboundAllow = read(r, "WRIT_OUTBOUND_ALLOW", listOf(outbound.ParsePermit))
 	r.loadDraft(&c.Draft)
 	r.loadTelemetry(&c)
+	r.loadWitness(&c.Witness)
 	r.loadMetricsAndLogs(&c)
 	r.refuseUnknown()
 
@@ -103,6 +104,15 @@ func (r *reader) loadTelemetry(c *Config) {
 	c.MaxIngestBytes = read(r, "WRIT_MAX_INGEST_BYTES", wholeNumber(1<<10, 256<<20))
 	c.PricesFile = r.text("WRIT_PRICES_FILE")
 	c.PayloadRetention = time.Duration(read(r, "AUDIT_PAYLOAD_RETENTION_DAYS", wholeNumber(1, 36500))) * 24 * time.Hour
+}
+
+func (r *reader) loadWitness(w *Witness) {
+	if r.isSet("WRIT_WITNESS_TOKEN") {
+		r.require("WRIT_WITNESS_URL", "with WRIT_WITNESS_TOKEN")
+	}
+	w.File = r.text("WRIT_WITNESS_FILE")
+	w.URL = read(r, "WRIT_WITNESS_URL", parseWitnessURL)
+	w.Token = read(r, "WRIT_WITNESS_TOKEN", token(16))
 }
 
 func (r *reader) loadMetricsAndLogs(c *Config) {

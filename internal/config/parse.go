@@ -91,6 +91,16 @@ func webURL(example string) func(string) (string, error) {
 	}
 }
 
+// parseWitnessURL reads the address of a witness, which may hold a secret.
+func parseWitnessURL(text string) (secret.Text, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" ||
+		strings.Contains(text, "#") {
+		return secret.Text{}, errors.New("must be a URL such as https://witness.example.com/checkpoints, without a user name")
+	}
+	return secret.NewText(text), nil
+}
+
 func parseMasterKey(text string) (secret.Text, error) {
 	if _, err := secret.ParseMasterKey(text); err != nil {
 		return secret.Text{}, errors.New("must be 32 bytes as base64 or as 64 hex digits")

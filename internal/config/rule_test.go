@@ -116,6 +116,8 @@ func TestRefused(t *testing.T) {
 		{"metrics on a name", "WRIT_METRICS_LISTEN", "example.com:9090", wantMetrics},
 		{"metrics with bad port", "WRIT_METRICS_LISTEN", "127.0.0.1:http", wantMetrics},
 		{"metrics token short", "WRIT_METRICS_TOKEN", "metrics-token-1", wantToken16},
+		{"witness without scheme", "WRIT_WITNESS_URL", "witness.example.com", "must be a URL such as"},
+		{"witness with a user", "WRIT_WITNESS_URL", "https://a:b@witness.example.com", "must be a URL such as"},
 		{"log level", "WRIT_LOG_LEVEL", "trace", "must be debug, info, warn or error"},
 		{"log level with offset", "WRIT_LOG_LEVEL", "info+2", "must be debug, info, warn or error"},
 		{"log format", "WRIT_LOG_FORMAT", "xml", "must be text or json"},
@@ -146,6 +148,7 @@ func TestDraftURL(t *testing.T) {
 		"WRIT_DRAFT_URL=https://models.example.com": "WRIT_DRAFT_MODEL",
 		"WRIT_DRAFT_MODEL=small":                    "WRIT_DRAFT_URL",
 		"WRIT_DRAFT_KEY=key":                        "WRIT_DRAFT_URL",
+		"WRIT_WITNESS_TOKEN=witness-token-16":       "WRIT_WITNESS_URL",
 	} {
 		if got := problems(t, noFiles, given); len(got) != 1 || got[0].Variable != missing {
 			t.Errorf("%s alone: problems = %q, want one of %s", given, got, missing)

@@ -100,6 +100,12 @@ func Variables() []Variable {
 		plain("AUDIT_PAYLOAD_RETENTION_DAYS", none,
 			"Days that payloads of the audit log are kept, 1 to 36500. Without it, they are kept forever. Entries and proofs always stay."),
 
+		plain("WRIT_WITNESS_FILE", none,
+			"File to which the signed checkpoints of the audit logs are appended: on storage that whoever can alter the database cannot reach."),
+		secretFile("WRIT_WITNESS_URL",
+			"`http://` or `https://` address that gets the signed checkpoints by POST: a webhook, or `writd witness` on another machine."),
+		secretFile("WRIT_WITNESS_TOKEN", "Token that is sent to `WRIT_WITNESS_URL`, at least 16 characters."),
+
 		plain("WRIT_METRICS_LISTEN", none, "`host:port` of a separate listener for metrics, such as `127.0.0.1:9090`."),
 		secretFile("WRIT_METRICS_TOKEN", "Token required to read metrics, at least 16 characters."),
 		plain("WRIT_LOG_LEVEL", always("info"), "`debug`, `info`, `warn` or `error`."),

@@ -28,7 +28,7 @@ import (
 )
 
 // Action is the audit action of a decision.
-const Action = "call.decided"
+const Action = audit.Decided
 
 const subjectType = "decision"
 
@@ -61,11 +61,13 @@ type Details struct {
 	ApprovalID  string         `json:"approval,omitzero"`  // the request that a hold or ask waits for, or that let the call run
 	Arguments   jsontext.Value `json:"arguments,omitzero"` // redacted, canonical
 	Digest      []byte         `json:"-"`                  // of the unredacted canonical arguments, under the organization's key
+	CalledAs    string         `json:"calledAs,omitzero"`  // the name that was called, if it is not that of Server and Tool
 	ContextID   string         `json:"context,omitzero"`
 	Duration    time.Duration  `json:"-"`
 	Environment string         `json:"environment,omitzero"`
 	Failed      []Failure      `json:"failed,omitempty"`
 	Incomplete  bool           `json:"incomplete,omitzero"`
+	Judged      Judged         `json:"judged,omitzero"`
 	Labels      []string       `json:"labels,omitempty"`
 	// PlacedOn is the server the call was on, if its name claimed another server and a
 	// rule about that one decided. Server is then the claimed one.
@@ -75,6 +77,27 @@ type Details struct {
 	Source   string         `json:"source,omitzero"`
 	UserID   string         `json:"user,omitzero"`
 	Email    string         `json:"userEmail,omitzero"`
+}
+
+// Judged is what conditions and bindings saw beside what the client said. It is empty where nothing was judged. The
+// plan's goal is not repeated: the plan tells it.
+type Judged struct {
+	Email        string `json:"email,omitzero"` // of the user
+	Organization string `json:"organization,omitzero"`
+	OwnerID      string `json:"owner,omitzero"` // of the key
+	OwnerRole    string `json:"ownerRole,omitzero"`
+	// Session is what the session had used, if a condition needed it.
+	Session  *SessionUse `json:"session,omitzero"`
+	Step     string      `json:"step,omitzero"`
+	UserID   string      `json:"user,omitzero"` // whom the call named, else the owner
+	UserRole string      `json:"userRole,omitzero"`
+}
+
+// SessionUse is what a session had used when a call was judged.
+type SessionUse struct {
+	Calls   int64   `json:"calls"`
+	CostUSD float64 `json:"costUsd"`
+	Tokens  int64   `json:"tokens"`
 }
 
 // Failure is a condition that could not be evaluated.

@@ -24,7 +24,7 @@ type payload struct {
 // payload encodes the erasable part in canonical JSON. Most decisions are written member
 // by member, because the generic encoder takes a tenth of a decision's time.
 func (r *Record) payload() (audit.Canonical, error) {
-	if len(r.Failed)+len(r.Labels)+len(r.Paths)+len(r.Shadows) > 0 {
+	if len(r.Failed)+len(r.Labels)+len(r.Paths)+len(r.Shadows) > 0 || r.Judged.Session != nil {
 		return canonical.Marshal(payload{
 			Details:    r.Details,
 			Digest:     hex.EncodeToString(r.Digest),
@@ -41,11 +41,23 @@ func (r *Record) payload() (audit.Canonical, error) {
 		o.Value("arguments", func(out []byte) []byte { return append(out, r.Arguments...) })
 	}
 	o.Optional("argumentsDigest", hex.EncodeToString(r.Digest))
+	o.Optional("calledAs", r.CalledAs)
 	o.Optional("context", r.ContextID)
 	o.Integer("durationUs", r.Duration.Microseconds())
 	o.Optional("environment", r.Environment)
 	if r.Incomplete {
 		o.Bool("incomplete", true)
+	}
+	if j := &r.Judged; *j != (Judged{}) {
+		o.Begin("judged")
+		o.Optional("email", j.Email)
+		o.Optional("organization", j.Organization)
+		o.Optional("owner", j.OwnerID)
+		o.Optional("ownerRole", j.OwnerRole)
+		o.Optional("step", j.Step)
+		o.Optional("user", j.UserID)
+		o.Optional("userRole", j.UserRole)
+		o.End()
 	}
 	o.Optional("message", r.Message)
 	o.Optional("placedOn", r.PlacedOn)
@@ -58,7 +70,7 @@ func (r *Record) payload() (audit.Canonical, error) {
 }
 
 // payloadSize is enough for most payloads without their arguments.
-const payloadSize = 512
+const payloadSize = 768
 
 // readPayload decodes the erasable part.
 func (r *Record) readPayload(text string) error {

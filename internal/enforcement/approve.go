@@ -10,6 +10,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -85,7 +86,7 @@ func (s *Service) consume(ctx context.Context, tx *database.Tx, c *call, o *outc
 // approvalCall is the call as an approver sees it.
 func (c *call) approvalCall(o *outcome) approval.Call {
 	r := &c.request
-	_, tool := plan.ResolveName(r.Tool, o.server, r.Source)
+	_, tool := toolname.Resolve(r.Tool, o.server, r.Source)
 	asked := approval.Call{
 		OrgID:     c.by.OrgID,
 		KeyID:     c.by.KeyID,

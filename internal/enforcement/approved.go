@@ -16,6 +16,7 @@ import (
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/toolcall"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -84,7 +85,7 @@ func (s *Service) wouldUse(
 	if err != nil {
 		return nil, false, err
 	}
-	named := c.toolcall(v, name{r.Server, r.Tool, -1}, now)
+	named := c.toolcall(v, toolname.Name{Server: r.Server, Tool: r.Tool}, -1, now)
 	if !known {
 		return v, needsNoArguments(v.policies.Set, named, r), nil
 	}

@@ -10,6 +10,7 @@ import (
 	"writ/internal/names"
 	"writ/internal/principal"
 	"writ/internal/redaction"
+	"writ/internal/toolname"
 )
 
 // Limits of what is stored about a call.
@@ -66,7 +67,8 @@ func (c *call) readNames() {
 		name string
 		text *string
 	}{
-		{"server", &r.Server}, {"tool", &r.Tool}, {"agent", &r.AgentID}, {"user", &r.UserID},
+		{"server", &r.Server}, {"tool", &r.Tool}, {"called tool", &r.CalledAs},
+		{"agent", &r.AgentID}, {"user", &r.UserID},
 		{"user's e-mail", &r.UserEmail},
 		{"session", &r.SessionID}, {"context", &r.ContextID}, {"source", &r.Source}, {"environment", &r.Environment},
 	} {
@@ -83,6 +85,9 @@ func (c *call) readNames() {
 	}
 	if r.Tool == "" {
 		c.fail("the call names no tool")
+	}
+	if toolname.TooManyReadings(r.Tool) || toolname.TooManyReadings(r.CalledAs) {
+		c.fail("the name of the tool can be read in too many ways: use fewer underscores")
 	}
 	r.readEmail()
 	if c.by.Environment != "" {

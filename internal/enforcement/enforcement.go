@@ -22,8 +22,10 @@ import (
 
 // Request is a call to be judged. Most of it is only what the client says.
 type Request struct {
-	Server    string // empty: not stated
-	Tool      string
+	Server string // empty: not stated
+	Tool   string
+	// CalledAs is the name that was called, where the host knows Server and Tool and that name says others.
+	CalledAs  string
 	Arguments []byte // raw JSON; nil: {}
 
 	Presented     plan.Presented // the plan that the call presents

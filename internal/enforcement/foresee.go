@@ -8,6 +8,7 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/clientpolicy"
 	"writ/internal/principal"
+	"writ/internal/toolname"
 )
 
 // Parties are the agent and user that a client names.
@@ -61,5 +62,5 @@ func (s *Service) Foresee(
 		return clientpolicy.Unknown(tools), []clientpolicy.SnapshotEntry{}
 	}
 	set := v.policies.Set
-	return clientpolicy.ForCallers(set, policy.Callers(set, c.toolcall(v, name{step: -1}, now)), tools, pending)
+	return clientpolicy.ForCallers(set, policy.Callers(set, c.toolcall(v, toolname.Name{}, -1, now)), tools, pending)
 }

@@ -16,6 +16,7 @@ import (
 	"writ/internal/policy/engine"
 	"writ/internal/redaction"
 	"writ/internal/toolcall"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -31,7 +32,10 @@ type candidate struct {
 	widened  bool              // the steps were added to the plan and still need approval
 	shadows  []decision.Shadow // the decisions of shadow versions
 	since    audit.Version     // of the log when the call was judged
-	final    bool              // a deny that is recorded even if something changed since
+	caller   *toolcall.Call    // whom and what policies judged; nil: nothing was judged
+	// sessionUse is what the session had used, if a condition asked.
+	sessionUse *decision.SessionUse
+	final      bool // a deny that is recorded even if something changed since
 }
 
 // refuse is a deny that no policy made.
@@ -48,7 +52,8 @@ func invalidKey() engine.Decision {
 func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	now := s.db.Now()
 	d := candidate{since: v.policies.Version, plan: v.plan}
-	d.server, _ = plan.ResolveName(c.request.Tool, c.request.Server, c.request.Source)
+	d.server, _ = toolname.Resolve(c.request.Tool, c.request.Server, c.request.Source)
+	d.caller = c.toolcall(v, toolname.Name{}, -1, now)
 	if !v.key.validAt(now) {
 		d.Decision = invalidKey()
 		return d
@@ -64,8 +69,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		return d
 	}
 	d.steps, d.widened = fit.Steps, widened
-	var room [2]question // mostly enough
-	s.judgeByPolicies(ctx, c, v, c.questions(room[:0], v, fit, now), &d)
+	s.judgeByPolicies(ctx, c, v, c.questions(v, fit, now), &d)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
 	if widened {
 		held := refuse(policy.ByIntent, string(fit.Drift), fit.Reason)
@@ -76,10 +80,16 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 }
 
 // judgeByPolicies evaluates the active policies and the shadows.
-func (s *Service) judgeByPolicies(ctx context.Context, c *call, v *view, questions []question, d *candidate) {
+func (s *Service) judgeByPolicies(ctx context.Context, c *call, v *view, questions []engine.Question, d *candidate) {
 	spent := s.policies.Spent(ctx, c.by.OrgID)
+	d.caller = questions[0].Call
+	load := s.lazyStats(ctx, c.by.OrgID, d.caller.Session.ID)
 	for _, q := range questions {
-		q.call.Session.Load = s.lazyStats(ctx, c.by.OrgID, q.call.Session.ID)
+		q.Call.Session.Load = func() (toolcall.SessionStats, error) {
+			use, err := load()
+			d.sessionUse = &decision.SessionUse{Calls: use.Calls, CostUSD: use.CostUSD, Tokens: use.Tokens}
+			return use, err
+		}
 	}
 	if len(v.policies.Shadows) == 0 {
 		d.ask(v.policies.Set, questions, spent)
@@ -90,47 +100,23 @@ func (s *Service) judgeByPolicies(ctx context.Context, c *call, v *view, questio
 	d.shadows = s.judgeShadows(ctx, c, v, questions, known, d.Verdict)
 }
 
-// question is the call under one of its names, for policies to evaluate.
-type question struct {
-	call      *toolcall.Call
-	restricts bool // a rule can only make the answer stricter
-}
-
-// questions appends at least one question.
-func (c *call) questions(questions []question, v *view, fit plan.Result, now time.Time) []question {
+// questions are the call under all its names, for policies to judge: at least one.
+func (c *call) questions(v *view, fit plan.Result, now time.Time) []engine.Question {
 	names := c.names(v, fit)
-	for _, name := range names {
-		questions = append(questions, question{call: c.toolcall(v, name, now)})
-	}
-	if own, ok := c.ownName(names); ok {
-		questions = append(questions, question{c.toolcall(v, own, now), true})
+	questions := make([]engine.Question, len(names))
+	for i, n := range names {
+		questions[i] = engine.Question{Call: c.toolcall(v, n.Name, n.step, now), Naming: n.Naming}
 	}
 	return questions
 }
 
 // ask evaluates all questions. The strictest answer counts, and its server is the decision's.
-func (d *candidate) ask(set *engine.Set, questions []question, spent engine.Spent) {
-	for i, q := range questions {
-		joined := q.join(i == 0, d.Decision, policy.Judge(set, q.call, spent))
-		if i == 0 || joined.Verdict < d.Verdict {
-			if q.restricts {
-				d.placedOn = d.server
-			}
-			d.server = q.call.Server
-		}
-		d.Decision = joined
+func (d *candidate) ask(set *engine.Set, questions []engine.Question, spent engine.Spent) {
+	decided, by := policy.JudgeNamed(set, questions, spent)
+	d.Decision, d.server = decided, by.Call.Server
+	if first := questions[0].Call.Server; by.Naming != toolname.Certain && first != d.server {
+		d.placedOn = first
 	}
-}
-
-// join combines the answer to a question with the decision of the earlier ones.
-func (q question) join(first bool, d, answer engine.Decision) engine.Decision {
-	switch {
-	case first:
-		return answer
-	case q.restricts && !(answer.ByRule() && answer.Verdict < d.Verdict):
-		return d
-	}
-	return policy.Stricter(d, answer)
 }
 
 // needsPlan reports whether the call is checked against a plan: one is presented, declared by the session, or required.
@@ -141,7 +127,18 @@ func (c *call) needsPlan(v *view) bool {
 // checkIntent compares the call with its plan.
 func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 	r := &c.request
-	return plan.Check(v.plan, v.presented, plan.Call{Server: r.Server, Tool: r.Tool, Arguments: c.args.Canonical},
+	fit := c.checkName(v, r.Server, r.Tool, now)
+	if r.CalledAs != "" && fit.OK {
+		if called := c.checkName(v, "", r.CalledAs, now); !called.OK {
+			return called
+		}
+	}
+	return fit
+}
+
+func (c *call) checkName(v *view, server, tool string, now time.Time) plan.Result {
+	r := &c.request
+	return plan.Check(v.plan, v.presented, plan.Call{Server: server, Tool: tool, Arguments: c.args.Canonical},
 		plan.Binding{
 			OrgID:   c.by.OrgID,
 			KeyID:   c.by.KeyID,
@@ -155,33 +152,39 @@ func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 
 // name is a server and tool that the call may mean.
 type name struct {
-	server, tool string
-	step         int
+	toolname.Candidate
+	step int
 }
 
-// names are all names that the call may mean, each once and at least one: those of the steps it fits, as the plan and
-// as the call spell them, because plans ignore case and policies do not.
+// names are all names that the call may mean, each once and at least one: those of the steps it fits, else those that
+// the called name stands for. Where the host says which tool it called, and the called name says another, the call is
+// both.
 func (c *call) names(v *view, fit plan.Result) []name {
-	server, tool := plan.ResolveName(c.request.Tool, c.request.Server, c.request.Source)
-	if v.plan == nil || len(fit.Steps) == 0 {
-		return []name{{server, tool, -1}}
-	}
-	names := make([]name, 0, 2)
-	add := func(server, tool string, step int) {
-		if !slices.ContainsFunc(names, func(n name) bool { return n.server == server && n.tool == tool }) {
-			names = append(names, name{server, tool, step})
-		}
-	}
-	for _, i := range fit.Steps {
-		for _, n := range v.plan.Plan.Steps[i].Names(c.request.Tool) {
-			if !n.Restricts {
-				add(n.Server, n.Tool, i)
+	r := &c.request
+	var names []name
+	add := func(step int, candidates ...toolname.Candidate) {
+		for _, n := range candidates {
+			if !slices.ContainsFunc(names, func(other name) bool { return other.Name == n.Name }) {
+				names = append(names, name{n, step})
 			}
 		}
 	}
-	if host, ok := c.hostOfBareName(); ok &&
-		!slices.ContainsFunc(names, func(n name) bool { return n.server == host || n.server == plan.Local }) {
-		add(host, strings.TrimSpace(c.request.Tool), names[0].step)
+	step := -1
+	if v.plan != nil && len(fit.Steps) > 0 {
+		step = fit.Steps[0]
+		for _, i := range fit.Steps {
+			add(i, v.plan.Plan.Steps[i].Names(r.Tool)...)
+		}
+		if host, ok := c.hostOfBareName(); ok && !slices.ContainsFunc(names, func(n name) bool {
+			return n.Server == host || n.Server == toolname.Local
+		}) {
+			add(step, toolname.Candidate{Name: toolname.Name{Server: host, Tool: strings.TrimSpace(r.Tool)}})
+		}
+	} else {
+		add(step, toolname.Candidates(r.Tool, r.Server, r.Source)...)
+	}
+	if r.CalledAs != "" {
+		add(step, toolname.Candidates(r.CalledAs, "", r.Source)...)
 	}
 	return names
 }
@@ -192,26 +195,15 @@ func (c *call) hostOfBareName() (string, bool) {
 	if c.request.Server != "" {
 		return "", false
 	}
-	return plan.BareHost(c.request.Tool, c.request.Source)
-}
-
-// ownName is the server and tool that the called name itself contains, unless it is among the others. An agent could
-// declare files__delete on a harmless server, and harnesses list the tools of every server as their own. Rules about
-// such a name can only restrict, because a tool may have it by chance.
-func (c *call) ownName(others []name) (name, bool) {
-	server, tool, ok := plan.OwnName(c.request.Tool)
-	if !ok || slices.ContainsFunc(others, func(n name) bool { return n.server == server && n.tool == tool }) {
-		return name{}, false
-	}
-	return name{server, tool, others[0].step}, true
+	return toolname.BareHost(c.request.Tool, c.request.Source)
 }
 
 // toolcall is the call as conditions see it.
-func (c *call) toolcall(v *view, n name, now time.Time) *toolcall.Call {
+func (c *call) toolcall(v *view, n toolname.Name, step int, now time.Time) *toolcall.Call {
 	r := &c.request
 	call := &toolcall.Call{
-		Server:        n.server,
-		Tool:          n.tool,
+		Server:        n.Server,
+		Tool:          n.Tool,
 		Args:          c.args.Decoded,
 		Agent:         toolcall.Agent{ID: r.AgentID},
 		User:          v.user,
@@ -225,8 +217,8 @@ func (c *call) toolcall(v *view, n name, now time.Time) *toolcall.Call {
 	}
 	if v.plan != nil {
 		call.Intent = toolcall.Intent{PlanID: v.plan.ID, Goal: v.plan.Plan.Goal, Declared: true}
-		if n.step >= 0 {
-			call.Intent.Step = strconv.Itoa(n.step)
+		if step >= 0 {
+			call.Intent.Step = strconv.Itoa(step)
 		}
 		call.Agent.ID = cmp.Or(call.Agent.ID, v.plan.Binding.AgentID)
 		call.Session.ID = cmp.Or(call.Session.ID, v.plan.Binding.Session)
@@ -239,4 +231,21 @@ func (s *Service) lazyStats(ctx context.Context, orgID, sessionID string) func()
 	return sync.OnceValues(func() (toolcall.SessionStats, error) {
 		return s.policies.SessionStats(ctx, orgID, sessionID)
 	})
+}
+
+// judged is what the decision was judged by, for the record.
+func (d *candidate) judged() (j decision.Judged) {
+	if d.caller == nil {
+		return j
+	}
+	return decision.Judged{
+		Email:        d.caller.User.Email,
+		Organization: d.caller.Org.Name,
+		OwnerID:      d.caller.Key.OwnerID,
+		OwnerRole:    d.caller.Key.OwnerRole,
+		Session:      d.sessionUse,
+		Step:         d.caller.Intent.Step,
+		UserID:       d.caller.User.ID,
+		UserRole:     d.caller.User.Role,
+	}
 }

@@ -6,11 +6,11 @@ import (
 
 	"writ/internal/fault"
 	"writ/internal/intent"
-	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/toolcall"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -55,12 +55,12 @@ func (s *Service) Preflight(ctx context.Context, p principal.Principal, ask Pref
 	record := intent.Preflight{AgentID: c.request.AgentID, Prompt: ask.Prompt, Tools: []intent.PreflightTool{}}
 	spent := s.policies.Spent(ctx, p.OrgID)
 	for _, call := range ask.Calls {
-		server, tool := plan.ResolveName(call.Name, "", "")
-		d := ask.judge(v, c.toolcall(v, name{server, tool, -1}, s.db.Now()), call, spent)
+		names := toolname.Candidates(call.Name, "", "")
+		d := ask.judge(v, c.toolcall(v, names[0].Name, -1, s.db.Now()), names, call, spent)
 		answer.add(call.Name, d)
 		record.Tools = append(record.Tools, intent.PreflightTool{
-			Server:  server,
-			Tool:    tool,
+			Server:  names[0].Server,
+			Tool:    names[0].Tool,
 			Verdict: d.Verdict.String(),
 			Policy:  d.PolicyID,
 			Rule:    d.Rule,
@@ -72,7 +72,9 @@ func (s *Service) Preflight(ctx context.Context, p principal.Principal, ask Pref
 }
 
 // judge judges one call. A call that cannot be read is denied.
-func (ask *Preflight) judge(v *view, call *toolcall.Call, sent PreflightCall, spent engine.Spent) engine.Decision {
+func (ask *Preflight) judge(
+	v *view, call *toolcall.Call, names []toolname.Candidate, sent PreflightCall, spent engine.Spent,
+) engine.Decision {
 	if !v.key.validAt(call.Now) {
 		return invalidKey()
 	}
@@ -83,7 +85,7 @@ func (ask *Preflight) judge(v *view, call *toolcall.Call, sent PreflightCall, sp
 	if call.Args, err = toolcall.Decode(sent.Input); err != nil {
 		return refuse(policy.ByDefault, "", "the input cannot be read")
 	}
-	d := policy.Judge(v.policies.Set, call, spent)
+	d, _ := policy.JudgeNamed(v.policies.Set, engine.Ask(*call, names), spent)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
 	return d
 }

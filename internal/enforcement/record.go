@@ -30,6 +30,8 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 		Ruling:    o.Ruling,
 		Details: decision.Details{
 			Arguments:   c.args.Shown,
+			CalledAs:    r.CalledAs,
+			Judged:      o.judged(),
 			Digest:      c.digest,
 			Incomplete:  c.args.Incomplete,
 			PlacedOn:    o.placedOn,
@@ -43,6 +45,9 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 			Duration:    time.Since(c.started),
 			Shadows:     o.shadows,
 		},
+	}
+	if o.caller != nil { // the plan's agent and session, if the call states none
+		entry.AgentID, entry.SessionID = o.caller.Agent.ID, o.caller.Session.ID
 	}
 	if o.plan != nil {
 		entry.PlanID = o.plan.ID

@@ -9,6 +9,7 @@ import (
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -61,7 +62,7 @@ func changed(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate
 		return false, nil
 	}
 	// A new plan does not raise the generation.
-	latest, err := intent.OfSession(ctx, tx, c.by.OrgID, c.by.KeyID, c.request.SessionID)
+	latest, err := intent.OfSession(ctx, tx.Prepared(), c.by.OrgID, c.by.KeyID, c.request.SessionID)
 	return latest != v.sessionPlan, err
 }
 
@@ -94,7 +95,10 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 		if step < 0 {
 			return o.refuseStep(ctx, tx, c, refused)
 		}
-		o.step, o.server, o.placedOn = step, o.plan.Plan.Steps[step].Server, ""
+		o.step = step
+		if planned := &o.plan.Plan.Steps[step]; !toolname.IsStamp(planned.Server) || toolname.IsBare(planned.Tool) {
+			o.server, o.placedOn = planned.Server, ""
+		}
 	}
 	if !o.used {
 		return nil

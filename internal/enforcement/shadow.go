@@ -22,7 +22,7 @@ const (
 
 // judgeShadows judges the call by every shadow. The call is decided already; this is only recorded.
 func (s *Service) judgeShadows(
-	ctx context.Context, c *call, v *view, questions []question, known limitsRead, said verdict.Verdict,
+	ctx context.Context, c *call, v *view, questions []engine.Question, known limitsRead, said verdict.Verdict,
 ) []decision.Shadow {
 	ctx, cancel := context.WithTimeout(ctx, shadowTimeout)
 	defer cancel()
@@ -36,19 +36,19 @@ func (s *Service) judgeShadows(
 }
 
 // shadowQuestions are the questions with session statistics that are read within the timeout of shadows.
-func (s *Service) shadowQuestions(ctx context.Context, c *call, questions []question) []question {
-	own := make([]question, len(questions))
+func (s *Service) shadowQuestions(ctx context.Context, c *call, questions []engine.Question) []engine.Question {
+	own := make([]engine.Question, len(questions))
 	for i, q := range questions {
-		copied := *q.call
+		copied := *q.Call
 		copied.Session.Load = s.lazyStats(ctx, c.by.OrgID, copied.Session.ID)
-		own[i] = question{&copied, q.restricts}
+		own[i] = engine.Question{Call: &copied, Naming: q.Naming}
 	}
 	return own
 }
 
 // judgeShadow judges by one shadow. A panic fails only the shadow.
 func (s *Service) judgeShadow(
-	ctx context.Context, shadow policy.Shadow, questions []question, known limitsRead,
+	ctx context.Context, shadow policy.Shadow, questions []engine.Question, known limitsRead,
 ) (judged decision.Shadow) {
 	if shadow.Set == nil {
 		return decision.Shadow{Problem: shadow.Problem}
@@ -62,13 +62,10 @@ func (s *Service) judgeShadow(
 	}()
 	uncounted := false
 	spent := known.withoutReading(&uncounted)
-	var d engine.Decision
-	for i := range questions {
-		if ctx.Err() != nil {
-			return decision.Shadow{Problem: shadowLate}
-		}
-		d = questions[i].join(i == 0, d, policy.Judge(shadow.Set, questions[i].call, spent))
+	if ctx.Err() != nil {
+		return decision.Shadow{Problem: shadowLate}
 	}
+	d, _ := policy.JudgeNamed(shadow.Set, questions, spent)
 	return decision.Shadow{
 		Verdict:   d.Verdict.String(),
 		DecidedBy: d.PolicyID,

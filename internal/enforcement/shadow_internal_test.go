@@ -18,7 +18,7 @@ func TestShadowsThatFail(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s := &Service{logger: slog.New(slog.NewTextHandler(&log, nil))}
-	questions := []question{{call: &toolcall.Call{Server: "fs", Tool: "read"}}}
+	questions := []engine.Question{{Call: &toolcall.Call{Server: "fs", Tool: "read"}}}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, c := range map[string]struct {

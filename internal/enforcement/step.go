@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -13,6 +14,7 @@ import (
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/redaction"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -107,21 +109,27 @@ func (s *Service) foreseeStep(c *call, v *view, steps []int) Answer {
 	}
 	strictest := Answer{Ruling: verdict.Ruling{Verdict: verdict.Allow + 1}}
 	for _, i := range steps {
-		for _, named := range v.plan.Plan.Steps[i].Names(c.request.Tool) {
-			call := c.toolcall(v, name{named.Server, named.Tool, i}, s.db.Now())
-			for _, caller := range policy.Callers(v.policies.Set, call) {
-				foreseen := v.policies.Set.Foresee(caller)
-				if named.Restricts && !foreseen.ByRule() && foreseen.Certain {
-					continue
-				}
-				if answer := foreseenAnswer(foreseen); answer.Verdict < strictest.Verdict {
-					answer.Server, answer.PlanID, answer.Step = call.Server, v.plan.ID, i
-					strictest = answer
-				}
+		call := c.toolcall(v, toolname.Name{}, i, s.db.Now())
+		questions := engine.Ask(*call, v.plan.Plan.Steps[i].Names(c.request.Tool))
+		for _, asked := range forCallers(v.policies.Set, questions) {
+			if answer := foreseenAnswer(v.policies.Set.ForeseeNamed(asked)); answer.Verdict < strictest.Verdict {
+				answer.Server, answer.PlanID, answer.Step = asked[0].Call.Server, v.plan.ID, i
+				strictest = answer
 			}
 		}
 	}
 	return strictest
+}
+
+// forCallers are the questions for each caller that a set must be asked about.
+func forCallers(set *engine.Set, questions []engine.Question) [][]engine.Question {
+	alone := slices.Clone(questions)
+	for i, q := range questions {
+		if alone[i].Call = policy.ForKeyAlone(set, q.Call, nil); alone[i].Call == nil {
+			return [][]engine.Question{questions}
+		}
+	}
+	return [][]engine.Question{questions, alone}
 }
 
 // foreseenAnswer is a foresight as an answer, which allows only what is certain.

@@ -82,7 +82,7 @@ func (s *Service) loadPlan(ctx context.Context, c *call, v *view) (err error) {
 			return nil
 		}
 		v.bySession = true
-		v.sessionPlan, err = intent.OfSession(ctx, s.db, c.by.OrgID, c.by.KeyID, c.request.SessionID)
+		v.sessionPlan, err = intent.OfSession(ctx, s.db.Prepared(), c.by.OrgID, c.by.KeyID, c.request.SessionID)
 		if err != nil || v.sessionPlan == "" {
 			return err
 		}

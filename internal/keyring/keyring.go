@@ -141,6 +141,23 @@ func (r *Ring) All(ctx context.Context, purpose Purpose) ([]Key, error) {
 	return keys, nil
 }
 
+// Publics are the public halves of every key of a purpose, each of which the master key
+// opened.
+func Publics(
+	ctx context.Context, q database.Reader, sealer *secret.Sealer, purpose Purpose,
+) ([]ed25519.PublicKey, error) {
+	r := &Ring{sealer: sealer}
+	keys, err := database.Collect(ctx, q, r.scan, selectKey+`WHERE purpose = $1 ORDER BY created_at, id`, purpose)
+	if err != nil {
+		return nil, fmt.Errorf("list signing keys for %s: %w", purpose, err)
+	}
+	publics := make([]ed25519.PublicKey, len(keys))
+	for i, key := range keys {
+		publics[i] = key.Public
+	}
+	return publics, nil
+}
+
 // Rotate retires the current key of a purpose and makes a new one.
 func (r *Ring) Rotate(ctx context.Context, actor principal.Principal, purpose Purpose) (Key, error) {
 	key, err := r.replace(ctx, actor, purpose, true)
@@ -200,6 +217,11 @@ func (r *Ring) replace(
 		key = Key{ID: database.NewID(), Purpose: purpose, Public: public, Private: private}
 		if err := r.store(ctx, tx, key); err != nil {
 			return err
+		}
+		if purpose == Checkpoint {
+			if err := r.log.SignFirst(tx, private); err != nil {
+				return err
+			}
 		}
 		_, err = r.log.Append(ctx, tx, audit.Entry{
 			Log: audit.System, Action: "signing_key.created", Actor: actor,

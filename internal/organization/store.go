@@ -30,6 +30,15 @@ func updateClosed(ctx context.Context, tx *database.Tx, orgID string) error {
 	return database.Wrap(err, "close organization %s", orgID)
 }
 
+// AllIDs are the organizations, open and closed: each has a log.
+func AllIDs(ctx context.Context, r database.Reader) ([]string, error) {
+	ids, err := database.Collect(ctx, r, func(s database.Scanner) (id string, err error) {
+		err = s.Scan(&id)
+		return id, err
+	}, `SELECT id FROM organization ORDER BY id`)
+	return ids, database.Wrap(err, "list the organizations")
+}
+
 // findMembership reads an open organization for someone with the role.
 func findMembership(ctx context.Context, r database.Reader, orgID string, role principal.Role) (Membership, error) {
 	missing := fault.New(fault.NotFound, "there is no such organization")

@@ -10,6 +10,7 @@ import (
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/toolcall"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -34,7 +35,7 @@ func (s *Service) Check(ctx context.Context, p principal.Principal, call toolcal
 	if p.Kind != principal.Key {
 		explain = (*engine.Set).Explain
 	}
-	explanation := explain(snapshot.Set, s.current(p, call), s.Spent(ctx, p.OrgID))
+	explanation := explainNamed(snapshot.Set, *s.current(p, call), s.Spent(ctx, p.OrgID), explain)
 	if p.Kind == principal.Key && !p.HasScope(principal.DraftPolicy) {
 		explanation.Rules = decidingOnly(explanation.Rules)
 		d := &explanation.Decision
@@ -121,4 +122,21 @@ func (s *Service) Validate(
 		return nil, nil, err
 	}
 	return c.doc, c.policy.Warnings(), nil
+}
+
+// explainNamed explains under all names of the call, as JudgeNamed judges it, with the rules of the answer that counts.
+func explainNamed(
+	set *engine.Set, call toolcall.Call, spent engine.Spent,
+	explain func(*engine.Set, *toolcall.Call, engine.Spent) engine.Explanation,
+) (x engine.Explanation) {
+	stated := toolname.Candidate{Name: toolname.Name{Server: call.Server, Tool: call.Tool}}
+	names := toolname.Others([]toolname.Candidate{stated}, call.Tool)
+	for i, q := range set.Weigh(engine.Ask(call, names)) {
+		answer := explain(set, q.Call, spent)
+		d := answer.Decision
+		if i == 0 || d.Verdict < x.Decision.Verdict && (!q.Restricts || d.ByRule()) {
+			x = answer
+		}
+	}
+	return x
 }

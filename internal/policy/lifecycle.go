@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
@@ -93,6 +94,14 @@ func (s *Service) loadVersion(ctx context.Context, orgID, id string, number int)
 	v, err := findVersion(ctx, s.db, orgID, id, number)
 	if err != nil {
 		return Version{}, compiled{}, err
+	}
+	log, err := s.log.Evidence(ctx, audit.LogOf(orgID))
+	if err != nil {
+		return Version{}, compiled{}, err
+	}
+	if err := proveVersion(ctx, log, v); err != nil {
+		return Version{}, compiled{}, fault.Wrap(err, fault.Conflict,
+			"version %d is not as it was stored: the audit log tells of another text", number)
 	}
 	c, err := s.loader.read(ctx, v.Source)
 	if fault.Is(err, fault.Invalid) {

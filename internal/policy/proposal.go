@@ -261,7 +261,8 @@ func (s *Service) WithdrawProposal(ctx context.Context, p principal.Principal, i
 		}
 		switch {
 		case proposal.OwnerID != p.UserID && requireManager(p) != nil:
-			return fault.New(fault.Forbidden, "only its proposer and members who could confirm it may withdraw a proposal")
+			return fault.New(fault.Forbidden,
+				"only its proposer and members who could confirm it may withdraw a proposal")
 		case proposal.State == Withdrawn:
 			return nil
 		case proposal.State != Open:

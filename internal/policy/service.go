@@ -79,7 +79,9 @@ func (s *Service) record(
 ) error {
 	_, err := s.log.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(p.OrgID), Action: string(a), Actor: actor,
-		Subject: audit.Subject{Type: "policy", ID: p.ID}, Payload: payload,
+		Subject: policySubject(p.ID), Payload: payload,
+		// In the record, which is never erased: calls are judged by this text alone.
+		Decision: audit.Decision{Policy: p.ID, Version: payload.Version, Digest: payload.Digest},
 	})
 	return err
 }

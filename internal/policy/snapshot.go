@@ -88,11 +88,7 @@ func (o *orgSet) publish() Snapshot {
 
 // refresh compiles the set again if the policies changed. Most changes of an organization are not about its policies.
 func (s *Service) refresh(ctx context.Context, o *orgSet) error {
-	rows, err := selectJudged(ctx, s.db, o.orgID)
-	if err != nil {
-		return err
-	}
-	judged, err := groupJudged(rows)
+	judged, err := s.readJudged(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -123,13 +119,43 @@ func (s *Service) refresh(ctx context.Context, o *orgSet) error {
 	return nil
 }
 
-// load reads and compiles one version. The loader does not wait for drafts that are being compiled.
-func (s *Service) load(ctx context.Context, with *compiler, orgID string, key part) (*engine.Policy, error) {
-	v, err := findVersion(ctx, s.db, orgID, key.policyID, key.version)
-	if fault.Is(err, fault.NotFound) {
-		return nil, &BrokenError{key.policyID, key.version, errors.New("its text is gone")}
+// judgedTries is how often policies that change while they are compared with the log are
+// read again.
+const judgedTries = 5
+
+// readJudged reads what an organization's calls are judged by. What is not as it was is
+// compared with the log.
+func (s *Service) readJudged(ctx context.Context, o *orgSet) (judged, error) {
+	var before judged
+	for try := 0; ; try++ {
+		rows, err := selectJudged(ctx, s.db, o.orgID)
+		if err != nil {
+			return judged{}, err
+		}
+		now, err := groupJudged(rows)
+		if err != nil || o.set != nil && reflect.DeepEqual(now, o.judged) {
+			return now, err
+		}
+		// The log is read after the policies, and may know of a later change.
+		err = s.proveJudged(ctx, o.orgID, now.active)
+		if err == nil || try == judgedTries || try > 0 && reflect.DeepEqual(now, before) {
+			return now, err
+		}
+		before = now
 	}
+}
+
+// load reads, proves and compiles one version. The loader does not wait for drafts that are being compiled.
+func (s *Service) load(ctx context.Context, with *compiler, orgID string, key part) (*engine.Policy, error) {
+	v, err := s.storedVersion(ctx, orgID, key)
 	if err != nil {
+		return nil, err
+	}
+	log, err := s.log.Evidence(ctx, audit.LogOf(orgID))
+	if err != nil {
+		return nil, err
+	}
+	if err := proveVersion(ctx, log, v); err != nil {
 		return nil, err
 	}
 	return with.compileStored(ctx, v)
@@ -152,4 +178,13 @@ func (s *Service) compileVersion(ctx context.Context, orgID, id string, number i
 	}
 	policy, err := s.compiler.compileStored(ctx, v)
 	return engine.Active{ID: id, Version: v.Number, Policy: policy}, err
+}
+
+// storedVersion reads a version that must be there.
+func (s *Service) storedVersion(ctx context.Context, orgID string, key part) (Version, error) {
+	v, err := findVersion(ctx, s.db, orgID, key.policyID, key.version)
+	if fault.Is(err, fault.NotFound) {
+		err = &BrokenError{key.policyID, key.version, errors.New("its text is gone")}
+	}
+	return v, err
 }

@@ -1,11 +1,12 @@
 package replay
 
 import (
+	"slices"
 	"writ/internal/decision"
-	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
 	"writ/internal/toolcall"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -100,24 +101,49 @@ func deniesByRule(o engine.Outlook) bool {
 	return ok && only == verdict.Deny && o.ByDefault == 0
 }
 
-// judgeNamed evaluates the call under one name. The server that a name claims can only
-// restrict, and only by a rule.
+// judgeNamed judges the call under one certain name and under the others that the called name may stand for.
 func judgeNamed(
 	set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range,
-) engine.Outlook {
-	outlook := judgeCaller(set, call, gaps, used)
-	server, tool, ok := plan.OwnName(r.Tool)
-	if !ok || server == call.Server && tool == call.Tool {
-		return outlook
+) (outlook engine.Outlook) {
+	for i, q := range set.Weigh(engine.Ask(*call, candidates(r, call))) {
+		answer := judgeCaller(set, q.Call, gaps, used)
+		switch {
+		case i == 0:
+			outlook = answer
+		case !q.Restricts:
+			outlook = stricter(outlook, answer)
+		default:
+			outlook = restrict(outlook, answer)
+		}
 	}
-	own := *call
-	own.Server, own.Tool = server, tool
-	claimed := judgeCaller(set, &own, gaps, used)
+	return outlook
+}
+
+// candidates are the names that the call was judged under, where no plan says.
+func candidates(r *decision.Record, call *toolcall.Call) []toolname.Candidate {
+	first := toolname.Candidate{Name: toolname.Name{Server: call.Server, Tool: call.Tool}}
+	if call.Server == toolname.Unknown && toolname.IsGemini(call.Tool) {
+		first.Naming = toolname.Joined
+	}
+	names := toolname.Others([]toolname.Candidate{first}, r.Tool)
+	if r.CalledAs == "" {
+		return names
+	}
+	for _, n := range toolname.Candidates(r.CalledAs, "", r.Source) {
+		if !slices.ContainsFunc(names, func(other toolname.Candidate) bool { return other.Name == n.Name }) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// restrict takes up the answer about a name that the call only may have: a rule about it can only restrict.
+func restrict(outlook, claimed engine.Outlook) engine.Outlook {
 	if !stricterThan(claimed.ByRules, outlook.Possible(), false) {
 		return outlook
 	}
 	if claimed.ByDefault != 0 || !stricterThan(claimed.ByRules, outlook.Possible(), true) {
-		claimed.Claims = inDoubt(claimed.Claims) // they are made only if it decides
+		claimed.Claims = inDoubt(claimed.Claims) // they are taken only where it decides
 	}
 	if claimed.ByDefault != 0 {
 		claimed.ByDefault = 0

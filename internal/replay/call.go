@@ -4,10 +4,10 @@ import (
 	"strings"
 
 	"writ/internal/decision"
-	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/redaction"
 	"writ/internal/toolcall"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 
 	"github.com/go-json-experiment/json"
@@ -111,19 +111,19 @@ func (k *Known) lacksOfPlan(r decision.Record) {
 // one name, which is recorded as it was called.
 func nameOf(r decision.Record) (server, tool string) {
 	if r.PlacedOn != "" {
-		return plan.ResolveName(r.Tool, r.PlacedOn, r.Source)
+		return toolname.Resolve(r.Tool, r.PlacedOn, r.Source)
 	}
-	if server, tool, ok := plan.OwnName(r.Tool); ok && server == r.Server {
+	if server, tool, ok := toolname.Split(r.Tool); ok && server == r.Server {
 		return server, tool
 	}
-	return plan.ResolveName(r.Tool, r.Server, r.Source)
+	return toolname.Resolve(r.Tool, r.Server, r.Source)
 }
 
 // placeForgotten reports whether the server of a record may be only the one that the
 // tool's name claims. If a rule about that one decided, only the erased details said
 // which server the call was on.
 func placeForgotten(r *decision.Record) bool {
-	server, _, ok := plan.OwnName(r.Tool)
+	server, _, ok := toolname.Split(r.Tool)
 	return ok && r.Erased && server == r.Server && (r.Verdict != verdict.Allow || r.PolicyID == policy.ByApproval)
 }
 
@@ -133,7 +133,7 @@ func otherName(r decision.Record) (server, tool string, ok bool) {
 	if r.PlacedOn != "" {
 		return "", "", false
 	}
-	server, tool = plan.ResolveName(r.Tool, r.Server, r.Source)
+	server, tool = toolname.Resolve(r.Tool, r.Server, r.Source)
 	_, first := nameOf(r)
 	return server, tool, tool != first
 }

@@ -9,6 +9,7 @@ import (
 	"writ/internal/intent/plan"
 	"writ/internal/policy/engine"
 	"writ/internal/toolcall"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -44,7 +45,7 @@ func (k *Known) readPlan(call *toolcall.Call, r decision.Record, declared *plan.
 	}
 	for _, i := range steps {
 		for _, n := range declared.Steps[i].Names(r.Tool) {
-			k.names.add(toolName{n.Server, n.Tool}, i == used, n.Restricts)
+			k.names.add(toolName{n.Server, n.Tool}, i == used, n.Naming != toolname.Certain)
 		}
 	}
 	k.readHost(r)
@@ -54,15 +55,15 @@ func (k *Known) readPlan(call *toolcall.Call, r decision.Record, declared *plan.
 // too, unless the plan puts the tool there anyway, or the client stated the server,
 // which no record says.
 func (k *Known) readHost(r decision.Record) {
-	host, ok := plan.BareHost(r.Tool, r.Source)
+	host, ok := toolname.BareHost(r.Tool, r.Source)
 	placed := slices.ContainsFunc(k.names.surely, func(n toolName) bool {
-		return n.server == plan.Local || ok && n.server == host
+		return n.server == toolname.Local || ok && n.server == host
 	})
 	switch {
 	case placed:
 	case ok:
 		k.names.add(toolName{host, strings.TrimSpace(r.Tool)}, false, false)
-	case r.Erased && plan.IsBare(r.Tool):
+	case r.Erased && toolname.IsBare(r.Tool):
 		k.names.forgotten = true // the source was erased
 	}
 }

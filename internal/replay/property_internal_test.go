@@ -10,12 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"writ/internal/decision"
-	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/redaction"
 	"writ/internal/toolcall"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -111,7 +111,7 @@ func drawMade(t *rapid.T, at time.Time) made {
 	if rapid.Bool().Draw(t, "labelled") {
 		m.call.Labels = []string{"l"}
 	}
-	m.call.Server, m.call.Tool = plan.ResolveName(m.name, m.server, "")
+	m.call.Server, m.call.Tool = toolname.Resolve(m.name, m.server, "")
 	return m
 }
 
@@ -148,11 +148,21 @@ func strictest(a, b engine.Decision) engine.Decision {
 func (n *naive) decide(m made, agreed bool) engine.Decision {
 	d := n.evaluate(m.call)
 	n.claimed = ""
-	if server, tool, ok := plan.OwnName(m.name); ok && (server != m.call.Server || tool != m.call.Tool) {
-		own := m.call
-		own.Server, own.Tool = server, tool
-		if claimed := n.evaluate(own); claimed.ByRule() && claimed.Verdict < d.Verdict {
-			d, n.claimed = strictest(d, claimed), server
+	for _, counts := range []bool{true, false} { // those whose server a policy names count fully, and first
+		for _, other := range toolname.Readings(m.name) {
+			if other.Server == m.call.Server && other.Tool == m.call.Tool || n.set.NamesServer(other.Server) != counts {
+				continue
+			}
+			own := m.call
+			own.Server, own.Tool = other.Server, other.Tool
+			claimed := n.evaluate(own)
+			isStricter := claimed.Verdict < d.Verdict && (counts || claimed.ByRule())
+			if counts || isStricter {
+				d = strictest(d, claimed)
+			}
+			if isStricter {
+				n.claimed = other.Server
+			}
 		}
 	}
 	if d.Verdict == verdict.Allow || d.Verdict != verdict.Deny && agreed {

@@ -14,8 +14,10 @@ import (
 )
 
 func (h *Handlers) mountSignUp(r *route.Router) {
-	route.Handle(r, route.Post("/auth/register", "Sign up; a code is mailed to the address, or a note if it has an account").
-		For(route.Public).Throttled(throttle.Register).Records("user.registered").Answers(http.StatusAccepted), h.register)
+	route.Handle(r,
+		route.Post("/auth/register", "Sign up; a code is mailed to the address, or a note if it has an account").
+			For(route.Public).Throttled(throttle.Register).Records("user.registered").Answers(http.StatusAccepted),
+		h.register)
 	route.Handle(r, route.Post("/auth/verify-otp", "Confirm an address with its code").For(route.Public).
 		Throttled(throttle.VerifyOTP).Records("user.verified"), h.verifyOTP)
 	route.Handle(r, route.Post("/auth/resend-otp", "Mail a new code").For(route.Public).

@@ -123,8 +123,8 @@ func TestSignUp(t *testing.T) {
 	})
 }
 
-// TestRegisterDoesNotTellWhoHasAnAccount: the answer for an address that has an account is that for a new one. Its owner
-// gets a mail, nothing of the account changes, and the mails have an end.
+// TestRegisterDoesNotTellWhoHasAnAccount: the answer for an address that has an account is that for a new
+// one. Its owner gets a mail, nothing of the account changes, and the mails have an end.
 func TestRegisterDoesNotTellWhoHasAnAccount(t *testing.T) {
 	t.Parallel()
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
@@ -256,7 +256,8 @@ func TestClosedSignUp(t *testing.T) {
 		refused("with a token nobody made", "ada@example.org", secret.Token("inv_").Reveal())
 		refused("with the token of another", "eve@example.org", ada)
 		refused("with a withdrawn invitation", "bob@example.org", bob)
-		if got := count(s, `SELECT count(*) FROM user_account WHERE email LIKE '%@example.org' AND name <> 'owner'`); got != 0 {
+		if got := count(s,
+			`SELECT count(*) FROM user_account WHERE email LIKE '%@example.org' AND name <> 'owner'`); got != 0 {
 			t.Errorf("%d accounts were made, want none", got)
 		}
 

@@ -134,8 +134,8 @@ func (g *Gate) authenticate(request *http.Request, r route.Route) (principal.Pri
 	return principal.Principal{}, Wanted(mode)
 }
 
-// withPlanToken admits a key that is sent beside a bearer token, which must be the JWT of a plan that this key declared:
-// armorclaw sends both. The key is the caller.
+// withPlanToken admits a key that is sent beside a bearer token, which must be the JWT of a plan that this
+// key declared: armorclaw sends both. The key is the caller.
 func (g *Gate) withPlanToken(
 	ctx context.Context, mode route.Mode, presented credential.Presented,
 ) (principal.Principal, error) {

@@ -41,9 +41,11 @@ func (h *Handlers) Mount(r *route.Router) {
 	h.mountReads(r)
 	h.mountStanding(r)
 	h.mountSettings(r)
-	route.Handle(r, route.Get("/delegation/figures", "Statistics about answers to requests for approval, in total and by approver: "+
-		"how fast, how often with an approval, and how often without reading").
-		For(route.Person).Needs(principal.DecideApprovals), h.stats)
+	route.Handle(r,
+		route.Get("/delegation/figures",
+			"Statistics about answers to requests for approval, in total and by approver: "+
+				"how fast, how often with an approval, and how often without reading").
+			For(route.Person).Needs(principal.DecideApprovals), h.stats)
 	documentExamples(r)
 }
 

@@ -18,6 +18,8 @@ type Handlers struct {
 	Executions *execution.Service
 	// CheckpointKeys are the keys of checkpoints, newest first.
 	CheckpointKeys func(ctx context.Context) ([]string, error)
+	// CheckLog compares a log with what is stored of it and beside it.
+	CheckLog func(ctx context.Context, log string, found func(audit.Problem)) (entries int64, err error)
 
 	Bodies         *route.Bodies
 	MaxBodyBytes   int64 // of a report without an API key
@@ -34,7 +36,10 @@ func (h *Handlers) Mount(r *route.Router) {
 	h.mountFindings(log)
 	h.mountExport(log)
 	h.mountErasure(log)
+	h.mountCheck(log)
 }
 
 // read is a route for everyone who may read what agents do.
-func read(rt route.Route) route.Route { return rt.For(route.Person).Needs(principal.ReadTelemetry) }
+func read(rt route.Route) route.Route {
+	return rt.For(route.Person).Needs(principal.ReadTelemetry).StrictQuery()
+}

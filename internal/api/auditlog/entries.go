@@ -82,8 +82,8 @@ type listEntriesInput struct {
 	Tool     string    `query:"tool" doc:"Decisions and executions of this tool."`
 	Decision string    `query:"decision" enum:"allow,deny,hold,ask" doc:"Decisions with this answer."`
 	Plan     string    `query:"plan" doc:"Decisions and executions under this plan."`
-	Action   string    `query:"action" doc:"Entries of this action. Decisions are found by the filters above."`
-	Actor    string    `query:"actor" doc:"Changes by this person or key."`
+	Action   string    `query:"action" doc:"Entries of this action; call.decided for all decisions."`
+	Actor    string    `query:"actor" doc:"Changes by this person or key; with action=call.decided or a filter above, its decisions."`
 }
 
 func (h *Handlers) listEntries(

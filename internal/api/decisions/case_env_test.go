@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -195,6 +196,12 @@ func (r *caseRun) token(show string, own, held minted) json.RawMessage {
 		delete(whole, "plan_id")
 	case "widened copy":
 		whole["plan"] = json.RawMessage(`{"steps":[{"action":"a","mcp":"x"},{"action":"rm","mcp":"x"}]}`)
+	case "other plan_hash", "other merkle_root":
+		whole[strings.TrimPrefix(show, "other ")] = quoteJSON(strings.Repeat("0", 64))
+	case "later expires_at":
+		whole["expires_at"] = json.RawMessage("4102444800")
+	case "later expires_at in the signed token":
+		whole["token"] = json.RawMessage(expiresAt.ReplaceAllString(string(own["token"]), `"expires_at":4102444800`))
 	case "unknown plan":
 		whole["plan_id"] = quoteJSON(database.NewID())
 	case "other signature":
@@ -208,6 +215,8 @@ func (r *caseRun) token(show string, own, held minted) json.RawMessage {
 	}
 	return quoteJSON(whole)
 }
+
+var expiresAt = regexp.MustCompile(`"expires_at": ?[0-9]+`)
 
 // noToken is what stands in place of a token and is none.
 func (r *caseRun) noToken(show string) json.RawMessage {

@@ -17,6 +17,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
+	"writ/internal/toolname"
 )
 
 func (h *Handlers) mountEnforce(r *route.Router) {
@@ -185,15 +186,17 @@ func readCall(body []byte, members callMembers) (sentCall, error) {
 	return call, nil
 }
 
-// place puts the call where the host says it is: names can be made up by servers.
+// place puts the call where the host says it is. What the called name says is judged too, unless it says the same.
 func (c *sentCall) place() {
 	c.Tool = strings.TrimSpace(c.Tool)
-	switch {
-	case c.host.server != "" && c.host.tool != "":
-		c.Server, c.Tool = c.host.server, c.host.tool
-	case c.Source == geminiHost && strings.HasPrefix(c.Tool, geminiMark) && !c.TokenRequired:
-		c.Server = unknownServer
+	host := toolname.Name{Server: strings.TrimSpace(c.host.server), Tool: strings.TrimSpace(c.host.tool)}
+	if host.Server == "" || host.Tool == "" {
+		return
 	}
+	if c.Tool != "" && !toolname.Agrees(c.Tool, host) {
+		c.CalledAs = c.Tool
+	}
+	c.Server, c.Tool = host.Server, host.Tool
 }
 
 // shared are the members both kinds of clients send.
@@ -278,27 +281,13 @@ func readIntent(c *sentCall, in *callReader) error {
 	return nil
 }
 
-// readSource reads who calls, under the name that policies and plans know.
+// readSource reads the client's name, and translates it into the one that policies and plans know.
 func readSource(c *sentCall, in *callReader) error {
 	err := textInto(func(c *sentCall) *string { return &c.Source })(c, in)
-	if host, ok := hosts[c.Source]; ok {
-		c.Source = host
+	if harness := toolname.Harness(c.Source); harness != toolname.Local {
+		c.Source = harness
 	}
 	return err
-}
-
-// Gemini joins server and tool by an underscore, which both may hold. Without a
-// plan that names the two, and until servers are registered, nobody knows where
-// one ends.
-const (
-	geminiHost    = "gemini-cli"
-	geminiMark    = "mcp_"
-	unknownServer = "unknown"
-)
-
-// hosts are the coding agents behind the names of plugins.
-var hosts = map[string]string{
-	"armorgemini": geminiHost, "armorclaude": "claude-code", "armorcodex": "codex", "armorcopilot": "copilot",
 }
 
 func (in *callReader) decode(to any) error { return json.UnmarshalDecode(in.Decoder, to) }

@@ -8,8 +8,8 @@ import (
 	"writ/internal/testserver"
 )
 
-// TestWireArmorclawEndsAPlan sends what armorclaw sends at the end of a run: the plan's JWT as bearer and the key beside
-// it. The key is the caller, if the plan is that key's.
+// TestWireArmorclawEndsAPlan sends what armorclaw sends at the end of a run: the plan's JWT as bearer and the
+// key beside it. The key is the caller, if the plan is that key's.
 func TestWireArmorclawEndsAPlan(t *testing.T) {
 	t.Parallel()
 	testserver.EachPublished(t, func(t *testing.T, w *testserver.Published) {

@@ -20,8 +20,10 @@ func (h *Handlers) mountMembers(r *route.Router) {
 	route.Handle(r, route.Patch("/organization/{orgId}/members/{userId}/role", "Change a member's role").
 		For(route.Person).Needs(principal.ManageMembers).Records("member.role_changed").Configures(), h.changeRole)
 	// A person may always leave, so the service checks who may remove whom.
-	route.Handle(r, route.Delete("/organization/{orgId}/members/{userId}", "Remove a member, or leave; the answer names the member's keys that go on deciding").
-		For(route.Person).Needs(principal.ReadOrganization).Records("member.removed"), h.removeMember)
+	route.Handle(r,
+		route.Delete("/organization/{orgId}/members/{userId}",
+			"Remove a member, or leave; the answer names the member's keys that go on deciding").
+			For(route.Person).Needs(principal.ReadOrganization).Records("member.removed"), h.removeMember)
 	route.Handle(r, route.Post("/organization/{orgId}/members/invite", "Invite someone by mail").
 		For(route.Person).Needs(principal.ManageMembers).Throttled(throttle.Invite).
 		Records("invite.created").Configures().Answers(http.StatusCreated), h.invite)

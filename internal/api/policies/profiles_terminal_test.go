@@ -25,7 +25,8 @@ func TestWhatInstallersSendWithTheKeyOfADeviceLogin(t *testing.T) {
 				key = w.Public.WithKey(fmt.Sprint(w.Members("switch-org", answer)["api_key"]))
 			}
 			w.exchanged([]string{
-				"Authorization", "Bearer " + key.APIKey, "X-ArmorIQ-Client", "armorgemini/0.3.0", "Accept", "application/json",
+				"Authorization", "Bearer " + key.APIKey, "X-ArmorIQ-Client", "armorgemini/0.3.0", "Accept",
+				"application/json",
 			},
 				exchange{"GET", "/policies/profiles/active", "", http.StatusOK, `"policy":null`},
 				exchange{

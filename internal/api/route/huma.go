@@ -46,7 +46,7 @@ var setUpHuma = sync.OnceFunc(func() {
 			request = ctx.Context()
 		}
 		for _, err := range errs {
-			if d, ok := err.(*huma.ErrorDetail); ok && isUnknownMember(d.Message) {
+			if d, ok := err.(*huma.ErrorDetail); ok && isUnknownMember(d) {
 				d.Message = unknownMember(ctx, d.Location)
 			}
 		}

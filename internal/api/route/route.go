@@ -79,10 +79,12 @@ type Route struct {
 	// GetChanges marks a GET that changes something, because published clients send it so. It records what it
 	// changes, and a HEAD of it is refused.
 	GetChanges bool
-
-	// Strict refuses members of the body that are not known, by name: a setting whose name is misspelt must not seem to
-	// be set. Other routes take them, because published clients send them.
+	// Strict refuses unknown query parameters.
 	Strict bool
+
+	// ClosedBody refuses unknown members of the body by name: a setting whose name is misspelt must not seem to be set.
+	// Other routes take them, because published clients send them.
+	ClosedBody bool
 
 	writeError func(w http.ResponseWriter, r *http.Request, failure *Failure)
 	account    func(r *http.Request) string
@@ -144,7 +146,11 @@ func (r Route) UpTo(bytes int64) Route { r.MaxBytes = bytes; return r }
 func (r Route) LimitedToo() Route { r.ForLimited = true; return r }
 
 // Configures marks a route whose body sets something up.
-func (r Route) Configures() Route { r.Strict = true; return r }
+func (r Route) Configures() Route { r.ClosedBody = true; return r }
+
+// StrictQuery refuses query parameters that the route does not know: a misspelled filter would otherwise show
+// everything. Routes of published clients accept them.
+func (r Route) StrictQuery() Route { r.Strict = true; return r }
 
 // Changing marks a GET that changes something.
 func (r Route) Changing() Route { r.GetChanges = true; return r }

@@ -121,6 +121,8 @@ func HandleOutput[I, O any](
 		Security:      security(rt.Mode),
 		Errors:        rt.errorStatuses(),
 		Middlewares:   huma.Middlewares{r.guard(rt)},
+
+		RejectUnknownQueryParameters: rt.Strict,
 	}, func(ctx context.Context, in *I) (*O, error) {
 		caller := callerOf(ctx)
 		if !rt.Throttle.IsZero() {
@@ -139,7 +141,7 @@ func HandleOutput[I, O any](
 		return out, nil
 	})
 	r.shapeDocumentedErrors(rt)
-	if rt.Strict {
+	if rt.ClosedBody {
 		r.refuseUnknown(rt)
 	}
 }

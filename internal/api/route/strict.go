@@ -56,4 +56,6 @@ func unknownMember(ctx huma.Context, location string) string {
 	return text + "; expected " + strings.Join(names, ", ")
 }
 
-func isUnknownMember(message string) bool { return message == validation.MsgUnexpectedProperty }
+func isUnknownMember(d *huma.ErrorDetail) bool {
+	return d.Message == validation.MsgUnexpectedProperty && strings.HasPrefix(d.Location, "body.")
+}

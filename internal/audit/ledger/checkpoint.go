@@ -94,6 +94,12 @@ func OpenCheckpoint(signed string, keys Keys) (Checkpoint, error) {
 	return Checkpoint{}, errors.New("the checkpoint is signed with the key of another installation")
 }
 
+// originOf is the origin that a checkpoint names, whoever signed it.
+func originOf(signed string) (Origin, error) {
+	first, _, _ := strings.Cut(signed, "\n")
+	return ParseOrigin(first)
+}
+
 // openExactly is OpenCheckpoint for one in an export: a single signature, in its one
 // spelling.
 func openExactly(signed string, keys Keys) (Checkpoint, error) {

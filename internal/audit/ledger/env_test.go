@@ -77,6 +77,18 @@ func newHistory(t testing.TB, n int) *history {
 
 func (h *history) add(action string, payload any) {
 	h.t.Helper()
+	h.addAbout(ledger.Subject{Type: "thing", ID: "7"}, action, payload)
+}
+
+// erase takes a payload away, as an attacker does; the log does not say so.
+func (h *history) erase(indexes ...int) {
+	for _, index := range indexes {
+		h.items[index].payload, h.items[index].salt = nil, nil
+	}
+}
+
+func (h *history) addAbout(subject ledger.Subject, action string, payload any) {
+	h.t.Helper()
 	r := ledger.Record{
 		Log:      h.log,
 		Epoch:    h.epoch,
@@ -84,7 +96,7 @@ func (h *history) add(action string, payload any) {
 		Time:     1_700_000_000_000_000 + int64(len(h.items)),
 		Action:   action,
 		Actor:    ledger.Actor{Kind: "key", ID: "k1"},
-		Subject:  ledger.Subject{Type: "thing", ID: "7"},
+		Subject:  subject,
 		Decision: ledger.Decision{Agent: "a", Tool: "mail.send", Verdict: "deny", Plan: "p"},
 	}
 	var it item

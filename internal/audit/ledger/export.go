@@ -26,6 +26,9 @@ type Header struct {
 	// Key is the public key the checkpoint is signed with, for convenience: a verifier
 	// that trusts it checks only that the file is whole.
 	Key string `json:"key"`
+	// WithoutPayloads: the export is for a reader who may not see payloads, so that a
+	// payload which is not there says nothing about its erasure.
+	WithoutPayloads bool `json:"withoutPayloads,omitzero"`
 }
 
 // NewHeader makes the header of an export that begins after a frontier.

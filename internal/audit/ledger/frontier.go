@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -34,6 +35,11 @@ func (f *Frontier) Pack() []byte {
 		packed = append(packed, root[:]...)
 	}
 	return packed
+}
+
+// Equal reports whether two trees have the same leaves.
+func (f *Frontier) Equal(other *Frontier) bool {
+	return f.size == other.size && slices.Equal(f.roots, other.roots)
 }
 
 // Size is the number of leaves.

@@ -14,11 +14,19 @@ import (
 	"writ/internal/canonical"
 )
 
-// version of the record's form. A member that is not listed below needs another.
+// version of the record's form. A new member must be optional: the text of a record
+// without it stays as it was.
 const version = 1
 
-// Restored is the action of the entry that begins an epoch.
-const Restored = "log.restored"
+// The actions of entries about the log itself. Their payloads are never erased.
+const (
+	Restored = "log.restored"     // begins an epoch
+	Erased   = "payload.erased"   // the payload of one entry is gone
+	Retired  = "payloads.retired" // the payloads of many are gone, by their age
+)
+
+// AboutLog reports whether an action is one of those about the log itself.
+func AboutLog(action string) bool { return action == Restored || action == Erased || action == Retired }
 
 // SaltSize is the number of random bytes that keep anyone from testing a guess of an
 // erased payload.
@@ -55,6 +63,8 @@ type Decision struct {
 	Policy  string `json:"policy,omitzero"`
 	Version int    `json:"policyVersion,omitzero"`
 	Rule    string `json:"rule,omitzero"`
+	// Digest is that of the version's text, in entries about a policy: hex SHA-256.
+	Digest string `json:"digest,omitzero"`
 }
 
 // Actor is who did it.
@@ -78,6 +88,7 @@ func (r Record) Encode() ([]byte, error) {
 	o.String("kind", r.Actor.Kind)
 	o.End()
 	o.Optional("agent", r.Agent)
+	o.Optional("digest", r.Digest)
 	o.Integer("epoch", r.Epoch)
 	o.Integer("index", r.Index)
 	o.String("log", r.Log)

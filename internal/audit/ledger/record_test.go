@@ -26,6 +26,7 @@ func TestRecordIsCanonical(t *testing.T) {
 				Plan:    text.Draw(t, "plan"),
 				Session: text.Draw(t, "session"), Step: text.Draw(t, "step"), Server: text.Draw(t, "server"),
 				Policy: text.Draw(t, "policy"), Version: rapid.Int().Draw(t, "version"), Rule: text.Draw(t, "rule"),
+				Digest: text.Draw(t, "digest"),
 			},
 			Payload: text.Draw(t, "payload"),
 		}

@@ -17,21 +17,31 @@ type Trust struct {
 	Keys Keys
 	// Earlier is a signed checkpoint that was seen before; empty: none.
 	Earlier string
+	// Witnessed are the signed checkpoints that a witness has seen, of any log; nil: no
+	// witness is asked. At least one must be of this log and within the export.
+	Witnessed []string
 }
 
 // Report says what an export holds.
 type Report struct {
-	Origin      Origin    `json:"-"`
-	Log         string    `json:"log"`
-	Epoch       int64     `json:"epoch"`
-	From        int64     `json:"from"`     // first entry in the export
-	Size        int64     `json:"size"`     // entries in the log
-	Root        Hash      `json:"root"`     // of the whole log
-	Payloads    int64     `json:"payloads"` // present and checked
-	Erased      int64     `json:"erased"`   // committed to, but not there
-	Restores    []Restore `json:"restores"` // times the log went on from a backup
-	KeyFromFile bool      `json:"keyFromFile"`
-	Earlier     *Seen     `json:"earlier,omitzero"`
+	Origin   Origin `json:"-"`
+	Log      string `json:"log"`
+	Epoch    int64  `json:"epoch"`
+	From     int64  `json:"from"`     // first entry in the export
+	Size     int64  `json:"size"`     // entries in the log
+	Root     Hash   `json:"root"`     // of the whole log
+	Payloads int64  `json:"payloads"` // present and checked
+	Erased   int64  `json:"erased"`   // committed to, but not there
+	// WithoutPayloads: the export was made for a reader who may not see payloads, and
+	// erasures were not checked.
+	WithoutPayloads bool      `json:"withoutPayloads,omitzero"`
+	Restores        []Restore `json:"restores"` // times the log went on from a backup
+	KeyFromFile     bool      `json:"keyFromFile"`
+	Earlier         *Seen     `json:"earlier,omitzero"`
+	// Witnessed is the latest checkpoint of the witness that the export was compared
+	// with, and Compared how many there were.
+	Witnessed *Seen `json:"witnessed,omitzero"`
+	Compared  int   `json:"compared,omitzero"`
 }
 
 // Restore is where the log continued from a backup under another epoch.
@@ -42,6 +52,8 @@ type Restore struct {
 	// of the epoch before there were from Index on.
 	Known bool  `json:"known"`
 	Lost  int64 `json:"lost"`
+	// Unproved: what the log went on from carried no signature of the installation.
+	Unproved bool `json:"unproved,omitzero"`
 }
 
 // Seen is an earlier checkpoint that the export was compared with.
@@ -61,8 +73,8 @@ func (e *GoneError) Error() string {
 
 // Verify reads an export and checks all of it: every record, payload and leaf, the order
 // and number of entries, the root and its signature, and that the log begins with what
-// an earlier checkpoint covers. It keeps one line in memory. With an error the report is
-// empty.
+// earlier checkpoints cover. It keeps one line in memory, and where the payloads are that
+// no entry has accounted for yet. With an error the report is empty.
 func Verify(r io.Reader, trust Trust) (Report, error) {
 	v := verifier{lines: bufio.NewReaderSize(r, 64<<10)}
 	if err := v.begin(trust); err != nil {
@@ -87,8 +99,9 @@ type verifier struct {
 	line    int // number of the one read last
 	buffer  []byte
 	target  Checkpoint
-	earlier *Checkpoint
+	earlier []Checkpoint // still to be met, by size
 	gone    *GoneError
+	missing Erasures
 	tree    Frontier
 	epoch   int64 // of the entry before; -1: not in the export
 	report  Report
@@ -126,50 +139,14 @@ func (v *verifier) begin(trust Trust) error {
 		v.epoch = 0
 	}
 	v.describe()
-	return v.compareWith(trust.Earlier, keys)
+	v.report.WithoutPayloads = header.WithoutPayloads
+	return v.compare(trust, keys)
 }
 
 func (v *verifier) describe() {
 	v.report.Origin, v.report.Log, v.report.Epoch = v.target.Origin, v.target.Origin.Log, v.target.Origin.Epoch
 	v.report.From, v.report.Size, v.report.Root = v.tree.size, v.target.Size, v.target.Root
 	v.report.Restores = []Restore{}
-}
-
-// compareWith reads the earlier checkpoint, and refuses one the export cannot answer for.
-func (v *verifier) compareWith(signed string, keys Keys) error {
-	if signed == "" {
-		return nil
-	}
-	seen, err := OpenCheckpoint(signed, keys)
-	if err != nil {
-		return fmt.Errorf("the earlier checkpoint: %w", err)
-	}
-	now := v.target.Origin
-	switch {
-	case seen.Origin.Installation != now.Installation || seen.Origin.Log != now.Log:
-		return errors.New("the earlier checkpoint is of another log")
-	case seen.Origin.Epoch > now.Epoch:
-		return errors.New("the earlier checkpoint is of a later epoch than the export")
-	case seen.Origin.Epoch == now.Epoch && seen.Size > v.target.Size:
-		return fmt.Errorf("the log has shrunk: the earlier checkpoint covers %d entries, the export's %d", seen.Size,
-			v.target.Size)
-	case seen.Size < v.tree.size:
-		return fmt.Errorf("the export begins at entry %d, after the %d entries of the earlier checkpoint: export from %d or before", v.tree.size, seen.Size, seen.Size)
-	}
-	v.earlier = &seen
-	v.report.Earlier = &Seen{Epoch: seen.Origin.Epoch, Size: seen.Size}
-	return v.meetEarlier()
-}
-
-// meetEarlier compares with the earlier checkpoint when the tree has its size.
-func (v *verifier) meetEarlier() error {
-	if v.earlier == nil || v.gone != nil || v.tree.size != v.earlier.Size {
-		return nil
-	}
-	if v.tree.Root() != v.earlier.Root {
-		return fmt.Errorf("the first %d entries are not those of the earlier checkpoint: the log was rewritten, or forked", v.tree.size)
-	}
-	return nil
 }
 
 func (v *verifier) entry() error {
@@ -191,13 +168,32 @@ func (v *verifier) entry() error {
 	if err := v.follow(record, l.payload); err != nil {
 		return v.at(err)
 	}
-	if erased {
-		v.report.Erased++
-	} else if l.payload != nil {
-		v.report.Payloads++
+	if err := v.payload(&record, l.payload, erased); err != nil {
+		return v.at(err)
 	}
 	v.tree.Add(LeafHash(l.record))
 	return v.meetEarlier()
+}
+
+// payload counts a payload, and compares those that are gone with what the log says of
+// them.
+func (v *verifier) payload(record *Record, payload []byte, erased bool) error {
+	switch {
+	case erased:
+		v.report.Erased++
+	case payload != nil:
+		v.report.Payloads++
+	}
+	if v.report.WithoutPayloads {
+		if payload != nil {
+			return errors.New("there is a payload in an export without payloads")
+		}
+		return nil
+	}
+	if erased {
+		return v.missing.Missing(record)
+	}
+	return v.missing.Account(record, payload)
 }
 
 // follow checks that an epoch begins with the entry that says why, and nowhere else.
@@ -214,18 +210,17 @@ func (v *verifier) follow(record Record, payload []byte) error {
 	}
 	restore := Restore{Index: record.Index, Epoch: record.Epoch}
 	var lost struct {
-		Known   bool  `json:"known"`
-		Entries int64 `json:"entries"`
+		Known    bool  `json:"known"`
+		Entries  int64 `json:"entries"`
+		Unproved bool  `json:"unproved"`
 	}
 	if payload != nil && json.Unmarshal(payload, &lost) == nil {
-		restore.Known, restore.Lost = lost.Known, lost.Entries
+		restore.Known, restore.Lost, restore.Unproved = lost.Known, lost.Entries, lost.Unproved
 	}
 	if len(v.report.Restores) < maxRestores {
 		v.report.Restores = append(v.report.Restores, restore)
 	}
-	if e := v.earlier; e != nil && v.gone == nil && e.Origin.Epoch < record.Epoch && e.Size > record.Index {
-		v.gone = &GoneError{From: record.Index, Until: e.Size, Epoch: record.Epoch}
-	}
+	v.dropGone(record)
 	return nil
 }
 
@@ -242,9 +237,12 @@ func (v *verifier) end() error {
 			v.epoch)
 	case v.gone != nil:
 		return v.gone
-	case v.earlier != nil && v.earlier.Size > v.tree.size:
-		return fmt.Errorf("the log has shrunk: the earlier checkpoint covers %d entries, the export's %d",
-			v.earlier.Size, v.tree.size)
+	case len(v.earlier) > 0:
+		return fmt.Errorf("the log has shrunk: an earlier checkpoint covers %d entries, the export's %d",
+			v.earlier[0].Size, v.tree.size)
+	}
+	if gone := v.missing.Unaccounted(); len(gone) > 0 {
+		return &UnaccountedError{Ranges: gone}
 	}
 	return nil
 }

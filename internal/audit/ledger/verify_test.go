@@ -21,16 +21,17 @@ func verify(t testing.TB, export []byte, earlier string) (ledger.Report, error) 
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t, 300)
-	h.items[7].payload, h.items[7].salt = nil, nil // erased
+	h.erase(7)
 	h.add("no.payload", nil)
+	h.addAbout(ledger.Subject{Type: "entry", ID: "7"}, ledger.Erased, map[string]any{"reason": "asked for"})
 	got, err := verify(t, h.export(0), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := ledger.Report{
-		Origin: ledger.Origin{Installation: installation, Log: "org-1"}, Log: "org-1", Size: 301,
+		Origin: ledger.Origin{Installation: installation, Log: "org-1"}, Log: "org-1", Size: 302,
 		Root:     ledger.Hash(mth(h.leaves())),
-		Payloads: 299, Erased: 1, Restores: []ledger.Restore{},
+		Payloads: 300, Erased: 1, Restores: []ledger.Restore{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
@@ -70,8 +71,9 @@ func TestVerifyWithEarlierCheckpoints(t *testing.T) {
 // turns one digit or letter into the next, and the one of upper and lower case.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
-	h := newHistory(t, 3)
-	h.items[1].payload, h.items[1].salt = nil, nil
+	h := newHistory(t, 2)
+	h.erase(1)
+	h.addAbout(ledger.Subject{Type: "entry", ID: "1"}, ledger.Erased, map[string]any{"reason": "asked for"})
 	h.restore(3, 9, map[string]any{"known": true, "entries": 1, "from": 3})
 	for _, since := range []int{0, 3} {
 		good := h.export(since)

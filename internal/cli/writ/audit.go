@@ -25,8 +25,8 @@ const maxSmallFile = 1 << 20
 
 // verification is what `writ audit verify` is asked.
 type verification struct {
-	keyFile, checkpointFile, tokenFile, orgID string
-	asJSON                                    bool
+	keyFile, checkpointFile, witnessFile, tokenFile, orgID string
+	asJSON                                                 bool
 }
 
 func auditVerify(s cli.Streams) *cobra.Command {
@@ -39,7 +39,10 @@ signature over all of them. - reads the export from stdin. A URL, of a server or
 person's access token; its keys are pinned the first time, and must be the same afterwards.
 
 Get the key from elsewhere than the export, and keep a checkpoint from time to time: --checkpoint detects a log that
-was rewritten, cut or forked since.
+was rewritten, cut or forked since. --witness compares with everything that a witness has seen (WRIT_WITNESS_FILE of the
+server, or the file of writd witness).
+
+Of a URL, the server also compares the log with what it has stored beside it: what entries are found by, and policies.
 
 Exit codes: 0 verified, 1 not verified, 2 the command line is wrong, 3 not signed in.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), s, args[0]) },
@@ -47,6 +50,7 @@ Exit codes: 0 verified, 1 not verified, 2 the command line is wrong, 3 not signe
 	f := cmd.Flags()
 	f.StringVar(&v.keyFile, "key", "", "file with the server's public keys for checkpoints, one a line")
 	f.StringVar(&v.checkpointFile, "checkpoint", "", "file with an earlier checkpoint of the log")
+	f.StringVar(&v.witnessFile, "witness", "", "file of a witness, with the checkpoints that it has seen")
 	f.StringVar(&v.orgID, "organization", "", "of a URL: the organization of the log; your only one unless given")
 	f.StringVar(&v.tokenFile, "token", "",
 		"of a URL: file with an access token, in place of WRIT_ACCESS_TOKEN and the sign-in")
@@ -59,13 +63,18 @@ func (v verification) run(ctx context.Context, s cli.Streams, name string) error
 	if err != nil {
 		return err
 	}
+	if v.witnessFile != "" {
+		if trust.Witnessed, err = readWitness(v.witnessFile); err != nil {
+			return err
+		}
+	}
 	if !isURL(name) {
 		source, err := openExport(s, name)
 		if err != nil {
 			return err
 		}
 		defer source.Close()
-		return v.check(s, source, trust)
+		return v.check(s, source, trust, nil)
 	}
 	server, err := parseRemote(name, v.orgID)
 	if err != nil {
@@ -83,15 +92,20 @@ func (v verification) run(ctx context.Context, s cli.Streams, name string) error
 		return err
 	}
 	defer source.Close()
-	if err := v.check(s, source, trust); err != nil || !first {
+	stored := func() error { return server.checkStored(ctx) }
+	if err := v.check(s, source, trust, stored); err != nil || !first {
 		return err
 	}
 	return server.pinKeys(s, trust.Keys)
 }
 
-// check verifies an export and prints the result.
-func (v verification) check(s cli.Streams, source io.Reader, trust ledger.Trust) error {
+// check verifies an export, and what the server has stored beside it, and prints the
+// result.
+func (v verification) check(s cli.Streams, source io.Reader, trust ledger.Trust, stored func() error) error {
 	report, problem := ledger.Verify(source, trust)
+	if problem == nil && stored != nil {
+		problem = stored()
+	}
 	var err error
 	if v.asJSON {
 		err = printResult(s, report, problem)
@@ -135,6 +149,21 @@ func readTrust(keyFile, checkpointFile string) (trust ledger.Trust, err error) {
 		}
 	}
 	return trust, nil
+}
+
+// readWitness reads the checkpoints that a witness has seen.
+func readWitness(name string) ([]string, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open the witness: %w", err)
+	}
+	defer file.Close()
+	seen := []string{}
+	err = ledger.ReadSightings(file, func(s ledger.Sighting) error {
+		seen = append(seen, s.Checkpoint)
+		return nil
+	})
+	return seen, err
 }
 
 // readSmall reads a file of keys, of a document or the like.
@@ -182,14 +211,26 @@ func describe(s cli.Streams, r ledger.Report) error {
 	if r.From > 0 {
 		fmt.Fprintf(&text, ", of which %d to %d are in the export", r.From, r.Size-1)
 	}
-	fmt.Fprintf(&text, "\npayloads  %d checked, %d erased\nroot      %s\n", r.Payloads, r.Erased, r.Root)
+	if r.WithoutPayloads {
+		fmt.Fprint(&text, "\npayloads  none in this export, so that erasures were not checked")
+	} else {
+		fmt.Fprintf(&text, "\npayloads  %d checked, %d erased", r.Payloads, r.Erased)
+	}
+	fmt.Fprintf(&text, "\nroot      %s\n", r.Root)
 	if r.Earlier != nil {
 		fmt.Fprintf(&text, "earlier   begins with the %d entries of the checkpoint given\n", r.Earlier.Size)
+	}
+	if r.Witnessed != nil {
+		fmt.Fprintf(&text, "witness   %d checkpoints agree; the latest covers %d entries, epoch %d\n", r.Compared,
+			r.Witnessed.Size, r.Witnessed.Epoch)
 	}
 	for _, restore := range r.Restores {
 		lost := "how many entries were lost is not known"
 		if restore.Known {
 			lost = fmt.Sprintf("%d entries were lost", restore.Lost)
+		}
+		if restore.Unproved {
+			lost += "; what it went on from was not signed"
 		}
 		fmt.Fprintf(&text, "restored  at entry %d, epoch %d: %s\n", restore.Index, restore.Epoch, lost)
 	}

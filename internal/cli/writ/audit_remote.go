@@ -122,3 +122,27 @@ func (r *remote) open(ctx context.Context) (io.ReadCloser, error) {
 	body, err := r.client.ExportLog(ctx, r.orgID, r.since)
 	return body, hinted(err, "run writ login, or give an access token in WRIT_ACCESS_TOKEN or --token")
 }
+
+// maxShownProblems is how many of a server's problems are printed.
+const maxShownProblems = 20
+
+// checkStored has the server compare the log with what it has stored beside it.
+func (r *remote) checkStored(ctx context.Context) error {
+	check, err := r.client.CheckLog(ctx, r.orgID)
+	if err != nil {
+		return fmt.Errorf("have the server check what it has stored: %w", err)
+	}
+	if len(check.Problems) == 0 {
+		return nil
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "the server has stored something else than the log says (%d problems):", len(check.Problems))
+	for _, p := range check.Problems[:min(len(check.Problems), maxShownProblems)] {
+		fmt.Fprintf(&text, "\n  %s", cli.Line(p.Kind))
+		if p.Entries != "" {
+			fmt.Fprintf(&text, " of entry %s", cli.Line(p.Entries))
+		}
+		fmt.Fprintf(&text, ": %s", cli.Line(p.Message))
+	}
+	return errors.New(text.String())
+}

@@ -68,22 +68,38 @@ copied whole.`,
 }
 
 func (c *command) restore() *cobra.Command {
-	return &cobra.Command{
-		Use: "restore FILE", Short: "Replace the database by a backup; no server may be running",
-		Args: cobra.ExactArgs(1),
+	var present bool
+	restore := &cobra.Command{
+		Use: "restore FILE | --present", Short: "Replace the database by a backup; no server may be running",
 		Long: `Replace the database by a backup. The present SQLite file is kept beside it; a PostgreSQL database must be empty.
 Every audit log continues in a new epoch whose first entry says what is lost, so that nobody can take the restored log
-for the whole one.`,
+for the whole one. It needs the master key, which signs the logs.
+
+--present restores nothing: the logs that the server refuses to continue, because their head is not signed, go on from
+what is stored, each in a new epoch whose first entry says so. Find out first what altered them.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if present {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := c.options()
 			if err != nil {
 				return err
 			}
-			report, err := app.Restore(cmd.Context(), o, args[0])
+			var report any
+			if present {
+				report, err = app.RestorePresent(cmd.Context(), o)
+			} else {
+				report, err = app.Restore(cmd.Context(), o, args[0])
+			}
 			if err != nil {
 				return err
 			}
 			return c.print(report)
 		},
 	}
+	restore.Flags().BoolVar(&present, "present", false, "continue refused audit logs from what is stored")
+	return restore
 }

@@ -120,6 +120,8 @@ func CheckPresented(d *Declared, p Presented, by Binding, now time.Time) Result 
 	switch {
 	case !d.genuine(p):
 		return refuse(NotGenuine, "the token is not the one issued for this plan: use the token as it was issued")
+	case d.altered(p):
+		return refuse(NotGenuine, "the token was altered: use the token as it was issued")
 	case d.Status != Active:
 		return refuse(Ended, "the plan has ended ("+string(d.Status)+"): declare a new one")
 	case !now.Before(d.Expires):

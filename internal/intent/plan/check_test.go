@@ -393,28 +393,6 @@ func TestParsePresented(t *testing.T) {
 	}
 }
 
-func TestSplitMCPName(t *testing.T) {
-	t.Parallel()
-	registered := []string{"git", "git_hub", "", "x"}
-	for _, tt := range []struct {
-		give, server, tool string
-		ok                 bool
-	}{
-		{"mcp_git_push", "git", "push", true},
-		{"mcp_git_hub_create_issue", "git_hub", "create_issue", true},
-		{"mcp_other_tool", plan.Unknown, "mcp_other_tool", true},
-		{"mcp_git_", plan.Unknown, "mcp_git_", true},
-		{"mcp_x__register_intent_plan", "x", "_register_intent_plan", true},
-		{"mcp__git__push", "", "", false},
-		{"read_file", "", "", false},
-	} {
-		server, tool, ok := plan.SplitMCPName(tt.give, registered)
-		if server != tt.server || tool != tt.tool || ok != tt.ok {
-			t.Errorf("SplitMCPName(%q) = %q, %q, %t", tt.give, server, tool, ok)
-		}
-	}
-}
-
 func FuzzParsePresented(f *testing.F) {
 	for _, seed := range []string{
 		`{"token":{"token":{"token":{}}}}`, `"{\"token\":\"{}\"}"`, `"a.b.c"`, `{`, `"\ud800"`,

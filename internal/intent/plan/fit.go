@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"writ/internal/toolname"
 )
 
 // Fit finds the steps that a call fits. A call that states no server fits steps on any
@@ -46,42 +47,44 @@ func (p *Plan) Servers(steps []int) []string {
 	return servers
 }
 
-// names reports whether the step has this server and tool. Some clients write the
-// server in front of the name.
+// names reports whether the step has this server and tool. Harnesses write the server in front of the name.
 func (s *Step) names(server, name string) bool {
 	if server != "" && server != s.Server {
 		return false
 	}
-	if s.sameTool(name) {
-		return true
-	}
-	before, tool, ok := splitName(name)
-	return ok && before == compared(s.Server) && s.sameTool(tool)
+	return s.sameTool(name) || s.reading(name) != ""
 }
 
-// Name is a server and tool that policies judge.
-type Name struct {
-	Server, Tool string
-	Restricts    bool // its rules count only if they are stricter
+// reading is the tool of the step's server that a joined name stands for, as the name spells it; empty: it is not the
+// step's.
+func (s *Step) reading(called string) string {
+	for _, n := range toolname.Readings(called) {
+		if compared(n.Server) == compared(s.Server) && s.sameTool(compared(n.Tool)) {
+			return n.Tool
+		}
+	}
+	if compared(called) == compared(toolname.Gemini(toolname.Name{Server: s.Server, Tool: s.Tool})) {
+		return s.Tool // the harness cut the name
+	}
+	return ""
 }
 
-// Names are all names of a call that fits the step: as the plan and as the call spells
-// it, because plans ignore case and policies do not; and the name that the called name
-// itself claims (see OwnName).
-func (s *Step) Names(called string) []Name {
-	names := append(make([]Name, 0, 3), Name{Server: s.Server, Tool: s.Tool})
-	before, after, ok := OwnName(called)
-	_, tool := ResolveName(strings.TrimSpace(called), s.Server, "")
-	if ok && before == s.Server {
-		tool = after
+// Names are all names of a call that fits the step: as the plan and as the call spells it, because plans ignore case
+// and policies do not; and those that the called name may also stand for.
+func (s *Step) Names(called string) []toolname.Candidate {
+	called = strings.TrimSpace(called)
+	if toolname.IsStamp(s.Server) && !toolname.IsBare(s.Tool) {
+		return toolname.Candidates(called, s.Server, "")
 	}
+	tool := s.reading(called)
+	if tool == "" {
+		_, tool = toolname.Resolve(called, s.Server, "")
+	}
+	names := []toolname.Candidate{{Name: toolname.Name{Server: s.Server, Tool: s.Tool}}}
 	if tool != s.Tool {
-		names = append(names, Name{Server: s.Server, Tool: tool})
+		names = append(names, toolname.Candidate{Name: toolname.Name{Server: s.Server, Tool: tool}})
 	}
-	if ok && before != s.Server {
-		names = append(names, Name{Server: before, Tool: after, Restricts: true})
-	}
-	return names
+	return toolname.Others(names, called)
 }
 
 // takes reports whether the arguments are those that the step fixes.

@@ -36,13 +36,6 @@ const (
 	maxCalls       = 1_000_000
 )
 
-// Local is the server of tools that belong to no MCP server and no harness.
-const Local = "local"
-
-// harnesses are the coding agents whose own tools have no server. The plan's source
-// names them.
-var harnesses = []string{"gemini-cli", "claude-code", "codex", "copilot"}
-
 // Plan is a parsed plan. It is immutable.
 type Plan struct {
 	Goal    string

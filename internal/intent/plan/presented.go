@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,6 +20,9 @@ type Presented struct {
 	PlanHash  string
 	Signature string
 	JWT       string
+	// MerkleRoot and ExpiresAt are what the token says of the plan; ExpiresAt is a JSON number as it was written.
+	MerkleRoot, ExpiresAt string
+	Contradictory         bool // it says one of them twice, and not the same
 }
 
 // IsZero reports whether nothing was presented.
@@ -91,6 +95,10 @@ func readObject(in *jsontext.Decoder, wrappers int) (p Presented, err error) {
 			p.Reference, err = readText(in)
 		case `"plan_hash"`:
 			p.PlanHash, err = readText(in)
+		case `"merkle_root"`:
+			p.MerkleRoot, err = readText(in)
+		case `"expires_at"`:
+			p.ExpiresAt, err = readNumber(in)
 		case `"signature"`:
 			p.Signature, err = readText(in)
 		case `"jwt_token"`, `"jwtToken"`:
@@ -106,12 +114,27 @@ func readObject(in *jsontext.Decoder, wrappers int) (p Presented, err error) {
 	}
 	_, err = in.ReadToken()
 	return Presented{
-		PlanID:    cmp.Or(p.PlanID, inner.PlanID),
-		Reference: cmp.Or(p.Reference, inner.Reference),
-		PlanHash:  cmp.Or(p.PlanHash, inner.PlanHash),
-		Signature: cmp.Or(inner.Signature, p.Signature),
-		JWT:       cmp.Or(p.JWT, inner.JWT),
+		PlanID:     cmp.Or(p.PlanID, inner.PlanID),
+		Reference:  cmp.Or(p.Reference, inner.Reference),
+		PlanHash:   cmp.Or(p.PlanHash, inner.PlanHash),
+		Signature:  cmp.Or(inner.Signature, p.Signature),
+		JWT:        cmp.Or(p.JWT, inner.JWT),
+		MerkleRoot: cmp.Or(p.MerkleRoot, inner.MerkleRoot),
+		ExpiresAt:  cmp.Or(p.ExpiresAt, inner.ExpiresAt),
+		Contradictory: inner.Contradictory || differ(p.PlanHash, inner.PlanHash) ||
+			differ(p.MerkleRoot, inner.MerkleRoot) || differ(p.ExpiresAt, inner.ExpiresAt),
 	}, err
+}
+
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
+// readNumber reads a number as it is written. Anything but null is kept, so that it is compared.
+func readNumber(in *jsontext.Decoder) (string, error) {
+	value, err := in.ReadValue()
+	if err != nil || value.Kind() == jsontext.KindNull {
+		return "", err
+	}
+	return string(value), nil
 }
 
 // readText reads a string; anything else is skipped and counts as absent.
@@ -139,4 +162,17 @@ func (d *Declared) genuine(p Presented) bool {
 	}
 	hash := sha256.Sum256([]byte(p.JWT))
 	return subtle.ConstantTimeCompare(d.JWTHash[:], hash[:]) == 1
+}
+
+// altered reports whether a token that names a plan says something else of it than was signed. The signature alone does
+// not show it: clients send the signed members beside it, and others may read them.
+func (d *Declared) altered(p Presented) bool {
+	if p.Contradictory || differ(p.PlanHash, d.Root) || differ(p.MerkleRoot, d.Root) {
+		return true
+	}
+	if p.ExpiresAt == "" {
+		return false
+	}
+	expires, err := strconv.ParseFloat(p.ExpiresAt, 64)
+	return err != nil || expires != float64(d.Expires.Unix())
 }

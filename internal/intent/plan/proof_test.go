@@ -114,16 +114,21 @@ func TestVerifyStepClaimsNothing(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ action, server, called, want string }{
-		{"Read", "fs", "Read", "[{fs Read false}]"},
-		{"Read", "fs", "read", "[{fs Read false} {fs read false}]"},
-		{"read", "fs", " fs__read ", "[{fs read false}]"},
-		{"read", "fs", "mcp__fs__READ", "[{fs read false} {fs READ false}]"},
-		{"db__drop", "fs", "db__drop", "[{fs db__drop false} {db drop true}]"},
+		{"Read", "fs", "Read", "[{{fs Read} 0}]"},
+		{"Read", "fs", "read", "[{{fs Read} 0} {{fs read} 0}]"},
+		{"read", "fs", " fs__read ", "[{{fs read} 0}]"},
+		{"read", "fs", "mcp__fs__READ", "[{{fs read} 0} {{fs READ} 0}]"},
+		{"db__drop", "fs", "db__drop", "[{{fs db__drop} 0} {{db drop} 2}]"},
 		{
 			"mcp__db__drop", "claude-code", "mcp__db__DROP",
-			"[{claude-code mcp__db__drop false} {claude-code mcp__db__DROP false} {db DROP true}]",
+			"[{{db DROP} 0} {{claude-code mcp__db__DROP} 4}]",
 		},
-		{"__drop", "fs", "__drop", "[{fs __drop false}]"},
+		{"pay", "bank", "mcp_bank_PAY", "[{{bank pay} 0} {{bank PAY} 0} {{mcp_bank PAY} 2}]"},
+		{
+			"mcp_bank_pay", "gemini-cli", "mcp_bank_pay",
+			"[{{unknown mcp_bank_pay} 1} {{bank pay} 2} {{mcp_bank pay} 2} {{gemini-cli mcp_bank_pay} 4}]",
+		},
+		{"__drop", "fs", "__drop", "[{{fs __drop} 0}]"},
 	} {
 		p := parse(t, `{"steps":[{"action":"`+tt.action+`","mcp":"`+tt.server+`"}]}`)
 		if got := fmt.Sprint(p.Steps[0].Names(tt.called)); got != tt.want {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/names"
+	"writ/internal/toolname"
 )
 
 // writtenStep is a step as clients send it.
@@ -38,7 +39,7 @@ func (w *writtenStep) step(i int, source string) (Step, error) {
 		Description: cut(w.Description.text, maxDescription),
 		Strict:      w.Strict,
 	}
-	s.Server, s.Tool = ResolveName(name, strings.TrimSpace(w.MCP.text), source)
+	s.Server, s.Tool = toolname.Resolve(name, strings.TrimSpace(w.MCP.text), source)
 	switch {
 	case !isName(s.Server):
 		return Step{}, invalid(at+".mcp", "must be 1 to %d characters without control characters", names.MaxBytes)
@@ -117,59 +118,6 @@ func (w *writtenStep) maxCalls(at string) (int64, error) {
 		return 0, invalid(at+".max_calls", "must be a whole number from 1 to %d", maxCalls)
 	}
 	return n, nil
-}
-
-// ResolveName returns the server and the tool of a call's name as a step of that source
-// would be read. A name may have its server in front: server__tool, or
-// mcp__server__tool as some harnesses write it.
-func ResolveName(name, server, source string) (string, string) {
-	if server != "" {
-		return server, strings.TrimPrefix(name, server+"__")
-	}
-	if before, after, ok := splitName(name); ok {
-		return before, after
-	}
-	return harness(source), name
-}
-
-// OwnName is the server and the tool that a name itself claims: mcp__files__delete.
-func OwnName(name string) (server, tool string, ok bool) { return splitName(strings.TrimSpace(name)) }
-
-// splitName cuts server__tool at the first separator.
-func splitName(name string) (server, tool string, ok bool) {
-	server, tool, ok = strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
-	return server, tool, ok && server != "" && tool != ""
-}
-
-// geminiPrefix begins the names that Gemini gives to tools of MCP servers.
-const geminiPrefix = "mcp_"
-
-// IsBare reports whether a name has no server in it, as harnesses write it for the tools
-// of MCP servers.
-func IsBare(tool string) bool {
-	_, _, marked := OwnName(tool)
-	return !marked && !strings.HasPrefix(tool, geminiPrefix)
-}
-
-// BareHost is the harness of a source, if the name is that of one of its own tools. An
-// agent writes its plan, and must not get its Bash allowed by planning it on a server
-// whose tools may run.
-func BareHost(tool, source string) (server string, ok bool) {
-	server = harness(source)
-	return server, server != Local && IsBare(tool)
-}
-
-// harness is the server of a harness's own tools, from the plan's source: codex,
-// codex-registered or claude-registered.
-func harness(source string) string {
-	source = strings.TrimSuffix(source, "-registered")
-	if source == "claude" {
-		source = "claude-code"
-	}
-	if slices.Contains(harnesses, source) {
-		return source
-	}
-	return Local
 }
 
 // isName reports whether text can name a server or tool.

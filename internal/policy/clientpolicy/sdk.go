@@ -6,6 +6,7 @@ import (
 
 	"writ/internal/policy/engine"
 	"writ/internal/toolcall"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -85,8 +86,8 @@ func foresee(set *engine.Set, caller toolcall.Call, tools []Tool) []foreseen {
 	})
 	var judged []foreseen
 	for _, tool := range slices.Compact(tools) {
-		caller.Server, caller.Tool = tool.Server, tool.Name
-		judged = append(judged, foreseen{tool, set.Foresee(&caller)})
+		names := toolname.Candidates(tool.Name, tool.Server, "")
+		judged = append(judged, foreseen{tool, set.ForeseeNamed(engine.Ask(caller, names))})
 	}
 	return judged
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"writ/internal/policy/document"
@@ -17,6 +18,10 @@ type index struct {
 	exact   map[name][]int32
 	servers map[string]*serverRules // by pattern
 	globs   trie[*serverRules]      // those with a star, by the text before the first one
+
+	named    map[string]bool // servers that rules name
+	patterns []string        // of servers that rules name by a pattern other than *
+	cut      cutNames
 }
 
 type name struct{ server, tool string }
@@ -33,11 +38,13 @@ type toolRules struct {
 }
 
 func newIndex(entries []entry) *index {
-	x := &index{exact: map[name][]int32{}, servers: map[string]*serverRules{}}
+	x := &index{exact: map[name][]int32{}, servers: map[string]*serverRules{}, named: map[string]bool{}}
 	lists := map[document.Pattern]*toolRules{}
 	for i := range entries {
 		for _, pattern := range entries[i].rule.Tools {
 			server, tool := pattern.Split()
+			x.nameServer(server)
+			x.cut.add(server, tool)
 			if !strings.Contains(server+tool, "*") {
 				key := name{server, tool}
 				x.exact[key] = appendOnce(x.exact[key], int32(i))
@@ -53,6 +60,18 @@ func newIndex(entries []entry) *index {
 		}
 	}
 	return x
+}
+
+func (x *index) nameServer(server string) {
+	switch {
+	case server == "*" || x.named[server]:
+	case strings.Contains(server, "*"):
+		if !slices.Contains(x.patterns, server) {
+			x.patterns = append(x.patterns, server)
+		}
+	default:
+		x.named[server] = true
+	}
 }
 
 // appendOnce keeps a list without repeats: entries come in order, so only the

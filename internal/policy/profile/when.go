@@ -86,15 +86,15 @@ func (a *Action) elsewhere() string {
 }
 
 // namedElsewhere matches a server's tool, or all of its tools, in any case, even where
-// a call's name joins server and tool. Gemini shortens a long name by replacing its
-// middle with ___, so such a name may be any.
+// a call's name joins server and tool. Gemini replaces the middle of a long name by ...
+// (earlier by ___), so such a name may be any.
 func namedElsewhere(server, tool string) string {
 	server, tool = strings.ToLower(server), strings.ToLower(tool)
 	if tool == all {
-		return fmt.Sprintf("server.lowerAscii() == %s || server == %s && (tool.lowerAscii().startsWith(%s) || tool.contains(\"___\"))",
+		return fmt.Sprintf("server.lowerAscii() == %s || server == %s && (tool.lowerAscii().startsWith(%s) || tool.contains(\"___\") || tool.contains(\"...\"))",
 			quote(server), quote(unknownServer), quote("mcp_"+server+"_"))
 	}
-	return fmt.Sprintf("server.lowerAscii() == %s && tool.lowerAscii() == %s || server == %s && (tool.lowerAscii() == %s || tool.contains(\"___\"))",
+	return fmt.Sprintf("server.lowerAscii() == %s && tool.lowerAscii() == %s || server == %s && (tool.lowerAscii() == %s || tool.contains(\"___\") || tool.contains(\"...\"))",
 		quote(server), quote(tool), quote(unknownServer), quote("mcp_"+server+"_"+tool))
 }
 

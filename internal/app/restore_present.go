@@ -1,0 +1,125 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"writ/internal/audit"
+	"writ/internal/config"
+	"writ/internal/database"
+	"writ/internal/keyring"
+	"writ/internal/organization"
+)
+
+// requireMasterKey refuses to restore without the key: nobody else can sign the restored
+// logs, and a new key would not open what is sealed.
+func requireMasterKey(c config.Config) error {
+	if c.MasterKey.IsSet() {
+		return nil
+	}
+	path := filepath.Join(c.DataDir, "master.key")
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("a restore needs the master key of the backup, to sign the audit logs: put it back as %s, or set WRIT_MASTER_KEY: %w",
+			path, err)
+	}
+	return nil
+}
+
+// openToRestore opens the audit log of a database that is being restored.
+func openToRestore(ctx context.Context, c config.Config, db *database.DB) (*audit.Log, error) {
+	sealer, err := openSealer(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := keyring.Check(ctx, db, sealer); err != nil {
+		return nil, err
+	}
+	keys, known := checkpointKeys(db, sealer)
+	return audit.OpenToRestore(ctx, db, keys, known)
+}
+
+// Continued says which logs RestorePresent continued, and what is known of them.
+type Continued struct {
+	Logs map[string]audit.Lost `json:"logs"`
+}
+
+// RestorePresent has the logs that cannot be continued go on from what is stored, each in
+// a new epoch whose first entry says that what is before it was not proved.
+func RestorePresent(ctx context.Context, o Options) (_ Continued, err error) {
+	if err := requireMasterKey(o.Config); err != nil {
+		return Continued{}, err
+	}
+	if !o.Config.UsesPostgres() {
+		if _, err := os.Stat(databasePath(o.Config)); err != nil {
+			return Continued{}, fmt.Errorf("there is no database: %w", err)
+		}
+		unlock, err := lockDataDir(o.Config.DataDir)
+		if err != nil {
+			return Continued{}, err
+		}
+		defer func() { err = errors.Join(err, unlock()) }()
+	}
+	db, err := database.Open(ctx, databaseOptions(o))
+	if err != nil {
+		return Continued{}, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	audits, err := openToRestore(ctx, o.Config, db)
+	if err != nil {
+		return Continued{}, err
+	}
+	broken, err := brokenLogs(ctx, db, audits)
+	if err != nil {
+		return Continued{}, err
+	}
+	done := Continued{Logs: map[string]audit.Lost{}}
+	return done, db.Write(ctx, database.Change{Logs: broken, Do: func(ctx context.Context, tx *database.Tx) error {
+		for _, log := range broken {
+			done.Logs[log] = audit.Lost{Unproved: true}
+			if err := audits.BeginEpoch(ctx, tx, log, done.Logs[log]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+// brokenLogs are those whose head is not signed, and those that are gone.
+func brokenLogs(ctx context.Context, db *database.DB, audits *audit.Log) ([]string, error) {
+	bad, err := audits.BadHeads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var broken []string
+	for _, head := range bad {
+		broken = append(broken, head.Log)
+	}
+	missing, err := missingLogs(ctx, db)
+	return append(broken, missing...), err
+}
+
+// missingLogs are those of organizations whose log is gone: each has an entry at least
+// since the organization was created.
+func missingLogs(ctx context.Context, db *database.DB) (missing []string, err error) {
+	heads, err := audit.ReadHeads(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, head := range heads {
+		there[head.Log] = head.Size > 0
+	}
+	all, err := organization.AllIDs(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range append([]string{audit.System}, all...) {
+		if !there[audit.LogOf(id)] {
+			missing = append(missing, audit.LogOf(id))
+		}
+	}
+	return missing, nil
+}

@@ -1,0 +1,176 @@
+package audit_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"writ/internal/audit"
+	"writ/internal/audit/ledger"
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+)
+
+// independent is a verifier in another language, written from docs/audit-log-format.md.
+const independent = "../../test/evidence/verify.mjs"
+
+// verified is what it says of a file.
+type verified struct {
+	File     string `json:"file"`
+	Verified bool   `json:"verified"`
+	Problem  string `json:"problem"`
+	Size     int64  `json:"size"`
+	Root     string `json:"root"`
+	Payloads int64  `json:"payloads"`
+	Erased   int64  `json:"erased"`
+}
+
+// runIndependent has it verify files, by their names.
+func runIndependent(t *testing.T, folder string, files map[string][]byte, options ...string) map[string]verified {
+	t.Helper()
+	args := append([]string{independent}, options...)
+	for name, content := range files {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, path)
+	}
+	var problems bytes.Buffer
+	command := exec.CommandContext(t.Context(), "node", args...)
+	command.Stderr = &problems
+	output, err := command.Output()
+	if err != nil && problems.Len() > 0 {
+		t.Fatalf("node: %v: %s", err, problems.String())
+	}
+	results := map[string]verified{}
+	for line := range bytes.Lines(output) {
+		var v verified
+		if err := json.Unmarshal(line, &v); err != nil {
+			t.Fatalf("node printed %q: %v", line, err)
+		}
+		results[v.File] = v
+	}
+	return results
+}
+
+// variedLog is a log with everything that an export can hold.
+func variedLog(t *testing.T, o database.Options) (*database.DB, *audit.Service) {
+	t.Helper()
+	c := &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	o.Now = c.Now
+	db := dbtest.Open(t, o)
+	s := open(t, db)
+	fill(t, db, s.Log, "org", 0, 300)
+	odd := decision("org", 300)
+	odd.Decision.Tool = "mcp__é\n\"😀,\"record\":{\"action\":\""
+	odd.Payload = map[string]any{
+		"record": map[string]any{"action": "x"}, "big": json.Number("12345678901234567890"), "text": "ü\u2028\x7f",
+	}
+	plain := decision("org", 301)
+	plain.Payload = nil
+	mustDecide(t, db, s.Log, odd, plain)
+	if err := s.ErasePayload(t.Context(), owner, "org", 299, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	c.now = c.now.Add(48 * time.Hour)
+	fill(t, db, s.Log, "org", 302, 20)
+	if err := s.RetirePayloads(t.Context(), 24*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
+		return s.BeginEpoch(ctx, tx, "org", audit.Lost{Known: true, Entries: 2})
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustDecide(t, db, s.Log, odd, plain)
+	return db, s
+}
+
+func exported(t *testing.T, s *audit.Service, o audit.ExportOptions) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := s.Export(t.Context(), &out, "org", o); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestAnIndependentVerifierAgrees has a second implementation verify what the server
+// exports, and find what was tampered with.
+func TestAnIndependentVerifierAgrees(t *testing.T) {
+	t.Parallel()
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		_, s := variedLog(t, o)
+		folder := t.TempDir()
+		key := filepath.Join(folder, "key.txt")
+		if err := os.WriteFile(key, []byte(s.PublicKey()+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		whole := exported(t, s, audit.ExportOptions{})
+		report, err := ledger.Verify(bytes.NewReader(whole), ledger.Trust{Keys: keysOf(t, s)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		good := map[string][]byte{
+			"whole.ndjson":   whole,
+			"later.ndjson":   exported(t, s, audit.ExportOptions{Since: 310}),
+			"without.ndjson": exported(t, s, audit.ExportOptions{WithoutPayloads: true}),
+		}
+		for name, v := range runIndependent(t, folder, good, "--key", key) {
+			if !v.Verified || v.Size != report.Size || v.Root != report.Root.String() {
+				t.Errorf("%s: %+v, want %+v", name, v, report)
+			}
+		}
+		bad := tampered(t, whole)
+		results := runIndependent(t, folder, bad, "--key", key)
+		for name, content := range bad {
+			if v := results[name]; v.Verified || v.Problem == "" {
+				t.Errorf("%s: the independent verifier says %+v", name, v)
+			}
+			if _, err := ledger.Verify(bytes.NewReader(content), ledger.Trust{Keys: keysOf(t, s)}); err == nil {
+				t.Errorf("%s: our verifier does not find it", name)
+			}
+		}
+	})
+}
+
+// tampered are an export's alterations, by name.
+func tampered(t *testing.T, whole []byte) map[string][]byte {
+	t.Helper()
+	lines := strings.SplitAfter(string(whole), "\n")
+	lines = lines[:len(lines)-1]
+	files := map[string][]byte{}
+	add := func(name string, lines ...string) { files[name+".ndjson"] = []byte(strings.Join(lines, "")) }
+	edit := func(name string, line int, was, will string) {
+		changed := strings.Replace(lines[line], was, will, 1)
+		if changed == lines[line] {
+			t.Fatalf("%s changes nothing in %s", name, lines[line])
+		}
+		edited := append([]string{}, lines...)
+		edited[line] = changed
+		add(name, edited...)
+	}
+	last := len(lines) - 1
+	edit("a verdict", 3, `"verdict":"hold"`, `"verdict":"allow"`)
+	edit("a payload", 310, `{"payload":{"n":`, `{"payload":{"n":1`)
+	edit("a salt", 310, `"salt":"`, `"salt":"0000`)
+	edit("a size", 0, `\n`, `\n1`)
+	edit("another key", 0, `"key":"writ/`, `"key":"writ/x`)
+	withoutPayload := lines[310][strings.LastIndex(lines[310], `"record":`):strings.LastIndex(lines[310], `,"salt"`)]
+	edit("a payload gone", 310, lines[310], "{"+withoutPayload+"}\n")
+	add("cut", lines[:last]...)
+	add("twice", append(append([]string{}, lines...), lines[last])...)
+	add("swapped", append(append([]string{lines[0], lines[2], lines[1]}, lines[3:]...), "")...)
+	add("dropped", append([]string{lines[0]}, lines[2:]...)...)
+	return files
+}

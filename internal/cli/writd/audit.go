@@ -1,0 +1,158 @@
+package writd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"writ/internal/app"
+	"writ/internal/audit"
+	"writ/internal/audit/ledger"
+	"writ/internal/audit/witness"
+	"writ/internal/secret"
+)
+
+func (c *command) audit() *cobra.Command {
+	cmd := &cobra.Command{Use: "audit", Short: "Export and check the audit logs, also those of closed organizations"}
+	cmd.AddCommand(c.auditExport(), c.auditCheck())
+	return cmd
+}
+
+func (c *command) auditExport() *cobra.Command {
+	var o audit.ExportOptions
+	var path string
+	cmd := &cobra.Command{
+		Use: "export ORGANIZATION|system", Short: "Export the audit log of an organization, open or closed",
+		Args: cobra.ExactArgs(1),
+		Long: `Export the audit log of an organization, open or closed, or that of the system, in the form that writ audit verify
+reads. It is written to stdout, or to a new file. Nobody but the operator can export the log of a closed organization:
+closing ended the rights of its members.`,
+	}
+	cmd.RunE = c.onData(func(ctx context.Context, areas *app.Areas, args []string) (any, error) {
+		if path == "" {
+			return nil, areas.Audit.Export(ctx, c.streams.Out, args[0], o)
+		}
+		return nil, exportTo(ctx, areas, path, args[0], o)
+	})
+	cmd.Flags().StringVar(&path, "file", "", "write to this new file")
+	cmd.Flags().Int64Var(&o.Since, "since", 0, "the first entry; hashes stand for what is before")
+	cmd.Flags().BoolVar(&o.WithoutPayloads, "without-payloads", false, "leave payloads out; the proofs hold")
+	return cmd
+}
+
+// exportTo exports to a new file, which is removed if that fails.
+func exportTo(ctx context.Context, areas *app.Areas, path, log string, o audit.ExportOptions) (err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("make the file: %w", err)
+	}
+	err = errors.Join(areas.Audit.Export(ctx, file, log, o), file.Sync(), file.Close())
+	if err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+var errAltered = errors.New("what is stored is not what was signed")
+
+func (c *command) auditCheck() *cobra.Command {
+	var repair bool
+	check := &cobra.Command{
+		Use: "check", Short: "Compare all audit logs with what is stored, whole", Args: cobra.NoArgs,
+		Long: `Compare all audit logs, whole, with what is stored of them and beside them: heads, entries, payloads and erasures, what
+entries are found by, tiles, policies, and the witness file. It exits 1 when anything differs. A running server does the
+same daily, and a sample of it when it starts. --repair-search first writes again, from the records, what entries are
+found by.`,
+		RunE: c.onData(func(ctx context.Context, areas *app.Areas, _ []string) (any, error) {
+			if repair {
+				if err := areas.RepairSearch(ctx); err != nil {
+					return nil, err
+				}
+			}
+			checked, err := areas.CheckEvidence(ctx, true)
+			if err == nil && checked.Found > 0 {
+				err = errAltered
+			}
+			return checked, err
+		}),
+	}
+	check.Flags().BoolVar(&repair, "repair-search", false, "write again what entries are found by")
+	return check
+}
+
+// witness is a receiver of checkpoints, for another machine than the server's.
+func (c *command) witness() *cobra.Command {
+	var listen, path, keyFile, tokenFile string
+	cmd := &cobra.Command{
+		Use: "witness --file FILE --key FILE --token FILE", Short: "Receive and keep the checkpoints of another server",
+		Args: cobra.NoArgs,
+		Long: `Receive the checkpoints that another server sends (its WRIT_WITNESS_URL and WRIT_WITNESS_TOKEN) and append them to a
+file, for writ audit verify --witness. It needs no database. Run it on a machine that whoever alters the server's data
+cannot reach, behind TLS. What contradicts what was seen before is refused with 409, and reported.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			keys, err := readKeys(keyFile)
+			if err != nil {
+				return err
+			}
+			token, err := os.ReadFile(tokenFile)
+			if err != nil {
+				return fmt.Errorf("read the token: %w", err)
+			}
+			text := secret.NewText(strings.TrimSpace(string(token)))
+			if !text.IsSet() {
+				return fmt.Errorf("read the token: %s is empty", tokenFile)
+			}
+			receiver, err := witness.NewReceiver(witness.NewFile(path, time.Now), keys, text)
+			if err != nil {
+				return err
+			}
+			return c.receive(cmd.Context(), listen, receiver)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&listen, "listen", "127.0.0.1:8090", "address to listen on")
+	f.StringVar(&path, "file", "", "file to append to")
+	f.StringVar(&keyFile, "key", "", "file with the server's public keys for checkpoints, one a line")
+	f.StringVar(&tokenFile, "token", "", "file with the token that the server sends")
+	for _, name := range []string{"file", "key", "token"} {
+		_ = cmd.MarkFlagRequired(name) // the flag is there
+	}
+	return cmd
+}
+
+func readKeys(name string) (ledger.Keys, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys: %w", err)
+	}
+	keys, err := ledger.ParseKeys(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("read the keys in %s: %w", name, err)
+	}
+	return keys, nil
+}
+
+// receive serves until the context ends.
+func (c *command) receive(ctx context.Context, address string, handler http.Handler) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", address, err)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	fmt.Fprintf(c.streams.Err, "writd: witness listens on %s\n", listener.Addr())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return server.Close()
+	}
+}

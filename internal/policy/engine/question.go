@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"writ/internal/toolcall"
+	"writ/internal/toolname"
+	"writ/internal/verdict"
+)
+
+// Question is a call under one of its names, for policies to judge.
+type Question struct {
+	Call   *toolcall.Call
+	Naming toolname.Naming
+	// Restricts: a rule can only make the answer stricter, and a default says nothing. Weigh sets it.
+	Restricts bool
+}
+
+// Weigh says how the set judges the questions, those that count fully first: there is always one. A reading counts
+// fully if the set names its server, and then stands in for the joined name; every other reading only restricts. A
+// guess restricts if the set names its server, and is left out otherwise.
+func (s *Set) Weigh(questions []Question) []Question {
+	questions = s.withCut(questions)
+	if len(questions) == 1 {
+		return questions
+	}
+	weighed := make([]Question, 0, len(questions))
+	isRead := false
+	for _, q := range questions {
+		server, _ := q.Call.Name()
+		named := q.Naming != toolname.Certain && s.NamesServer(server)
+		switch q.Naming {
+		case toolname.Guess:
+			if !named {
+				continue
+			}
+			q.Restricts = true
+		case toolname.Reading:
+			q.Restricts = !named
+			isRead = isRead || named
+		case toolname.Stamped:
+			q.Restricts = true
+		}
+		weighed = append(weighed, q)
+	}
+	for i := range weighed {
+		weighed[i].Restricts = weighed[i].Restricts || weighed[i].Naming == toolname.Joined && isRead
+	}
+	slices.SortStableFunc(weighed, func(a, b Question) int { return cmp.Compare(order(a), order(b)) })
+	return weighed
+}
+
+// withCut adds the tools that a rule names and that the called name stands for, though no reading finds them.
+func (s *Set) withCut(questions []Question) []Question {
+	called := questions[0].Call
+	if !toolname.IsGemini(called.Tool) {
+		return questions
+	}
+	for _, n := range s.index.cut.of(called.Tool) {
+		named := *called
+		named.Server, named.Tool = n.Server, n.Tool
+		questions = append(slices.Clip(questions), Question{Call: &named, Naming: toolname.Reading})
+	}
+	return questions
+}
+
+// order puts what only restricts behind the rest.
+func order(q Question) int {
+	if q.Restricts {
+		return 1
+	}
+	return 0
+}
+
+// Ask are the questions about a call under some names.
+func Ask(call toolcall.Call, names []toolname.Candidate) []Question {
+	questions := make([]Question, len(names))
+	for i, n := range names {
+		named := call
+		named.Server, named.Tool = n.Server, n.Tool
+		questions[i] = Question{Call: &named, Naming: n.Naming}
+	}
+	return questions
+}
+
+// ForeseeNamed predicts for a call under all of its names: the strictest prediction, which is certain only if it is for
+// every name.
+func (s *Set) ForeseeNamed(questions []Question) Foresight {
+	var strictest Foresight
+	certain := true
+	for i, q := range s.Weigh(questions) {
+		f := s.Foresee(q.Call)
+		if q.Restricts && f.Certain && !f.ByRule() {
+			continue
+		}
+		certain = certain && f.Certain
+		if i == 0 || f.Verdict < strictest.Verdict {
+			strictest = f
+		}
+	}
+	strictest.Certain = certain || strictest.Certain && strictest.Verdict == verdict.Deny
+	return strictest
+}

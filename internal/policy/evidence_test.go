@@ -1,0 +1,171 @@
+package policy_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"testing"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/policy"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+func digest(source policy.Source) string {
+	sum := sha256.Sum256([]byte(source.Text))
+	return hex.EncodeToString(sum[:])
+}
+
+// fresh is what a server that starts now has compiled: nothing.
+func (w *env) fresh() *policy.Service {
+	return policy.New(w.DB, audit.Unsigned(w.DB), nil, policy.ProposalNotifier{})
+}
+
+// problems is what a check finds, whole or not.
+func (w *env) problems(all bool) (found []string) {
+	w.T.Helper()
+	err := w.fresh().CheckEvidence(w.T.Context(), w.acme, all, func(_ string, _ int, problem string) {
+		found = append(found, problem)
+	})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return found
+}
+
+// TestAPolicyThatWasChangedUnderTheServerIsNotUsed has somebody with the database make a
+// deny an allow, in each way that leaves the log as it is.
+func TestAPolicyThatWasChangedUnderTheServerIsNotUsed(t *testing.T) {
+	t.Parallel()
+	lax := yaml("pay", "allow *")
+	for name, tamper := range map[string]func(w *env, id string){
+		"another text with its digest": func(w *env, id string) {
+			w.Exec(`UPDATE policy_version SET source = $2, digest = $3 WHERE policy_id = $1 AND version = 2`, id, lax.Text,
+				digest(lax))
+		},
+		"an older version": func(w *env, id string) {
+			w.Exec(`UPDATE policy SET active_version = 1 WHERE id = $1`, id)
+		},
+		"another text, and the record of it": func(w *env, id string) {
+			w.Exec(`UPDATE policy_version SET source = $2, digest = $3 WHERE policy_id = $1 AND version = 2`, id, lax.Text,
+				digest(lax))
+			w.Exec(`UPDATE audit_entry SET record = REPLACE(record, $1, $2), payload = REPLACE(payload, $1, $2)
+				WHERE payload IS NOT NULL`, digest(yaml("pay", "deny bank.*")), digest(lax))
+		},
+		"hidden entries": func(w *env, _ string) {
+			w.Exec(`UPDATE audit_entry SET subject = 'policy/another'`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, w *env) {
+				w.active(yaml("everything", "allow *"))
+				full := w.active(yaml("pay", "allow bank.*"))
+				w.update(full.ID, yaml("pay", "deny bank.*"))
+				if _, err := w.policies.Activate(t.Context(), w.owner, full.ID, 2); err != nil {
+					t.Fatal(err)
+				}
+				if found := w.problems(true); found != nil {
+					t.Fatalf("before: %v", found)
+				}
+				tamper(w, full.ID)
+				s := w.fresh()
+				var broken *policy.BrokenError
+				if _, err := s.Snapshot(t.Context(), w.acme); !errors.As(err, &broken) {
+					t.Errorf("snapshot: %v, want a broken version", err)
+				}
+				x, err := s.Check(t.Context(), w.owner, bankCall())
+				if err == nil && x.Decision.Verdict != verdict.Deny {
+					t.Errorf("%s (%s), want a deny or an error", x.Decision.Verdict, x.Decision.Reason)
+				}
+				if w.problems(false) == nil || w.problems(true) == nil {
+					t.Error("a check does not find it")
+				}
+			})
+		})
+	}
+}
+
+// TestAPolicyThatWasTakenAwayIsFound: nobody who judges misses a policy that somebody
+// deactivated or deleted in the database; a check does.
+func TestAPolicyThatWasTakenAwayIsFound(t *testing.T) {
+	t.Parallel()
+	for name, statement := range map[string]string{
+		"deactivated": `UPDATE policy SET active_version = NULL WHERE id = $1`,
+		"deleted":     `UPDATE policy SET active_version = NULL, deleted_at = 1 WHERE id = $1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, w *env) {
+				full := w.active(yaml("pay", "deny bank.*"))
+				w.Exec(statement, full.ID)
+				if w.problems(false) == nil {
+					t.Error("a check does not find it")
+				}
+			})
+		})
+	}
+}
+
+func TestAnAlteredVersionIsNotPutInForce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *env) {
+		lax := yaml("pay", "allow *")
+		draft := w.create(yaml("pay", "deny *"))
+		w.Exec(`UPDATE policy_version SET source = $2, digest = $3 WHERE policy_id = $1`, draft.ID, lax.Text, digest(lax))
+		if _, err := w.policies.Activate(t.Context(), w.owner, draft.ID, 1); err == nil {
+			t.Error("it was activated")
+		}
+		if found := w.problems(true); len(found) != 1 {
+			t.Errorf("found %v", found)
+		}
+	})
+}
+
+// TestAnOlderRecordOfAPolicy: entries of older servers say which text in their payload,
+// which may have been erased since.
+func TestAnOlderRecordOfAPolicy(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *env) {
+		source, id := yaml("pay", "allow bank.*"), database.NewID()
+		w.Exec(`INSERT INTO policy (id, org_id, name, latest_version, active_version, face, created_at, updated_at)
+			VALUES ($1, $2, 'pay', 1, 1, '', 1, 1)`, id, w.acme)
+		w.Exec(`INSERT INTO policy_version (org_id, policy_id, version, format, source, digest, rules, author_kind, author_id, created_at)
+			VALUES ($1, $2, 1, 'yaml', $3, $4, 1, 'user', 'u', 1)`, w.acme, id, source.Text, digest(source))
+		log := audit.Unsigned(w.DB)
+		w.Write(w.acme, func(ctx context.Context, tx *database.Tx) error {
+			for _, action := range []string{"policy.created", "policy.activated"} {
+				_, err := log.Append(ctx, tx, audit.Entry{
+					Log: w.acme, Action: action, Actor: w.owner, Subject: audit.Subject{Type: "policy", ID: id},
+					Payload: map[string]any{"name": "pay", "version": 1, "digest": digest(source)},
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		allowed := func(what string) {
+			t.Helper()
+			if d := w.sayBy(w.fresh(), toolcall.Call{}); d.Verdict != verdict.Allow {
+				t.Errorf("%s: %s (%s)", what, d.Verdict, d.Reason)
+			}
+		}
+		allowed("by the payloads")
+		logService := audit.New(log, nil)
+		for index := range int64(2) {
+			if err := logService.ErasePayload(t.Context(), w.owner, w.acme, index, "asked for"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		allowed("after the payloads were erased")
+		w.Exec(`UPDATE audit_entry SET record = REPLACE(record, '"epoch":0', '"epoch":1') WHERE action = 'payload.erased'`)
+		var broken *policy.BrokenError
+		if _, err := w.fresh().Snapshot(t.Context(), w.acme); !errors.As(err, &broken) {
+			t.Errorf("after the payloads were taken away: %v, want a broken version", err)
+		}
+	})
+}

@@ -1,0 +1,24 @@
+package policy
+
+import "writ/internal/policy/engine"
+
+// JudgeNamed judges a call under all of its names, as Judge does under one. The strictest answer counts; decisive is
+// the question that gave it.
+func JudgeNamed(
+	set *engine.Set, questions []engine.Question, spent engine.Spent,
+) (d engine.Decision, decisive engine.Question) {
+	for i, q := range set.Weigh(questions) {
+		answer := Judge(set, q.Call, spent)
+		switch {
+		case i == 0:
+			d, decisive = answer, q
+			continue
+		case q.Restricts && !(answer.ByRule() && answer.Verdict < d.Verdict):
+			continue
+		case answer.Verdict < d.Verdict:
+			decisive = q
+		}
+		d = Stricter(d, answer)
+	}
+	return d, decisive
+}
