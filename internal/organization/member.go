@@ -81,15 +81,13 @@ func (s *Service) Remove(ctx context.Context, p principal.Principal, userID stri
 		if err := deleteMember(ctx, tx, p.OrgID, userID); err != nil {
 			return err
 		}
-		keys := []string{}
+		removed := map[string]any{"role": string(m.Role)}
 		if left != nil {
-			if keys, err = left(ctx, tx, p.OrgID, userID); err != nil {
+			if removed["keysLeft"], err = left(ctx, tx, p.OrgID, userID); err != nil {
 				return err
 			}
 		}
-		return s.record(ctx, tx, p, p.OrgID, "member.removed", about("member", userID), map[string]any{
-			"role": string(m.Role), "keysLeft": keys,
-		})
+		return s.record(ctx, tx, p, p.OrgID, "member.removed", about("member", userID), removed)
 	})
 }
 

@@ -103,6 +103,19 @@ func (s *server) operation(rt Route) *huma.Operation {
 	}[rt.Method]
 }
 
+// DocumentAlso says that a POST may succeed with another status than the one that it declares, and the same body.
+func (r *Router) DocumentAlso(path string, status int, description string) {
+	responses := r.OpenAPI().Paths[path].Post.Responses
+	for code, response := range responses {
+		if code[0] == '2' {
+			also := *response
+			also.Description = description
+			responses[strconv.Itoa(status)] = &also
+			return
+		}
+	}
+}
+
 // DocumentNull says that the answer of a GET may be null, which the type of a body cannot say.
 func (r *Router) DocumentNull(path string) {
 	for _, media := range r.OpenAPI().Paths[path].Get.Responses[strconv.Itoa(http.StatusOK)].Content {
