@@ -9,6 +9,8 @@ import (
 type Status struct {
 	Status  string `json:"status"`
 	Version string `json:"version"`
+	// Telemetry is ok or down; of Ready alone.
+	Telemetry string `json:"telemetry"`
 }
 
 // Health asks whether the process is alive.

@@ -77,6 +77,7 @@ type Span struct {
 	EndTime      *time.Time      `json:"endTime"`
 	DurationMs   *int64          `json:"durationMs"`
 	Status       string          `json:"status"`
+	CostUSD      *float64        `json:"costUsd"` // what a generation counts with; nil for other spans
 	Attributes   json.RawMessage `json:"attributes"`
 }
 

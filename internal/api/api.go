@@ -97,6 +97,7 @@ type API struct {
 
 	version      string
 	database     *database.DB
+	telemetry    *database.DB // nil: not known
 	metricsToken secret.Text
 
 	auditProblems func() (int, time.Time) // or nil
@@ -115,8 +116,13 @@ func New(c Config) *API {
 		ProxyToken:    c.ProxyToken,
 	}
 	a := &API{
-		metrics: newMetrics(c), version: c.Version, database: c.Database, metricsToken: c.MetricsToken,
-		auditProblems: c.AuditProblems, witnessBehind: c.WitnessBehind,
+		metrics:       newMetrics(c),
+		version:       c.Version,
+		database:      c.Database,
+		telemetry:     c.TelemetryDatabase,
+		metricsToken:  c.MetricsToken,
+		auditProblems: c.AuditProblems,
+		witnessBehind: c.WitnessBehind,
 	}
 	a.router = route.New(route.Config{
 		Gate:           gate,
@@ -132,7 +138,7 @@ func New(c Config) *API {
 	})
 	a.mountHealth(a.router.Tagged("operation"))
 	a.mountIdentity(c, gate)
-	a.mountWork(c, &route.Bodies{})
+	a.mountWork(c)
 	if c.Documented {
 		a.router.DocumentNulls()
 		a.mountDocs()
@@ -165,13 +171,22 @@ func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 	}).Mount(a.router)
 }
 
+// How much memory the bodies of requests may take together.
+const (
+	reportBytes   = 256 << 20 // telemetry and reports, with what is decoded from them
+	decisionBytes = 64 << 20
+)
+
 // mountWork serves what agents do, what is decided about it and what is kept of it. The order is that of the table of
 // routes.
-func (a *API) mountWork(c Config, bodies *route.Bodies) {
+func (a *API) mountWork(c Config) {
+	// Telemetry and reports may fill their memory; decisions have their own.
+	bodies := &route.Bodies{Limit: reportBytes}
 	a.traces = &traces.Handlers{
 		Telemetry:      c.Telemetry,
 		Forwarding:     c.Forwarding,
 		Database:       c.Database,
+		PolicyName:     c.Policies.NameOf,
 		Bodies:         bodies,
 		Logger:         c.Logger,
 		MaxIngestBytes: c.MaxIngestBytes,
@@ -191,7 +206,7 @@ func (a *API) mountWork(c Config, bodies *route.Bodies) {
 		Policies:      c.Policies,
 		Organizations: c.Organizations,
 		Executions:    c.Executions,
-		Bodies:        bodies,
+		Bodies:        &route.Bodies{Limit: decisionBytes},
 		PublicURL:     c.PublicURL,
 		MaxBodyBytes:  c.MaxBodyBytes,
 	}

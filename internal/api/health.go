@@ -21,6 +21,12 @@ type HealthBody struct {
 	Witness  string `json:"witness,omitzero" doc:"Of /ready, where checkpoints go to a witness: ok, or behind while it cannot be reached." example:"ok"`
 }
 
+// ReadyBody says that requests can be served.
+type ReadyBody struct {
+	HealthBody
+	Telemetry string `json:"telemetry" enum:"ok,down" doc:"down: telemetry is refused, and rules about cost, tokens and sessions deny." example:"ok"`
+}
+
 // readyWait bounds how long a probe waits for the database.
 const readyWait = 2 * time.Second
 
@@ -35,19 +41,26 @@ func (a *API) health(context.Context, principal.Principal, *route.None) (HealthB
 	return HealthBody{Status: "ok", Version: a.version}, nil
 }
 
-func (a *API) readiness(ctx context.Context, _ principal.Principal, _ *route.None) (HealthBody, error) {
+// readiness is 200 only while decisions can be recorded, because all others are denied. Telemetry may be down.
+func (a *API) readiness(ctx context.Context, _ principal.Principal, _ *route.None) (ReadyBody, error) {
 	select {
 	case <-a.router.Stopping():
-		return HealthBody{}, fault.New(fault.Unavailable, "the server is stopping")
+		return ReadyBody{}, fault.New(fault.Unavailable, "the server is stopping")
 	default:
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyWait)
 	defer cancel()
 	if err := a.database.Ping(ctx); err != nil {
-		return HealthBody{}, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
+		return ReadyBody{}, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
 	}
-	body := HealthBody{Status: "ready", Version: a.version}
-	a.addEvidence(&body)
+	if err := a.database.CheckWritable(ctx); err != nil {
+		return ReadyBody{}, fault.Wrap(err, fault.Unavailable, "the database cannot be written")
+	}
+	body := ReadyBody{HealthBody{Status: "ready", Version: a.version}, "ok"}
+	if a.telemetry != nil && (a.telemetry.IsFailing() || a.telemetry.Ping(ctx) != nil) {
+		body.Telemetry = "down"
+	}
+	a.addEvidence(&body.HealthBody)
 	return body, nil
 }
 

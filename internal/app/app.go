@@ -103,7 +103,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	if err := a.openStores(ctx, o); err != nil {
 		return nil, err
 	}
-	if a.Telemetry, err = openTelemetry(ctx, a.TelemetryDB, o); err != nil {
+	if err := a.openTelemetry(ctx, o); err != nil {
 		return nil, err
 	}
 	if a.model, err = newModel(c); err != nil {
@@ -181,7 +181,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 // audit log.
 func (a *Areas) openStores(ctx context.Context, o Options) (err error) {
 	c := o.Config
-	if err := errors.Join(makeDataDir(c.DataDir), refuseInterruptedRestore(c)); err != nil {
+	if err := errors.Join(makeDataDir(c.DataDir), refuseInterruptedRestore(c), refuseMissingDatabase(c)); err != nil {
 		return err
 	}
 	if a.sealer, err = openSealer(c); err != nil {
@@ -199,25 +199,40 @@ func (a *Areas) openStores(ctx context.Context, o Options) (err error) {
 	if a.log, err = audit.Open(ctx, a.Database, keys, a.recent, known); err != nil {
 		return err
 	}
-	if a.TelemetryDB, err = database.Open(ctx, telemetryOptions(o)); err != nil {
-		return fmt.Errorf("open the telemetry store: %w", err)
-	}
 	return nil
 }
 
-// openTelemetry makes the telemetry service.
-func openTelemetry(ctx context.Context, db *database.DB, o Options) (*telemetry.Service, error) {
+// openTelemetry opens the store that bulk goes to. Decisions do not need it: if it cannot be opened, the server works
+// without it, and rules about cost, tokens and sessions fail closed.
+func (a *Areas) openTelemetry(ctx context.Context, o Options) error {
 	prices, err := Prices(o.Config.PricesFile)
 	if err != nil {
-		return nil, fmt.Errorf("WRIT_PRICES_FILE: %w", err)
+		return fmt.Errorf("WRIT_PRICES_FILE: %w", err)
 	}
-	return telemetry.New(ctx, telemetry.Config{
-		Database:    db,
+	service := telemetry.Config{
 		Prices:      prices,
 		Logger:      o.Logger,
 		SessionIdle: o.Config.SessionIdle,
 		Retention:   o.Config.Retention,
-	})
+	}
+	options := telemetryOptions(o)
+	service.Database, err = database.Open(ctx, options)
+	if err == nil {
+		if a.Telemetry, err = telemetry.New(ctx, service); err != nil {
+			err = errors.Join(err, service.Database.Close())
+		}
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		o.Logger.Error("telemetry is down: decisions go on, telemetry is refused, and rules about cost, tokens and sessions deny."+
+			" Mend the store or, without its data, move it away; then start again", "error", err)
+		service.Database = database.Down(options, err)
+		a.Telemetry = telemetry.NewDown(service)
+	}
+	a.TelemetryDB = service.Database
+	return nil
 }
 
 // checkpointKeys gives the audit log its key, and all whose signatures count. The ring

@@ -77,14 +77,52 @@ func masterKeyIn(dir string) (secret.Text, error) {
 	}
 	// A new key would not open an existing database, and must not hide that its key is
 	// missing.
-	if _, err := os.Stat(filepath.Join(dir, "writ.db")); err == nil {
+	database := filepath.Join(dir, "writ.db")
+	if hasContent(database) {
 		return secret.Text{}, fmt.Errorf("%s is missing, but there is a database sealed with it; put it back or set WRIT_MASTER_KEY", path)
+	}
+	// The empty file comes first: a start that ends between the two must not look like a lost database.
+	if err := touchPrivate(database); err != nil {
+		return secret.Text{}, fmt.Errorf("make the database file: %w", err)
 	}
 	key := secret.NewMasterKey()
 	if err := writePrivate(path, []byte(key.Reveal()+"\n")); err != nil {
 		return secret.Text{}, fmt.Errorf("keep the new master key: %w", err)
 	}
 	return key, nil
+}
+
+// refuseMissingDatabase keeps a server from taking a data folder whose database was lost for a new one: it would make
+// an empty database and new accounts. What an earlier start left there tells the two apart.
+func refuseMissingDatabase(c config.Config) error {
+	database := databasePath(c)
+	if c.UsesPostgres() || hasContent(database) {
+		return nil
+	}
+	left := []string{telemetryPath(c), FirstRunPath(c)}
+	if _, err := os.Stat(database); errors.Is(err, fs.ErrNotExist) {
+		left = append(left, filepath.Join(c.DataDir, "master.key"))
+	}
+	for _, path := range left {
+		if hasContent(path) {
+			return fmt.Errorf("%s is missing or empty, but %s is there, so this is not a first run: restore a backup with `writd restore`, put the file back, or start anew with an empty WRIT_DATA_DIR", database, path)
+		}
+	}
+	return nil
+}
+
+func hasContent(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > 0
+}
+
+// touchPrivate makes an empty file that its owner alone can read, unless there is one.
+func touchPrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close(), syncDir(filepath.Dir(path)))
 }
 
 // writePrivate writes a file that its owner alone can read, whole or not at all,

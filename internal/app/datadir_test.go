@@ -61,8 +61,10 @@ func TestGarbledMasterKeyIsNotShown(t *testing.T) {
 	if err := os.MkdirAll(o.Config.DataDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(o.Config.DataDir, "master.key"), []byte("hunter2"), 0o600); err != nil {
-		t.Fatal(err)
+	for file, content := range map[string]string{"master.key": "hunter2", "writ.db": "sealed"} {
+		if err := os.WriteFile(filepath.Join(o.Config.DataDir, file), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	_, err := app.Start(t.Context(), o)
 	if err == nil || !strings.Contains(err.Error(), "master key") || strings.Contains(err.Error(), "hunter2") {

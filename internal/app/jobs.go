@@ -32,7 +32,9 @@ func (s *Server) startJobs() {
 	frequent := func(interval time.Duration, what string, job func(context.Context) error) {
 		s.jobs.Go(func() { every(ctx, interval, s.withBackoff(ctx, what, job)) })
 	}
-	frequent(projectInterval, "show decisions in telemetry", s.projector.Run)
+	if !s.TelemetryDB.IsDown() {
+		s.startTelemetryJobs(ctx, frequent)
+	}
 	frequent(reconcileEvery, "match executions with decisions", s.Executions.Reconcile)
 	frequent(expireEvery, "expire requests for approval", s.Approvals.Expire)
 	frequent(notifyInterval, "notify people of requests for approval", s.Notifications.ProcessEvents)
@@ -42,17 +44,8 @@ func (s *Server) startJobs() {
 	}
 	s.jobs.Go(func() { s.outgoing.Run(ctx) })
 	s.jobs.Go(func() { s.Webhooks.Run(ctx, s.warnOf("send webhooks")) })
-	s.jobs.Go(func() { s.Forwarding.Run(ctx, s.warnOf("forward traces and decisions")) })
 	s.jobs.Go(func() { s.flushLastUsed(ctx) })
 	rare := func(interval time.Duration, work func()) { s.jobs.Go(func() { every(ctx, interval, work) }) }
-	retain := func() {
-		s.attempt(ctx, "make partitions", s.Telemetry.MakePartitions)
-		s.attempt(ctx, "retention", s.Telemetry.RunRetention)
-	}
-	s.jobs.Go(func() {
-		retain()
-		every(ctx, retentionCheck, retain)
-	})
 	if s.witness.Enabled() {
 		witness := func() { s.attempt(ctx, "send checkpoints to the witness", s.witness.Run) }
 		s.jobs.Go(func() {
@@ -65,7 +58,6 @@ func (s *Server) startJobs() {
 	rare(counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
 	rare(sweepInterval, func() {
 		s.attempt(ctx, "sweep sessions", s.Auth.Sweep)
-		s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters)
 		s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
 		s.attempt(ctx, "sweep limits", s.Policies.Sweep)
 		s.attempt(ctx, "forget old Idempotency-Keys", s.Intent.Prune)
@@ -74,17 +66,23 @@ func (s *Server) startJobs() {
 	})
 }
 
-// checkDaily checks the audit logs whole, for the first time soon after the start.
-func (s *Server) checkDaily(ctx context.Context) {
-	check := func() {
-		s.attempt(ctx, "check the audit logs", func(ctx context.Context) error { return s.check(ctx, true) })
+// startTelemetryJobs runs the work on telemetry.
+func (s *Server) startTelemetryJobs(
+	ctx context.Context, frequent func(time.Duration, string, func(context.Context) error),
+) {
+	frequent(projectInterval, "show decisions in telemetry", s.projector.Run)
+	s.jobs.Go(func() { s.Forwarding.Run(ctx, s.warnOf("forward traces and decisions")) })
+	retain := func() {
+		s.attempt(ctx, "make partitions", s.Telemetry.MakePartitions)
+		s.attempt(ctx, "retention", s.Telemetry.RunRetention)
 	}
-	select {
-	case <-time.After(checkDelay):
-		check()
-		every(ctx, checkInterval, check)
-	case <-ctx.Done():
-	}
+	s.jobs.Go(func() {
+		retain()
+		every(ctx, retentionCheck, retain)
+	})
+	s.jobs.Go(func() {
+		every(ctx, sweepInterval, func() { s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters) })
+	})
 }
 
 // flushLastUsed writes when keys were last used, also on shutdown.
@@ -148,5 +146,18 @@ func (s *Server) attempt(ctx context.Context, what string, job func(context.Cont
 func (s *Server) warnOf(job string) func(err error) {
 	return func(err error) {
 		s.logger.Warn("scheduled work failed, and will be tried again", "job", job, "error", err)
+	}
+}
+
+// checkDaily checks the audit logs whole, for the first time soon after the start.
+func (s *Server) checkDaily(ctx context.Context) {
+	check := func() {
+		s.attempt(ctx, "check the audit logs", func(ctx context.Context) error { return s.check(ctx, true) })
+	}
+	select {
+	case <-time.After(checkDelay):
+		check()
+		every(ctx, checkInterval, check)
+	case <-ctx.Done():
 	}
 }

@@ -77,6 +77,7 @@ type Config struct {
 	TrustedProxies  []netip.Prefix
 	CORSOrigins     []string // as a browser sends them: lower case, without the default port
 	MaxBodyBytes    int64
+	MemoryLimit     int64 // in bytes; 0: GOMEMLIMIT, or what the machine has
 	ShutdownTimeout time.Duration
 
 	DataDir      string

@@ -94,7 +94,8 @@ func fullEnviron(certificate, key string) []string {
 		"WRIT_TLS_CERT=" + certificate, "WRIT_TLS_KEY=" + key,
 		"WRIT_TRUSTED_PROXIES=10.0.0.0/8, 192.0.2.7,2001:db8::/32,::ffff:192.0.2.9",
 		"WRIT_CORS_ORIGINS=https://console.example.com:443, HTTP://Localhost:3000,https://[2001:DB8::1]:8443,https://[::1]",
-		"WRIT_MAX_BODY_BYTES=67108864", "WRIT_SHUTDOWN_SECONDS=300", "WRIT_DATA_DIR=/var/lib/writ",
+		"WRIT_MAX_BODY_BYTES=67108864", "WRIT_MEMORY_LIMIT_BYTES=1073741824", "WRIT_SHUTDOWN_SECONDS=300",
+		"WRIT_DATA_DIR=/var/lib/writ",
 		"DATABASE_URL=postgresql://writ:database-password@db/writ", "WRIT_MASTER_KEY=" + masterKey,
 		"TELEMETRY_DATABASE_URL=postgres://writ:telemetry-password@db2/writ",
 		"WRIT_SIGNUP=open", "WRIT_PROXY_TOKEN=" + proxyToken,
@@ -131,7 +132,7 @@ func TestEveryVariable(t *testing.T) {
 		CORSOrigins: []string{
 			"https://console.example.com", "http://localhost:3000", "https://[2001:db8::1]:8443", "https://[::1]",
 		},
-		MaxBodyBytes: 64 << 20, ShutdownTimeout: 300 * time.Second, DataDir: "/var/lib/writ",
+		MaxBodyBytes: 64 << 20, MemoryLimit: 1 << 30, ShutdownTimeout: 300 * time.Second, DataDir: "/var/lib/writ",
 		DatabaseURL:  secret.NewText("postgresql://writ:database-password@db/writ"),
 		MasterKey:    secret.NewText(masterKey),
 		TelemetryURL: secret.NewText("postgres://writ:telemetry-password@db2/writ"),

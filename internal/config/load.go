@@ -43,6 +43,7 @@ func (r *reader) loadServer(c *Config) {
 	c.TrustedProxies = read(r, "WRIT_TRUSTED_PROXIES", listOf(parseNetwork))
 	c.CORSOrigins = read(r, "WRIT_CORS_ORIGINS", listOf(parseCORSOrigin))
 	c.MaxBodyBytes = read(r, "WRIT_MAX_BODY_BYTES", wholeNumber(1<<10, 64<<20))
+	c.MemoryLimit = read(r, "WRIT_MEMORY_LIMIT_BYTES", wholeNumber(64<<20, 1<<40))
 	c.ShutdownTimeout = time.Duration(read(r, "WRIT_SHUTDOWN_SECONDS", wholeNumber(1, 300))) * time.Second
 }
 

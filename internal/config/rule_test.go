@@ -73,6 +73,10 @@ func TestRefused(t *testing.T) {
 		{"body too small", "WRIT_MAX_BODY_BYTES", "1023", "must be a whole number from 1024 to 67108864"},
 		{"body too large", "WRIT_MAX_BODY_BYTES", "67108865", "must be a whole number from 1024 to 67108864"},
 		{"body with unit", "WRIT_MAX_BODY_BYTES", "1MiB", "must be a whole number from 1024 to 67108864"},
+		{
+			"too little memory", "WRIT_MEMORY_LIMIT_BYTES", "1000000",
+			"must be a whole number from 67108864 to 1099511627776",
+		},
 		{"shutdown at once", "WRIT_SHUTDOWN_SECONDS", "0", "must be a whole number from 1 to 300"},
 		{"shutdown too late", "WRIT_SHUTDOWN_SECONDS", "301", "must be a whole number from 1 to 300"},
 		{"master key short", "WRIT_MASTER_KEY", "abcd", wantKey},

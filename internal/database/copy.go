@@ -81,3 +81,29 @@ func (db *DB) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 	}
 	return conn, tx, nil
 }
+
+// ExecEach runs a statement once for each row of arguments. PostgreSQL gets all of them before it is waited for.
+func (tx *Tx) ExecEach(ctx context.Context, query string, rows [][]any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if tx.engine != PostgreSQL {
+		for _, args := range rows {
+			if _, err := tx.Prepared().Exec(ctx, query, args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return tx.reach(func(driverConn any) error {
+		conn, ok := driverConn.(*stdlib.Conn)
+		if !ok {
+			return errors.New("execute: not a PostgreSQL connection")
+		}
+		batch := &pgx.Batch{}
+		for _, args := range rows {
+			batch.Queue(query, args...)
+		}
+		return conn.Conn().SendBatch(ctx, batch).Close()
+	})
+}

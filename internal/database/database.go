@@ -66,6 +66,9 @@ type DB struct {
 	inserts      *inserts
 	checkpointer *checkpointer // nil on PostgreSQL
 
+	commits commits // what the committer last achieved
+	isDown  bool    // see Down
+
 	path   string // of the SQLite file
 	schema string // on PostgreSQL, where it is not the database's own default
 	now    func() time.Time
@@ -100,6 +103,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	db.inserts = newInserts()
 	if db.engine == SQLite {
+		db.emptyLog(ctx, o.Logger)
 		db.checkpointer = startCheckpointer(db, o.Logger)
 	}
 	db.writer = startWriter(db, o.Logger)

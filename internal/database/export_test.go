@@ -36,3 +36,12 @@ func LoseWritingConnection(ctx context.Context, db *DB) error {
 	}
 	return nil
 }
+
+// ForgetCommits makes the next CheckWritable write.
+func ForgetCommits(db *DB) {
+	db.commits.made.Store(0)
+	db.commits.failed.Store(0)
+}
+
+// MaxLogBytes is how long the log of telemetry may become before the committer copies it.
+const MaxLogBytes = int64(bulkCheckpointPages) * 4096

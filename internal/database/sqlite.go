@@ -44,7 +44,7 @@ func openSQLite(o Options) (*DB, error) {
 	// rows needs no file.
 	pragmas := []string{
 		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)",
-		"temp_store(MEMORY)",
+		"temp_store(MEMORY)", fmt.Sprintf("journal_size_limit(%d)", logKept),
 	}
 	writes, err := openPreparing(sqliteDSN(path, "immediate", append(pragmas, storePragmas(o.Store)...)...), 1)
 	if err != nil {

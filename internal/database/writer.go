@@ -249,7 +249,9 @@ func (w *writer) attempt(ctx context.Context, batch []*pending) (err error) {
 			err = fmt.Errorf("a change panicked: %v", r)
 		}
 	}()
-	return w.db.transact(ctx, batch)
+	err = w.db.transact(ctx, batch)
+	w.db.commits.note(err)
+	return err
 }
 
 func answer(batch []*pending, err error) {

@@ -41,7 +41,7 @@ func TestOneUseAmongAThousandCalls(t *testing.T) {
 		dbs := []*database.DB{e.DB, dbtest.Open(t, e.Options)}
 		var passed, refused atomic.Int64
 		var wg sync.WaitGroup
-		room := make(chan struct{}, 16) // at once: more would wait longer for a commit than a call may, on a busy machine
+		room := make(chan struct{}, 16) // on a busy machine more at once would wait longer than a call may
 		for i := range 1000 {
 			room <- struct{}{}
 			wg.Go(func() {

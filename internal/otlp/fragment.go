@@ -18,21 +18,22 @@ const source = "opentelemetry"
 func (r *reader) fragments() ([]decode.Fragment, error) {
 	var order [][16]byte
 	byTrace := map[[16]byte][]*span{}
+	shared := int64(0) // what spans and traces repeat of their scope and resource
 	for i := range r.spans {
 		s := &r.spans[i]
 		if err := cmp.Or(s.resource.bad, s.scope.bad); err != nil {
 			r.refuse(err)
 			continue
 		}
-		r.storedBytes += int64(len(s.scope.name) + len(s.scope.version) + len(s.scope.attributes))
+		shared += int64(len(s.scope.name) + len(s.scope.version) + len(s.scope.attributes))
 		if byTrace[s.traceID] == nil {
 			order = append(order, s.traceID)
-			r.storedBytes += int64(len(s.resource.attributes))
+			shared += int64(len(s.resource.attributes))
 		}
 		byTrace[s.traceID] = append(byTrace[s.traceID], s)
 	}
-	if r.storedBytes > r.MaxBytes {
-		return nil, r.tooLarge()
+	if err := r.store(0, shared); err != nil {
+		return nil, err
 	}
 	fragments := make([]decode.Fragment, 0, len(order))
 	for _, id := range order {

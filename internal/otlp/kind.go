@@ -74,9 +74,7 @@ func (s *sense) usage(model string, prices *decode.Prices) (u decode.Usage) {
 	u.CacheRead, _ = s[cacheReadTokens].count()
 	u.CacheWrite, _ = s[cacheWriteTokens].count()
 	u = prices.AsVendorCounts(model, u)
-	var given bool
-	if u.CostNanos, given = s[cost].dollars(); !given {
-		u.CostNanos = prices.Cost(model, u)
-	}
+	u.CostNanos = s[cost].dollars()
+	u.CostNanos = prices.CostUnlessKnown(model, u)
 	return u
 }

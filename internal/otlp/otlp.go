@@ -44,6 +44,8 @@ type Options struct {
 	ProductWins bool   // overrides the service that the resource names
 	Prices      *decode.Prices
 	MaxBytes    int64 // of everything that would be stored
+	// Take counts memory before it is used, and refuses what is too much for now; nil: nothing does.
+	Take func(bytes int64) error
 }
 
 // Reading is the content of a request.

@@ -173,6 +173,13 @@ func TestConventions(t *testing.T) {
 			},
 			"generation", decode.Facts{Model: "gpt-4o", Usage: decode.Usage{Input: 100, CostNanos: 250_000_000}},
 		},
+		"a cost of 0 beside tokens of a priced model is not known": {
+			pairs{
+				{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", "gpt-4o"},
+				{"gen_ai.usage.input_tokens", int64(100)}, {"gen_ai.usage.cost", 0.0},
+			},
+			"generation", decode.Facts{Model: "gpt-4o", Usage: decode.Usage{Input: 100, CostNanos: 100 * 2500}},
+		},
 		"embeddings have tokens too": {
 			pairs{
 				{"gen_ai.operation.name", "embeddings"}, {"gen_ai.request.model", "e"},

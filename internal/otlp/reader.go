@@ -141,11 +141,21 @@ func (r *reader) end(from *resource, by *scope) error {
 		return nil
 	}
 	r.spans = append(r.spans, s)
-	r.storedBytes += int64(len(s.attributes))
-	if r.storedBytes > r.MaxBytes {
+	return r.store(spanBytes, int64(len(s.attributes)))
+}
+
+// spanBytes is about the memory of a span beside its attributes.
+const spanBytes = 700
+
+// store counts what would be stored, and the memory that it and its overhead take until then.
+func (r *reader) store(overhead, bytes int64) error {
+	if r.storedBytes += bytes; r.storedBytes > r.MaxBytes {
 		return r.tooLarge()
 	}
-	return nil
+	if r.Take == nil {
+		return nil
+	}
+	return r.Take(overhead + bytes)
 }
 
 func (r *reader) refuse(why error) {

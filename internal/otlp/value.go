@@ -114,19 +114,19 @@ func (v value) count() (n int64, ok bool) {
 }
 
 // dollars is a value as a cost, if it is one.
-func (v value) dollars() (nanos int64, ok bool) {
+func (v value) dollars() (nanos int64) {
 	f := v.float
 	switch v.kind {
 	case wholeValue:
 		f = float64(v.whole)
 	case floatValue:
 	default:
-		return 0, false
+		return 0
 	}
 	if !(f >= 0 && f <= decode.MaxCost) { // nor NaN
-		return 0, false
+		return 0
 	}
-	return int64(math.Round(f * 1e9)), true
+	return int64(math.Round(f * 1e9))
 }
 
 // short limits the name or version of a library.

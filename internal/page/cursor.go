@@ -15,13 +15,12 @@ const (
 	maxID   = 200 // bytes
 )
 
-// An encoded cursor is the base64url of a version, the binding to list and
-// scope, the time as eight bytes big-endian, and the id.
+// An encoded cursor is the base64url of a version, a checksum, the time as eight bytes big-endian, and the id.
 const (
-	version     = 1
-	bindingSize = 8
-	microsAt    = 1 + bindingSize
-	idAt        = microsAt + 8
+	version      = 2 // 1 had no checksum of time and id
+	checksumSize = 8
+	microsAt     = 1 + checksumSize
+	idAt         = microsAt + 8
 )
 
 // Cursor is the position of a row in a list: the page after it begins with the next row.
@@ -43,7 +42,7 @@ func (c Cursor) Encode() string {
 	}
 	raw := make([]byte, 0, idAt+len(c.ID))
 	raw = append(raw, version)
-	raw = append(raw, c.binding()...)
+	raw = append(raw, c.checksum()...)
 	raw = binary.BigEndian.AppendUint64(raw, uint64(c.Micros))
 	raw = append(raw, c.ID...)
 	return base64.RawURLEncoding.EncodeToString(raw)
@@ -57,14 +56,14 @@ func Decode(text, list, scope string) (Cursor, error) {
 	}
 	c, ok := parse(text)
 	c.List, c.Scope = list, scope
-	// Encoding again checks version, list, scope and spelling at once.
+	// Encoding again checks version, checksum and spelling at once.
 	if !ok || c.Encode() != text {
 		return Cursor{}, fault.New(fault.Invalid, "Invalid cursor")
 	}
 	return c, nil
 }
 
-// parse reads time and id, and does not check the binding.
+// parse reads time and id, and does not check the rest.
 func parse(text string) (Cursor, bool) {
 	if len(text) > maxText {
 		return Cursor{}, false
@@ -78,11 +77,14 @@ func parse(text string) (Cursor, bool) {
 	return c, len(c.ID) <= maxID && utf8.ValidString(c.ID) && !strings.Contains(c.ID, "\x00")
 }
 
-// binding is a short hash of list and scope. The length of the list keeps
-// ("ab", "c") and ("a", "bc") apart.
-func (c Cursor) binding() []byte {
-	text := binary.AppendUvarint(nil, uint64(len(c.List)))
-	text = append(append(text, c.List...), c.Scope...)
-	sum := sha256.Sum256(text)
-	return sum[:bindingSize]
+// checksum is a short hash of everything: a cursor of another list or scope does not match, nor one of which letters
+// were cut or changed. The lengths keep ("ab", "c") and ("a", "bc") apart.
+func (c Cursor) checksum() []byte {
+	text := make([]byte, 0, len(c.List)+len(c.Scope)+len(c.ID)+32)
+	for _, part := range []string{c.List, c.Scope} {
+		text = append(binary.AppendUvarint(text, uint64(len(part))), part...)
+	}
+	text = binary.BigEndian.AppendUint64(text, uint64(c.Micros))
+	sum := sha256.Sum256(append(text, c.ID...))
+	return sum[:checksumSize]
 }

@@ -49,7 +49,7 @@ func TestCursorRoundTrip(t *testing.T) {
 // layout, and then this text.
 func TestCursorLayout(t *testing.T) {
 	t.Parallel()
-	const want = "Ae0wCz6r0Jn2AAYKJBggIkB0cmFjZS0x"
+	const want = "AoDPDbVbPmcnAAYKJBggIkB0cmFjZS0x"
 	if got := sample.Encode(); got != want {
 		t.Errorf("Encode = %q, want %q", got, want)
 	}
@@ -76,12 +76,19 @@ func TestDecodeRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatalf("decode: %v", err)
 	}
-	// with gives the sample's bytes with another id, bound as the sample is.
-	with := func(id string) string { return base64.RawURLEncoding.EncodeToString(append(raw[:17:17], id...)) }
+	// with gives a cursor of another id whose checksum is right, so that nothing else refuses it.
+	with := func(id string) string {
+		c := sample
+		c.ID = id
+		if id == "" {
+			return base64.RawURLEncoding.EncodeToString(raw[:17])
+		}
+		return c.Encode()
+	}
 	if with(sample.ID) != text {
 		t.Fatal("the layout is not as this test supposes")
 	}
-	next := append([]byte{2}, raw[1:]...)
+	next := append([]byte{3}, raw[1:]...)
 
 	tests := []struct{ name, text, list, scope string }{
 		{"another list", text, "sessions", "org-1"},
@@ -119,6 +126,30 @@ func TestDecodeRefuses(t *testing.T) {
 				t.Errorf("cursor %+v beside the error", got)
 			}
 		})
+	}
+}
+
+// A cursor from which letters were cut, or in which one was changed, is not one that we issued.
+func TestDecodeRefusesEveryChange(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"trace-1", "0190a0a0-0000-7000-8000-00000000000a", strings.Repeat("x", 200), "17"} {
+		c := sample
+		c.ID = id
+		text := c.Encode()
+		refused := func(changed string) {
+			if got, err := page.Decode(changed, c.List, c.Scope); changed != text && !fault.Is(err, fault.Invalid) {
+				t.Errorf("%q, made of %q, is %+v, %v", changed, text, got, err)
+			}
+		}
+		for from := range len(text) {
+			refused(text[:from] + "A" + text[from+1:])
+			refused(text[:from] + "A" + text[from:])
+			for to := from + 1; to <= len(text); to++ {
+				if changed := text[:from] + text[to:]; changed != "" {
+					refused(changed)
+				}
+			}
+		}
 	}
 }
 

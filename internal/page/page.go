@@ -5,10 +5,11 @@
 // before (a keyset), so rows that come or go in between neither repeat nor hide others. To
 // learn whether there is more, a list reads one row beyond the limit and calls [Of].
 //
-// A cursor is bound to its list and its scope, in most cases the organization. Any other
-// cursor is refused as "Invalid cursor". The binding finds mistakes and is no signature: a
-// forged cursor only chooses where to start in a list that the caller may read anyway,
-// because the query is limited to the caller's organization.
+// A cursor is bound to its list and its scope, in most cases the organization, and has a
+// checksum of all it says. Any other cursor is refused as "Invalid cursor", also one that
+// was cut or mistyped. The checksum is no signature: a forged cursor only chooses where to
+// start in a list that the caller may read anyway, because the query is limited to the
+// caller's organization.
 package page
 
 // How many rows a page has when the caller does not say, and at most.

@@ -25,6 +25,15 @@ func (s *Service) OrgOf(ctx context.Context, id string) (orgID string, err error
 	return findOrg(ctx, s.db, id)
 }
 
+// NameOf is the name of a policy; empty if the organization has no such policy.
+func (s *Service) NameOf(ctx context.Context, orgID, id string) (string, error) {
+	policy, err := find(ctx, s.db, orgID, id)
+	if fault.Is(err, fault.NotFound) {
+		return "", nil
+	}
+	return policy.Name, err
+}
+
 // Get is a policy with its latest version, or another one.
 func (s *Service) Get(ctx context.Context, p principal.Principal, id string, number int) (Full, error) {
 	if err := requireReader(p); err != nil {

@@ -199,13 +199,14 @@ func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, lim
 	return spans, nil
 }
 
-// recordGrowth records that a trace got spans, for those who follow. The spans are numbered by their receipt, above
-// all that the trace had.
-func (s *Service) recordGrowth(ctx context.Context, tx *database.Tx, orgID string, day, pk, first, last int64) error {
-	_, err := tx.Exec(ctx, `
-		INSERT INTO trace_growth (org_id, at, trace_pk, received_day, first_seq, last_seq)
-		VALUES ($1, $2, $3, $4, $5, $6)`, orgID, receivedAt(last), pk, day, first, last)
-	return err
+// growthRow records that a trace got spans, for those who follow. The spans are numbered by their receipt, above all
+// that the trace had.
+func growthRow(orgID string, t *storedTrace, first, last int64) []any {
+	return []any{orgID, receivedAt(last), t.pk, t.day, first, last}
+}
+
+func insertGrowths(ctx context.Context, tx *database.Tx, rows [][]any) error {
+	return tx.Insert(ctx, `INSERT INTO trace_growth (org_id, at, trace_pk, received_day, first_seq, last_seq)`, rows, "")
 }
 
 // lastNumber is when a trace got its last span, by its number, or was received. The trace must be locked.

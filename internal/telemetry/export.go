@@ -76,7 +76,7 @@ func (s *Service) ExportTraces(orgID string, f TraceFilter, withSpans bool) (*Tr
 		s:         s,
 		orgID:     orgID,
 		filter:    f,
-		since:     database.Micros(s.since(f.Days)),
+		since:     s.listedFrom(f.Days),
 		after:     after,
 		withSpans: withSpans,
 		rootless:  map[string]bool{},
@@ -133,7 +133,7 @@ func (e *TraceExport) next(ctx context.Context) ([]*ExportedTrace, error) {
 	w := &where{}
 	w.and("org_id = ?", e.orgID)
 	if e.filter.Days > 0 {
-		w.and("start_time >= ?", e.since)
+		e.s.andListed(w, e.since)
 	}
 	if !e.after.IsZero() {
 		w.and("(start_time, id) < (?, ?)", e.after.Micros, e.after.ID)
@@ -193,6 +193,7 @@ func scanRecord(row database.Scanner) (s SpanRecord, err error) {
 		&s.Tool, &s.Model, &s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
 		&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
 	s.Start, s.End = database.Time(start), database.OptionalTime(end)
+	s.CostNanos = s.Usage.CostNanos
 	return s, err
 }
 
@@ -280,7 +281,7 @@ func (s *Service) ExportSessions(orgID string, f SessionFilter) (*SessionExport,
 		s:      s,
 		orgID:  orgID,
 		filter: f,
-		since:  database.Micros(s.since(f.Days)),
+		since:  s.listedFrom(f.Days),
 		after:  after,
 	}, nil
 }

@@ -268,11 +268,11 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 	}
 	t.spans, t.trace.Errors = t.spans+int64(len(more.Spans)), t.trace.Errors+more.Trace.Errors
 	t.trace.End = new(max(*t.trace.End, *more.Trace.End))
-	if err := t.update(ctx, tx, false); err != nil {
+	if _, err := tx.Prepared().Exec(ctx, updateTrace, t.update(false)...); err != nil {
 		return err
 	}
-	if err := s.recordGrowth(ctx, tx, orgID, t.day, t.pk, more.Spans[0].Key,
-		more.Spans[len(more.Spans)-1].Key); err != nil {
+	grown := growthRow(orgID, t, more.Spans[0].Key, more.Spans[len(more.Spans)-1].Key)
+	if err := insertGrowths(ctx, tx, [][]any{grown}); err != nil {
 		return err
 	}
 	return insertSpans(ctx, tx, []freshBatch{{readyBatch: newReadyBatch(more, ownProduct), pk: t.pk, day: t.day}})

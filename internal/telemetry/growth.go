@@ -119,15 +119,69 @@ func (s *Service) addFragments(
 	}
 	older := slices.DeleteFunc(slices.Clone(slice), func(f readyFragment) bool { return isFresh[f.batch] })
 	// In the order of their ids, so that replicas cannot deadlock.
-	slices.SortFunc(older, func(a, b readyFragment) int { return cmp.Compare(a.batch.Trace.ID, b.batch.Trace.ID) })
-	var grown []freshBatch // all their spans are inserted at once
-	for _, f := range older {
-		more, came, err := s.addToTrace(ctx, tx, orgID, f)
-		if err != nil {
-			return Added{}, fmt.Errorf("add to trace %s: %w", f.batch.Trace.ID, err)
+	slices.SortStableFunc(older, func(a, b readyFragment) int {
+		return cmp.Compare(a.batch.Trace.ID, b.batch.Trace.ID)
+	})
+	for len(older) > 0 {
+		var again []readyFragment // of a trace that is in the slice twice
+		round := older[:0:0]
+		for i, f := range older {
+			if i > 0 && f.batch.Trace.ID == older[i-1].batch.Trace.ID {
+				again = append(again, f)
+				continue
+			}
+			round = append(round, f)
 		}
-		grown = append(grown, more)
+		came, err := s.addToTraces(ctx, tx, orgID, round)
+		if err != nil {
+			return Added{}, fmt.Errorf("add to stored traces: %w", err)
+		}
 		added.add(came)
+		older = again
+	}
+	return added, nil
+}
+
+// addToTraces adds to different stored traces what they do not have. What is read and written of them goes to the
+// database together: one by one, waiting for PostgreSQL took most of the time.
+func (s *Service) addToTraces(
+	ctx context.Context, tx *database.Tx, orgID string, fragments []readyFragment,
+) (added Added, err error) {
+	found, err := readGrowing(ctx, tx, orgID, fragments)
+	if err != nil {
+		return Added{}, err
+	}
+	var grown []freshBatch
+	var updates, growths [][]any
+	for _, f := range fragments {
+		stored, came := found.traces[f.batch.Trace.ID], Added{}
+		switch {
+		case stored == nil || stored.growth == notGrowing:
+			came.Closed = len(f.batch.Spans)
+		case stored.spans >= decode.MaxGrownSpans:
+			came.Full = len(f.batch.Spans)
+		default:
+			rest := withoutKnown(found.known[stored.pk], f.readyBatch)
+			spans := rest.batch.Spans
+			if came = (Added{Stored: len(spans), Known: len(f.batch.Spans) - len(spans)}); len(spans) == 0 {
+				break
+			}
+			s.renumber(found.last[stored.pk], rest)
+			update, err := s.extendGrown(ctx, tx, orgID, stored, rest, f.isRooted)
+			if err != nil {
+				return Added{}, fmt.Errorf("trace %s: %w", stored.trace.ID, err)
+			}
+			updates = append(updates, update)
+			growths = append(growths, growthRow(orgID, stored, spans[0].Key, spans[len(spans)-1].Key))
+			grown = append(grown, freshBatch{readyBatch: rest, pk: stored.pk, day: stored.day})
+		}
+		added.add(came)
+	}
+	if err := tx.ExecEach(ctx, updateTrace, updates); err != nil {
+		return Added{}, err
+	}
+	if err := insertGrowths(ctx, tx, growths); err != nil {
+		return Added{}, err
 	}
 	return added, insertSpans(ctx, tx, grown)
 }
@@ -141,54 +195,18 @@ func (s *Service) assignKeys(b readyBatch, now int64) {
 	}
 }
 
-// addToTrace adds what a stored trace does not have, except the rows of the spans, which it returns.
-func (s *Service) addToTrace(
-	ctx context.Context, tx *database.Tx, orgID string, f readyFragment,
-) (more freshBatch, added Added, err error) {
-	stored, err := readStored(ctx, tx, orgID, f.batch.Trace.ID)
-	switch {
-	case err != nil:
-		return freshBatch{}, Added{}, err
-	case stored == nil || stored.growth == notGrowing:
-		return freshBatch{}, Added{Closed: len(f.batch.Spans)}, nil
-	case stored.spans >= decode.MaxGrownSpans:
-		return freshBatch{}, Added{Full: len(f.batch.Spans)}, nil
-	}
-	rest, err := withoutKnown(ctx, tx, stored, f.readyBatch)
-	if err != nil {
-		return freshBatch{}, Added{}, err
-	}
-	added = Added{Stored: len(rest.batch.Spans), Known: len(f.batch.Spans) - len(rest.batch.Spans)}
-	if added.Stored == 0 {
-		return freshBatch{}, added, nil
-	}
-	if err := s.renumber(ctx, tx, stored, rest); err != nil {
-		return freshBatch{}, Added{}, err
-	}
-	if err := s.extendGrown(ctx, tx, orgID, stored, rest, f.isRooted); err != nil {
-		return freshBatch{}, Added{}, err
-	}
-	spans := rest.batch.Spans
-	if err := s.recordGrowth(ctx, tx, orgID, stored.day, stored.pk, spans[0].Key, spans[len(spans)-1].Key); err != nil {
-		return freshBatch{}, Added{}, err
-	}
-	return freshBatch{readyBatch: rest, pk: stored.pk, day: stored.day}, added, nil
-}
-
 // renumber numbers spans again if the trace already has the same or higher numbers: another server was faster, or its
 // clock is ahead. Followers find the spans of a growth by their numbers.
-func (s *Service) renumber(ctx context.Context, tx *database.Tx, stored *storedTrace, more readyBatch) error {
-	had, err := lastNumber(ctx, tx, stored.day, stored.pk)
-	if err == nil && receivedAt(more.batch.Spans[0].Key) <= had {
+func (s *Service) renumber(had int64, more readyBatch) {
+	if receivedAt(more.batch.Spans[0].Key) <= had {
 		s.assignKeys(more, had+1)
 	}
-	return err
 }
 
-// extendGrown merges more spans into a stored trace, and counts the difference.
+// extendGrown merges more spans into a stored trace, and counts the difference. It returns what updateTrace needs.
 func (s *Service) extendGrown(
 	ctx context.Context, tx *database.Tx, orgID string, stored *storedTrace, more readyBatch, isRooted bool,
-) error {
+) (update []any, err error) {
 	after := *stored
 	after.trace.Merge(&Fragment{Batch: *more.batch, Rooted: isRooted}, stored.growth == rooted)
 	after.trace.Usage = stored.trace.Usage.Add(more.batch.Trace.Usage)
@@ -205,10 +223,10 @@ func (s *Service) extendGrown(
 	if after.trace.SessionID != "" {
 		if stored.trace.SessionID == "" {
 			if err := figures.joinSession(ctx, tx, stored, after.trace.SessionID); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		figures.extendSession(&stored.trace, &after.trace, more)
 	}
-	return after.update(ctx, tx, after.growth != stored.growth)
+	return after.update(after.growth != stored.growth), nil
 }

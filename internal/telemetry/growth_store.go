@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"slices"
 
 	"writ/internal/database"
 	"writ/internal/telemetry/decode"
@@ -15,23 +14,32 @@ type storedTrace struct {
 	spans, growth int64
 }
 
+// storedColumns are what scanStored reads.
+const storedColumns = `t.id, t.pk, t.received_day, COALESCE(t.session_id, ''), t.name, t.start_time, t.end_time, t.duration_ms, t.status,
+	COALESCE(t.user_id, ''), t.agent_id, t.input_tokens, t.output_tokens, t.cache_read, t.cache_write, t.cost_nanos, t.span_count,
+	t.error_count, t.growth`
+
+func scanStored(row database.Scanner) (*storedTrace, error) {
+	g := &storedTrace{}
+	t := &g.trace
+	err := row.Scan(&t.ID, &g.pk, &g.day, &t.SessionID, &t.Name, &t.Start, &t.End, &t.DurationMs, &t.Status,
+		&t.UserID, &t.AgentID, &t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite,
+		&t.Usage.CostNanos, &g.spans, &t.Errors, &g.growth)
+	return g, err
+}
+
 // readStored reads a trace and locks it; nil: it is removed.
 func readStored(ctx context.Context, tx *database.Tx, orgID, id string) (*storedTrace, error) {
-	g := &storedTrace{trace: decode.Trace{ID: id}}
+	var pk, day int64
 	err := tx.Prepared().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
-		uuidBytes(id)).Scan(&g.pk, &g.day)
+		uuidBytes(id)).Scan(&pk, &day)
 	if err != nil {
 		return nil, unlessMissing("read a stored trace", err)
 	}
-	t := &g.trace
-	err = tx.Prepared().QueryRow(ctx, `
-		SELECT COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''), agent_id,
-			input_tokens, output_tokens, cache_read, cache_write, cost_nanos, span_count, error_count, growth
-		FROM trace
-		WHERE received_day = $1 AND pk = $2 AND org_id = $3`+forUpdate(tx), g.day, g.pk, orgID).Scan(
-		&t.SessionID, &t.Name, &t.Start, &t.End, &t.DurationMs, &t.Status, &t.UserID, &t.AgentID,
-		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &g.spans,
-		&t.Errors, &g.growth)
+	g, err := scanStored(tx.Prepared().QueryRow(ctx, `
+		SELECT `+storedColumns+`
+		FROM trace t
+		WHERE t.received_day = $1 AND t.pk = $2 AND t.org_id = $3`+forUpdate(tx), day, pk, orgID))
 	if err != nil {
 		return nil, unlessMissing("read a stored trace", err)
 	}
@@ -39,26 +47,9 @@ func readStored(ctx context.Context, tx *database.Tx, orgID, id string) (*stored
 }
 
 // withoutKnown is a batch without the spans that the trace already has, with its totals counted again.
-func withoutKnown(ctx context.Context, tx *database.Tx, stored *storedTrace, b readyBatch) (readyBatch, error) {
-	known := map[string]bool{}
-	for some := range slices.Chunk(b.batch.Spans, readAtOnce) {
-		args := []any{stored.day, stored.pk}
-		for i := range readAtOnce {
-			args = append(args, some[i%len(some)].ID)
-		}
-		// The condition on seq must be exactly that of the index.
-		ids, err := database.Collect(ctx, tx.Prepared(), scanText, `
-			SELECT id FROM span`+byID(tx)+`
-			WHERE received_day = $1 AND trace_pk = $2 AND seq >= 500 AND id IN (`+marks(3, readAtOnce)+`)`, args...)
-		if err != nil {
-			return readyBatch{}, err
-		}
-		for _, id := range ids {
-			known[id] = true
-		}
-	}
+func withoutKnown(known map[string]bool, b readyBatch) readyBatch {
 	if len(known) == 0 {
-		return b, nil
+		return b
 	}
 	rest := readyBatch{batch: &decode.Batch{Trace: b.batch.Trace}, product: b.product, growth: b.growth}
 	rest.batch.Trace.Usage, rest.batch.Trace.Errors = Usage{}, 0
@@ -69,29 +60,32 @@ func withoutKnown(ctx context.Context, tx *database.Tx, stored *storedTrace, b r
 			rest.spanRows = append(rest.spanRows, b.spanRows[i])
 		}
 	}
-	return rest, nil
+	return rest
 }
 
-// update writes a changed trace. Attributes and previews are written when the root comes.
-func (g *storedTrace) update(ctx context.Context, tx *database.Tx, rootCame bool) error {
+// updateTrace writes a changed trace.
+const updateTrace = `
+	UPDATE trace
+	SET session_id = $1, name = $2, start_time = $3, end_time = $4, duration_ms = $5, duration_class = $6, status = $7,
+		user_id = $8, agent_id = $9, input_tokens = $10, output_tokens = $11, cache_read = $12, cache_write = $13, cost_nanos = $14,
+		span_count = $15, error_count = $16, growth = $17, attributes = COALESCE($18, attributes),
+		input_preview = COALESCE($19, input_preview), output_preview = COALESCE($20, output_preview)
+	WHERE received_day = $21 AND pk = $22`
+
+// update is what updateTrace needs. Attributes and previews are written when the root comes.
+func (g *storedTrace) update(rootCame bool) []any {
 	t := &g.trace
 	var attributes, input, output any
 	if rootCame {
 		attributes, input, output = t.Attributes, t.Input, t.Output
 	}
-	_, err := tx.Prepared().Exec(ctx, `
-		UPDATE trace
-		SET session_id = $1, name = $2, start_time = $3, end_time = $4, duration_ms = $5, duration_class = $6, status = $7,
-			user_id = $8, agent_id = $9, input_tokens = $10, output_tokens = $11, cache_read = $12, cache_write = $13, cost_nanos = $14,
-			span_count = $15, error_count = $16, growth = $17, attributes = COALESCE($18, attributes),
-			input_preview = COALESCE($19, input_preview), output_preview = COALESCE($20, output_preview)
-		WHERE received_day = $21 AND pk = $22`,
+	return []any{
 		textOrNull(t.SessionID), t.Name, t.Start, intOrNull(t.End), intOrNull(t.DurationMs),
 		durationClass(t.DurationMs), t.Status,
 		textOrNull(t.UserID), t.AgentID, t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite,
 		t.Usage.CostNanos,
-		g.spans, t.Errors, g.growth, attributes, input, output, g.day, g.pk)
-	return err
+		g.spans, t.Errors, g.growth, attributes, input, output, g.day, g.pk,
+	}
 }
 
 // move counts a trace where it is now instead of where it was. A trace with a duration has its root and does not move:

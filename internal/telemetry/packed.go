@@ -28,6 +28,7 @@ var selectPacked = fmt.Sprintf(`
 	SELECT string_agg(packed, '%[2]s')
 	FROM (
 		SELECT concat(id, '%[1]s', parent_id, '%[1]s', session_id, '%[1]s', start_time, '%[1]s', end_time, '%[1]s', duration_ms, '%[1]s', status, '%[1]s',
+			cost_nanos, '%[1]s',
 			octet_length(kind), '%[1]s', octet_length(name), '%[1]s', kind, name) || attributes AS packed
 		FROM span
 		WHERE received_day = $1 AND trace_pk = $2
@@ -74,6 +75,7 @@ func (u *unpacker) span() (s StoredSpan) {
 		s.DurationMs = &u.durations[len(u.durations)-1]
 	}
 	s.Status = u.field()
+	s.CostNanos = u.number()
 	kind, name := u.number(), u.number()
 	s.Kind, s.Name = u.take(kind), u.take(name)
 	s.Attributes, u.rest, _ = strings.Cut(u.rest, betweenSpans)

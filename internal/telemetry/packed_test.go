@@ -15,9 +15,10 @@ func TestUnpack(t *testing.T) {
 	before := time.UnixMicro(-5).UTC()
 	ms := int64(20)
 	full := strings.Join([]string{
-		"id", "parent", "session", "1790000000123456", "-5", "20", "ok", "3", "5", "a\x1fbé\x1e\x1fx" + `{"a":1}`,
+		"id", "parent", "session", "1790000000123456", "-5", "20", "ok", "7500000", "3", "5",
+		"a\x1fbé\x1e\x1fx" + `{"a":1}`,
 	}, fieldEnd)
-	bare := strings.Join([]string{"id", "", "", "1790000000123456", "", "", "error", "0", "1", "n{}"}, fieldEnd)
+	bare := strings.Join([]string{"id", "", "", "1790000000123456", "", "", "error", "0", "0", "1", "n{}"}, fieldEnd)
 	want := []StoredSpan{
 		{
 			ID:         "id",
@@ -27,6 +28,7 @@ func TestUnpack(t *testing.T) {
 			End:        &before,
 			DurationMs: &ms,
 			Status:     "ok",
+			CostNanos:  7500000,
 			Kind:       "a\x1fb",
 			Name:       "é\x1e\x1fx",
 			Attributes: `{"a":1}`,
@@ -56,7 +58,7 @@ func TestUnpack(t *testing.T) {
 // A text that was not packed here is an error, wherever it ends or goes wrong.
 func TestUnpackRefuses(t *testing.T) {
 	t.Parallel()
-	fields := []string{"id", "parent", "session", "1", "2", "3", "ok", "1", "1", "kn{}"}
+	fields := []string{"id", "parent", "session", "1", "2", "3", "ok", "0", "1", "1", "kn{}"}
 	good := strings.Join(fields, fieldEnd)
 	if _, err := unpack(good, 1); err != nil {
 		t.Fatal(err)
@@ -70,8 +72,8 @@ func TestUnpackRefuses(t *testing.T) {
 		field int
 		text  string
 	}{
-		{3, ""}, {3, "x"}, {3, "9223372036854775808"}, {4, "x"}, {5, "1.5"}, {7, ""}, {7, "-1"}, {7, "5"},
-		{8, "9223372036854775807"},
+		{3, ""}, {3, "x"}, {3, "9223372036854775808"}, {4, "x"}, {5, "1.5"}, {7, ""}, {7, "x"}, {8, ""}, {8, "-1"},
+		{8, "5"}, {9, "9223372036854775807"},
 	} {
 		changed := append([]string{}, fields...)
 		changed[wrong.field] = wrong.text

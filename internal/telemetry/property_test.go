@@ -302,7 +302,7 @@ func naiveUsage(s mSpan) telemetry.Usage {
 		CacheRead:  number(a["cacheReadTokens"]),
 		CacheWrite: number(a["cacheWriteTokens"]),
 	}
-	if cost, ok := a["costUsd"].(float64); ok {
+	if cost, ok := a["costUsd"].(float64); ok && cost != 0 {
 		u.CostNanos = int64(math.Round(cost * 1e9))
 		return u
 	}

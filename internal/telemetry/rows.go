@@ -32,15 +32,6 @@ func forUpdate(tx *database.Tx) string {
 	return ""
 }
 
-// byID makes SQLite find spans by their ids: it would otherwise read all spans of the trace, which may be very many.
-// PostgreSQL knows how many there are.
-func byID(tx *database.Tx) string {
-	if tx.Engine() == database.SQLite {
-		return " INDEXED BY span_by_id"
-	}
-	return ""
-}
-
 // durationClass is the bit length of a duration: an index on it answers "at least so long" with few scans.
 func durationClass(ms *int64) int64 {
 	if ms == nil {

@@ -85,7 +85,7 @@ func (s *Service) ListSessions(ctx context.Context, orgID string, f SessionFilte
 	}
 	w := &where{}
 	w.and("org_id = ?", orgID)
-	w.and("last_activity_at >= ?", database.Micros(s.since(f.Days)))
+	w.and("last_activity_at >= ?", s.listedFrom(f.Days))
 	if !after.IsZero() {
 		w.and("(last_activity_at, id) < (?, ?)", after.Micros, after.ID)
 	}

@@ -88,15 +88,23 @@ type Config struct {
 // Prices returns the price table.
 func (s *Service) Prices() *Prices { return s.prices }
 
-// New opens the service, and reserves a number under which it writes rollups.
-func New(ctx context.Context, c Config) (*Service, error) {
-	s := &Service{
+// NewDown is the service of a store that could not be opened: it refuses everything as unavailable.
+func NewDown(c Config) *Service { return newService(c) }
+
+func newService(c Config) *Service {
+	return &Service{
 		db:     c.Database,
 		prices: c.Prices,
 		logger: c.Logger,
 		idle:   c.SessionIdle,
 		keep:   c.Retention,
+		keys:   newKeys(0),
 	}
+}
+
+// New opens the service, and reserves a number under which it writes rollups.
+func New(ctx context.Context, c Config) (*Service, error) {
+	s := newService(c)
 	// Replicas that open at once take turns by this name.
 	err := s.db.Write(ctx, database.Change{Logs: []string{"telemetry/writer"}, Do: func(
 		ctx context.Context, tx *database.Tx,

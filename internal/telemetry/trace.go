@@ -49,7 +49,16 @@ type StoredSpan struct {
 	End                     *time.Time
 	DurationMs              *int64
 	Status                  string
+	CostNanos               int64  // 10^-9 US dollars
 	Attributes              string // JSON
+}
+
+// Cost is what a generation counts with, in US dollars; nil for other spans, which cost nothing.
+func (s *StoredSpan) Cost() *float64 {
+	if s.Kind != decode.KindGeneration {
+		return nil
+	}
+	return new(Usage{CostNanos: s.CostNanos}.Dollars())
 }
 
 // TraceFilter chooses traces. Empty fields match everything.
@@ -130,7 +139,7 @@ func (s *Service) ListTraces(ctx context.Context, orgID string, f TraceFilter) (
 	}
 	w := &where{}
 	w.and("org_id = ?", orgID)
-	w.and("start_time >= ?", database.Micros(s.since(f.Days)))
+	s.andListed(w, s.listedFrom(f.Days))
 	if !after.IsZero() {
 		w.and("(start_time, id) < (?, ?)", after.Micros, after.ID)
 	}
@@ -206,6 +215,19 @@ func (f *TraceFilter) choices() (conditions []string) {
 // since is the exact time at which a list begins.
 func (s *Service) since(days int) time.Time { return s.db.Now().AddDate(0, 0, -days) }
 
+// listedFrom is since in microseconds, but not before the first kept day: aggregates do not count what retention will
+// remove next, so lists do not show it either.
+func (s *Service) listedFrom(days int) int64 {
+	return max(database.Micros(s.since(days)), s.firstKeptDay()*dayMicros)
+}
+
+// andListed chooses the traces that aggregates from the same time on count, too. A trace with a start in the future
+// counts at its receipt. The sum keeps SQLite from looking for an index on the day.
+func (s *Service) andListed(w *where, from int64) {
+	w.and("start_time >= ?", from)
+	w.and("received_day + 0 >= ?", s.firstKeptDay())
+}
+
 // Trace reads a trace with its spans; nil: the organization has no such trace.
 func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, error) {
 	item, err := s.findTrace(ctx, orgID, id)
@@ -221,7 +243,8 @@ func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, er
 
 // findTrace reads a trace without its spans; nil: there is none.
 func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, error) {
-	if id = strings.ToLower(id); !decode.IsUUID(id) {
+	id, ok := decode.TraceID(id)
+	if !ok {
 		return nil, nil
 	}
 	var pk, day int64

@@ -3,6 +3,7 @@ package organizations
 import (
 	"context"
 	"strings"
+	"time"
 
 	"writ/internal/api/route"
 	"writ/internal/fault"
@@ -135,4 +136,22 @@ func currentKey(_ context.Context, caller principal.Principal, _ *route.None) (C
 		body.OrganizationID = &caller.OrgID
 	}
 	return body, nil
+}
+
+// HistorySyncBody is a request for the history that a device kept of earlier sessions.
+type HistorySyncBody struct {
+	RequestedAt *time.Time `json:"requestedAt" doc:"When it was asked for; null: it was not."`
+	RequestID   *string    `json:"requestId" doc:"Of the request; null: there is none."`
+}
+
+type historySyncInput struct {
+	DeviceID string `query:"deviceId" doc:"The device, in the client's own words."`
+}
+
+// historySync answers newer plugins, which ask before they upload what a device did earlier. Writ never asks for that:
+// what ran before an agent was under control is no evidence.
+func historySync(
+	context.Context, principal.Principal, *historySyncInput,
+) (HistorySyncBody, error) {
+	return HistorySyncBody{}, nil
 }

@@ -18,7 +18,7 @@ type policyStatsInput struct {
 // PolicyStatsBody is how a policy decided.
 type PolicyStatsBody struct {
 	PolicyID        string          `json:"policyId" doc:"The policy that was asked for."`
-	PolicyName      string          `json:"policyName" doc:"The last name it was seen under; empty when it was never seen."`
+	PolicyName      string          `json:"policyName" doc:"The last name it was seen under, or the name it has if it was never seen; empty when there is no such policy."`
 	Calls           int64           `json:"calls" doc:"Decisions of all four verdicts."`
 	Allowed         int64           `json:"allowed" doc:"Allow only."`
 	Denied          int64           `json:"denied" doc:"Deny only; hold and ask are in neither."`
@@ -51,6 +51,9 @@ func (h *Handlers) policyStats(
 	ctx context.Context, caller principal.Principal, in *policyStatsInput,
 ) (PolicyStatsBody, error) {
 	s, err := h.Telemetry.Policy(ctx, caller.OrgID, in.PolicyID, in.Days)
+	if err == nil && s.Name == "" {
+		s.Name, err = h.PolicyName(ctx, caller.OrgID, in.PolicyID)
+	}
 	return PolicyStatsBody{
 		PolicyID:      strings.ToValidUTF8(in.PolicyID, "\uFFFD"),
 		PolicyName:    s.Name,

@@ -77,16 +77,23 @@ type RejectionBody struct {
 	Reason string `json:"reason" doc:"The rule it breaks." example:"must be 1-200 characters"`
 }
 
+// decodedCopies is how often the content of a body is in memory once more while it is decoded and stored: as texts, as
+// rows, and in the database's own memory.
+const decodedCopies = 3
+
 func (h *Handlers) ingest(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
 	if caller.OrgID == "" {
 		return route.NoOrganization()
 	}
-	body, release, err := h.Bodies.Read(r, h.MaxIngestBytes)
-	defer release()
+	body, err := h.Bodies.Open(r, h.MaxIngestBytes)
+	defer body.Release()
 	if err != nil {
 		return err
 	}
-	request, err := telemetry.ParseRequest(body)
+	if err := body.Take(decodedCopies * int64(len(body.Bytes))); err != nil {
+		return err
+	}
+	request, err := telemetry.ParseRequest(body.Bytes)
 	if err != nil {
 		return err
 	}

@@ -109,9 +109,16 @@ func TestLists(t *testing.T) {
 			for _, days := range []string{"0", "-1", "91", "7.5", "week", "1e1", "99999999999999999999"} {
 				o.refuse("/"+list+"?days="+days, "days")
 			}
-			old := o.at(list, s.Now().Add(-89*24*time.Hour))
-			if got := o.page("/" + list + "?days=90").ids(); !slices.Equal(got, []string{old}) {
-				t.Errorf("of 90 days: %v", got)
+			old := o.at(list, s.Now().Add(-29*24*time.Hour))
+			o.at(list, s.Now().Add(-89*24*time.Hour)) // before the 30 days that are kept
+			for _, days := range []int{30, 60, 90} {
+				if got := o.page(fmt.Sprintf("/%s?days=%d", list, days)).ids(); !slices.Equal(got, []string{old}) {
+					t.Errorf("of %d days: %v", days, got)
+				}
+				if sum := o.summary(days); sum.TotalTraces != 1 || sum.TotalSessions != 1 {
+					t.Errorf("the summary of %d days counts %d traces and %d sessions", days, sum.TotalTraces,
+						sum.TotalSessions)
+				}
 			}
 		})
 		rule("limit is 50 unless given, and from 1 to 200", func(t *testing.T, o *observed, list string) {

@@ -62,14 +62,17 @@ func (h *Handlers) ingestOTLP(w http.ResponseWriter, r *http.Request, caller pri
 	if err != nil {
 		return err
 	}
-	body, release, err := h.Bodies.Read(r, h.MaxIngestBytes)
-	defer release()
+	body, err := h.Bodies.Open(r, h.MaxIngestBytes)
+	defer body.Release()
 	if err != nil {
 		return err
 	}
-	reading, err := otlp.Read(r.Context(), body, encoding, otlp.Options{
-		Product: cmp.Or(caller.Product, otlpProduct), ProductWins: caller.Product != "",
-		Prices: h.Telemetry.Prices(), MaxBytes: h.MaxIngestBytes,
+	reading, err := otlp.Read(r.Context(), body.Bytes, encoding, otlp.Options{
+		Product:     cmp.Or(caller.Product, otlpProduct),
+		ProductWins: caller.Product != "",
+		Prices:      h.Telemetry.Prices(),
+		MaxBytes:    h.MaxIngestBytes,
+		Take:        func(n int64) error { return body.Take(decodedCopies * n) },
 	})
 	if err != nil {
 		return err

@@ -150,6 +150,7 @@ func TestTraceDetail(t *testing.T) {
 						EndTime:    pointer(start.Add(2 * time.Second)),
 						DurationMs: pointer(int64(900)),
 						Status:     "error",
+						CostUSD:    pointer(0.0),
 						Attributes: json.RawMessage(`{"model":"m"}`),
 					},
 					{
@@ -198,8 +199,8 @@ func TestTraceDetail(t *testing.T) {
 				t.Errorf("members of a trace (-want +got):\n%s", diff)
 			}
 			wantSpan := []string{
-				"attributes", "durationMs", "endTime", "id", "kind", "name", "parentSpanId", "sessionId", "startTime",
-				"status",
+				"attributes", "costUsd", "durationMs", "endTime", "id", "kind", "name", "parentSpanId", "sessionId",
+				"startTime", "status",
 			}
 			if diff := cmp.Diff(wantSpan, slices.Sorted(maps.Keys(got.Spans[0]))); diff != "" {
 				t.Errorf("members of a span (-want +got):\n%s", diff)

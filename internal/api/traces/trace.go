@@ -130,6 +130,7 @@ type SpanBody struct {
 	EndTime      *time.Time         `json:"endTime" doc:"When it ended, by the client's clock; null when that was not sent."`
 	DurationMs   *int64             `json:"durationMs" doc:"How long it took, in milliseconds; null when that is not known."`
 	Status       string             `json:"status" enum:"ok,error,denied" doc:"How it ended."`
+	CostUSD      *float64           `json:"costUsd" doc:"What a generation counts with, in US dollars: attributes.costUsd, or the price table's if that is missing or 0; null for other spans."`
 	Attributes   route.StoredObject `json:"attributes" doc:"As they were sent; empty for callers who may not read payloads."`
 }
 
@@ -145,6 +146,7 @@ func spanBody(s *telemetry.StoredSpan) SpanBody {
 		EndTime:      s.End,
 		DurationMs:   s.DurationMs,
 		Status:       s.Status,
+		CostUSD:      s.Cost(),
 		Attributes:   route.StoredObject(s.Attributes),
 	}
 }

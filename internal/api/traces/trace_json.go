@@ -66,6 +66,7 @@ func (s *SpanBody) write(w *bufio.Writer, isFirst bool) error {
 	text = appendTime(append(text, `,"endTime":`...), s.EndTime)
 	text = appendNumber(append(text, `,"durationMs":`...), s.DurationMs)
 	text = appendPlain(append(text, `,"status":`...), &s.Status)
+	text = appendDecimal(append(text, `,"costUsd":`...), s.CostUSD)
 	text = append(append(text, `,"attributes":`...), s.Attributes...)
 	_, err := w.Write(append(text, '}'))
 	return err
@@ -85,6 +86,14 @@ func appendTime(text []byte, value *time.Time) []byte {
 	}
 	text = value.AppendFormat(append(text, '"'), time.RFC3339Nano)
 	return append(text, '"')
+}
+
+// appendDecimal writes a number in the shortest form that is read as the same.
+func appendDecimal(text []byte, value *float64) []byte {
+	if value == nil {
+		return append(text, "null"...)
+	}
+	return strconv.AppendFloat(text, *value, 'g', -1, 64)
 }
 
 func appendNumber(text []byte, value *int64) []byte {

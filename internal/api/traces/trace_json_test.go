@@ -28,6 +28,8 @@ func TestTraceWritesItself(t *testing.T) {
 		Status:     "error",
 		Attributes: `{ "a" : [1, "x\u00e9"], "b":{} }`,
 	}
+	priced := full
+	priced.Kind, priced.CostNanos = "generation", 7_500_000
 	empty := telemetry.StoredSpan{Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), Attributes: `{}`}
 	trace := TraceBody{
 		TraceHeadBody: TraceHeadBody{ID: id, Name: "n", StartTime: at},
@@ -38,7 +40,7 @@ func TestTraceWritesItself(t *testing.T) {
 		"none":  nil,
 		"empty": {TraceBody: trace, Product: "p", Source: "[]}"},
 		"one":   {TraceBody: trace, stored: []telemetry.StoredSpan{full}},
-		"two":   {TraceBody: trace, Product: "p", stored: []telemetry.StoredSpan{empty, full}},
+		"two":   {TraceBody: trace, Product: "p", stored: []telemetry.StoredSpan{empty, full, priced}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer

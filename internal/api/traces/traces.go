@@ -9,6 +9,7 @@
 package traces
 
 import (
+	"context"
 	"log/slog"
 
 	"writ/internal/api/route"
@@ -20,9 +21,12 @@ import (
 
 // Handlers serve telemetry.
 type Handlers struct {
-	Telemetry      *telemetry.Service
-	Forwarding     *forwarding.Service
-	Database       *database.DB // has the decisions that a live tail shows
+	Telemetry  *telemetry.Service
+	Forwarding *forwarding.Service
+	// has the decisions that a live tail shows
+	Database *database.DB
+	// PolicyName is the name of a stored policy; empty: there is none.
+	PolicyName     func(ctx context.Context, orgID, policyID string) (string, error)
 	Bodies         *route.Bodies
 	Logger         *slog.Logger
 	MaxIngestBytes int64 // of a request, decompressed

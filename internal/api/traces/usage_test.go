@@ -259,7 +259,8 @@ func TestCosts(t *testing.T) {
 			want       float64
 		}{
 			"The cost that is given wins over the price table": {m{"model": "claude-sonnet-4", "costUsd": 0.5}, 0.5},
-			"A cost of 0 is given too":                         {m{"model": "claude-sonnet-4", "costUsd": 0}, 0},
+			"A cost of 0 beside a priced model is not known":   {m{"model": "claude-sonnet-4", "costUsd": 0}, 3 + 15},
+			"A cost of 0 beside an unpriced model is 0":        {m{"model": "x", "costUsd": 0}, 0},
 			"A cost of null is not given":                      {m{"model": "claude-sonnet-4", "costUsd": nil}, 3 + 15},
 			"Without a cost the price table tells it":          {m{"model": "claude-sonnet-4"}, 3 + 15},
 			"A model that nobody knows costs 0":                {m{"model": "house-model"}, 0},

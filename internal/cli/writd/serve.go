@@ -32,6 +32,7 @@ func (c *command) runServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	app.LimitMemory(o.Config)
 	server, err := app.Start(ctx, o)
 	if err != nil {
 		return err

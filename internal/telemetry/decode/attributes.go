@@ -28,7 +28,6 @@ func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
 		in = &checker{} // its errors are ignored
 	}
 	var f Facts
-	hasCost := false
 	eachMember(attributes, func(name string, value raw) {
 		switch name {
 		case "toolName":
@@ -44,7 +43,7 @@ func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
 		case "cacheWriteTokens":
 			f.Usage.CacheWrite = in.tokens("attributes.cacheWriteTokens", value)
 		case "costUsd":
-			f.Usage.CostNanos, hasCost = in.cost(value)
+			f.Usage.CostNanos = in.cost(value)
 		case "policyId":
 			f.PolicyID = c.factText("attributes.policyId", value)
 		case "policyName":
@@ -58,8 +57,8 @@ func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
 	if strings.HasPrefix(f.PolicyID, ShadowPrefix) {
 		f.PolicyID = ""
 	}
-	if !hasCost && kind == KindGeneration {
-		f.Usage.CostNanos = prices.Cost(f.Model, f.Usage)
+	if kind == KindGeneration {
+		f.Usage.CostNanos = prices.CostUnlessKnown(f.Model, f.Usage)
 	}
 	return f
 }
@@ -74,18 +73,18 @@ func (c *checker) tokens(field string, value raw) int64 {
 	return n
 }
 
-// cost reads a cost in dollars as nanos. Null means not given.
-func (c *checker) cost(value raw) (nanos int64, given bool) {
+// cost reads a cost in dollars as nanos; 0 if it is null.
+func (c *checker) cost(value raw) (nanos int64) {
 	switch value.kind() {
 	case 'n', 0:
-		return 0, false
+		return 0
 	case '0':
 		if f, err := strconv.ParseFloat(string(value), 64); err == nil && f >= 0 && f <= MaxCost {
-			return int64(math.Round(f * 1e9)), true
+			return int64(math.Round(f * 1e9))
 		}
 	}
 	c.fail("attributes.costUsd", "must be a number from 0 to %.0f", MaxCost)
-	return 0, true
+	return 0
 }
 
 // describeTrace reads where a trace came from, its input and its output.

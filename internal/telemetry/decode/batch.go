@@ -76,9 +76,9 @@ type wireCommon struct {
 
 type wireTrace struct {
 	wireCommon
-	UserID  raw      `json:"userId"`
-	AgentID string   `json:"agentId"`
-	Tags    []string `json:"tags"`
+	UserID  raw    `json:"userId"`
+	AgentID string `json:"agentId"`
+	Tags    texts  `json:"tags"`
 }
 
 type wireSpan struct {
@@ -114,7 +114,7 @@ func ParseBatch(batch, defaultSession jsontext.Value, product string, prices *Pr
 func decodeBatch(batch jsontext.Value) (w wireBatch, bad *Rejection) {
 	var members struct {
 		Trace jsontext.Value `json:"trace"`
-		Spans []wireSpan     `json:"spans"`
+		Spans wireSpans      `json:"spans"`
 	}
 	if err := json.Unmarshal(batch, &members); err != nil {
 		return wireBatch{}, undecodable("", err)

@@ -1,11 +1,11 @@
 package decode
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -35,6 +35,16 @@ func IsUUID(text string) bool {
 		}
 	}
 	return text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-'
+}
+
+// TraceID is the id under which a trace is stored: a UUID, or the same 16 bytes as OpenTelemetry writes them, 32
+// hexadecimal digits.
+func TraceID(text string) (id string, ok bool) {
+	id = strings.ToLower(text)
+	if len(id) == 32 {
+		id = id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:]
+	}
+	return id, IsUUID(id)
 }
 
 var isHex = func() (digits [256]bool) {
@@ -139,16 +149,7 @@ func (c *checker) object(value raw) string {
 	return ""
 }
 
-func (c *checker) tags(tags []string) string {
-	if tags == nil {
-		return "[]"
-	}
-	encoded, err := json.Marshal(tags)
-	if err != nil {
-		c.fail("tags", "must be an array of strings")
-	}
-	return string(encoded)
-}
+func (c *checker) tags(tags texts) string { return cmp.Or(string(tags), "[]") }
 
 // times reads start, end and duration. A missing duration is computed from start and end, unless it exceeds the limit.
 func (c *checker) times(start string, end, duration raw) (from int64, to, ms *int64) {

@@ -6,7 +6,7 @@
 // U+0000, numbers are within their limits.
 //
 // Attributes are stored as they were sent. What queries need of them (model, tokens, cost, tool, policy) is read into
-// Facts. A generation without a cost gets one from the price table.
+// Facts. A generation whose cost is missing or 0 gets one from the price table.
 package decode
 
 // Limits of ingest.

@@ -73,7 +73,7 @@ func (r *plainReader) trace(t *wireTrace) {
 		case "agentId":
 			t.AgentID = r.string()
 		case "tags":
-			if json.Unmarshal([]byte(r.value()), &t.Tags) != nil {
+			if json.UnmarshalRead(strings.NewReader(string(r.value())), &t.Tags) != nil {
 				r.odd = true
 			}
 		default:
@@ -90,6 +90,9 @@ func (r *plainReader) spans() []wireSpan {
 	const least = 500 // bytes of most spans
 	spans := make([]wireSpan, 0, min(len(r.text)/least+1, MaxSpans))
 	r.elements(func() {
+		if r.odd = r.odd || len(spans) == MaxSpans; r.odd {
+			return // the decoder refuses so many
+		}
 		spans = append(spans, wireSpan{})
 		r.span(&spans[len(spans)-1])
 	})

@@ -60,6 +60,15 @@ func (p *Prices) InputIncludesCache(vendor string) bool { return p.cached[vendor
 // Cost is what one request to a model costs, in nanos; 0 for an unknown model.
 func (p *Prices) Cost(model string, u Usage) int64 { return p.Charge(model, u).Nanos }
 
+// CostUnlessKnown is the cost that a client stated with the usage, or the price table's if that is 0: many recorders
+// send 0 for models whose price they do not know. Attributes keep what the client stated.
+func (p *Prices) CostUnlessKnown(model string, u Usage) int64 {
+	if u.CostNanos != 0 {
+		return u.CostNanos
+	}
+	return p.Cost(model, u)
+}
+
 // CostOfMany is the cost of a total over many requests. The length of each prompt is unknown, so prices for long
 // prompts do not apply.
 func (p *Prices) CostOfMany(model string, total Usage) int64 {
