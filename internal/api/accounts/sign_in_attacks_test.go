@@ -97,7 +97,7 @@ func TestAccountMadeInAnothersName(t *testing.T) {
 		}); err != nil {
 			t.Errorf("to register: %v", err)
 		}
-		if !strings.Contains(s.Mails(address, 2)[1].Text, "has an account already") {
+		if !strings.Contains(s.Mails(address, 2)[1].Text, "was registered before") {
 			t.Error("the owner of the address is not told that it has an account")
 		}
 		if err := s.Public.ForgotPassword(t.Context(), address); err != nil {
