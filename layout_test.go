@@ -90,7 +90,7 @@ var table = layout.Table{
 	),
 	row("internal/api/organizations",
 		"internal/api/admission", "internal/api/route", "internal/organization", "internal/apikey", "internal/auth",
-		"internal/throttle", "internal/principal", "internal/page", "internal/fault",
+		"internal/throttle", "internal/principal", "internal/database", "internal/page", "internal/fault",
 	),
 	row("internal/api/notifications",
 		"internal/api/route", "internal/notification", "internal/notification/notice", "internal/notification/webhook",

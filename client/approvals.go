@@ -104,6 +104,7 @@ type ApprovalDetail struct {
 	PolicyName string           `json:"policyName"`
 	PolicyRule *PolicyRule      `json:"policyRule"`
 	PlanGoal   string           `json:"planGoal"`
+	PlanErased bool             `json:"planErased"` // goal and steps are gone
 	PlanSteps  []PlanStep       `json:"planSteps"`
 	Votes      []ApprovalVote   `json:"votes"`
 	History    *ApprovalHistory `json:"history"`

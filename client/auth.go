@@ -40,10 +40,10 @@ type Registration struct {
 	InviteToken string `json:"inviteToken,omitempty"`
 }
 
-// Register signs up; a code is mailed to the address.
-func (c *Client) Register(ctx context.Context, r Registration) (User, error) {
-	out, err := post[struct{ User User }](ctx, c, "/auth/register", nil, r)
-	return out.User, err
+// Register signs up; a code is mailed to the address. It also succeeds for an address that has an account, whose owner
+// gets a mail.
+func (c *Client) Register(ctx context.Context, r Registration) error {
+	return c.do(ctx, "/auth/register", nil, r)
 }
 
 // VerifyOTP confirms an address with its code and the password it was

@@ -64,7 +64,18 @@ func (c *Client) ChangeRole(ctx context.Context, orgID, userID, role string) (Me
 
 // RemoveMember removes a member; callers can remove themselves.
 func (c *Client) RemoveMember(ctx context.Context, orgID, userID string) error {
-	return c.delete(ctx, organizationPath(orgID)+"/members/"+segment(userID), nil)
+	_, err := c.RemoveMemberListingKeys(ctx, orgID, userID)
+	return err
+}
+
+// RemoveMemberListingKeys is RemoveMember, and returns the keys of the former member that go on deciding:
+// they belong to the organization.
+func (c *Client) RemoveMemberListingKeys(ctx context.Context, orgID, userID string) (keysLeft []Key, err error) {
+	var out struct {
+		KeysLeft []Key `json:"keysLeft"`
+	}
+	err = c.Call(ctx, http.MethodDelete, organizationPath(orgID)+"/members/"+segment(userID), nil, nil, &out)
+	return out.KeysLeft, err
 }
 
 // Invite is an open invitation.

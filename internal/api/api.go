@@ -140,6 +140,7 @@ func New(c Config) *API {
 	a.mountIdentity(c, gate)
 	a.mountWork(c)
 	if c.Documented {
+		a.router.DocumentNulls()
 		a.mountDocs()
 	}
 	a.mountWeb()

@@ -138,7 +138,7 @@ func inLog(log string, do func(context.Context) error) func(context.Context) (st
 func (w *changes) registered() string {
 	w.T.Helper()
 	address := testserver.FreshAddress()
-	if _, err := w.Public.Register(w.T.Context(), client.Registration{
+	if err := w.Public.Register(w.T.Context(), client.Registration{
 		Email: address, Password: testserver.Password,
 	}); err != nil {
 		w.T.Fatalf("register: %v", err)
@@ -150,7 +150,7 @@ func (w *changes) registered() string {
 func (w *changes) register() func(context.Context) (string, error) {
 	address := testserver.FreshAddress()
 	return inLog(audit.System, func(ctx context.Context) error {
-		_, err := w.Public.Register(ctx, client.Registration{Email: address, Password: testserver.Password})
+		err := w.Public.Register(ctx, client.Registration{Email: address, Password: testserver.Password})
 		return err
 	})
 }

@@ -46,8 +46,7 @@ func errorCases(s *testserver.Server, owner *testserver.Person, orgID string) []
 		{"a thing that is not there", "POST", "/api-keys/" + nobody + "/revoke", `{}`, me, 404, nil},
 		{"a method nobody declared", "DELETE", "/auth/login", "", nil, 405, nil},
 		{
-			"an address that is taken", "POST", "/auth/register",
-			`{"email":"` + owner.Email + `","password":"long enough"}`, nil, 409, nil,
+			"leaving as the last owner", "DELETE", "/organization/" + orgID + "/members/" + owner.ID, "", me, 409, nil,
 		},
 		{
 			"a body beyond the limit", "POST", "/organization", `{"name":"` + strings.Repeat("x", 2<<20) + `"}`, me,

@@ -58,6 +58,8 @@ type schema struct {
 	Items      *schema
 	Properties map[string]*schema
 	Required   []string
+
+	AdditionalProperties any
 }
 
 // types are the names of the JSON types a schema takes.

@@ -16,7 +16,7 @@ import (
 func throttledRoutes() []testserver.Throttled {
 	return []testserver.Throttled{
 		{Rule: throttle.Register, Call: func(t *testing.T, c *client.Client, account string) error {
-			_, err := c.Register(t.Context(), client.Registration{Email: account, Password: account})
+			err := c.Register(t.Context(), client.Registration{Email: account, Password: account})
 			return err
 		}},
 		{Rule: throttle.VerifyOTP, Call: func(t *testing.T, c *client.Client, account string) error {

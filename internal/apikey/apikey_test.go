@@ -336,6 +336,7 @@ func TestIssueCLI(t *testing.T) {
 			Environment: "production",
 			Scopes: []principal.Scope{
 				principal.Audit, principal.CLI, principal.RequestDelegation, principal.Enforce, principal.Ingest,
+				principal.ProposeProfile,
 			},
 		}
 		if diff := cmp.Diff(want, e.resolve(issued)); diff != "" {

@@ -63,7 +63,7 @@ func (e *env) terminal(userID, orgID string) (apikey.Issued, principal.Principal
 		Logs: []string{audit.LogOf(orgID)},
 		Do: func(ctx context.Context, tx *database.Tx) (err error) {
 			issued, err = e.keys.Add(ctx, tx, principal.Operator(), userID, apikey.NewKey{
-				Name: "terminal", OrgID: orgID, Scopes: append(principal.DefaultScopes(), principal.CLI),
+				Name: "terminal", OrgID: orgID, Scopes: principal.TerminalScopes(),
 			})
 			return err
 		},

@@ -58,7 +58,8 @@ func (s *Service) Provision(ctx context.Context, p principal.Principal, n NewKey
 }
 
 // IssueCLI issues the key of a terminal in an organization that its owner switches
-// to. The edge has checked that p.UserID is a member of it.
+// to. The edge has checked that p.UserID is a member of it. A terminal that signed in before such keys could propose
+// profiles gets no key that can: nobody approved that.
 func (s *Service) IssueCLI(ctx context.Context, p principal.Principal, orgID, name string) (Issued, error) {
 	if err := requireManager(p); err != nil {
 		return Issued{}, err
@@ -71,7 +72,9 @@ func (s *Service) IssueCLI(ctx context.Context, p principal.Principal, orgID, na
 			return Issued{}, err
 		}
 	}
-	scopes := append(principal.DefaultScopes(), principal.CLI)
+	scopes := slices.DeleteFunc(principal.TerminalScopes(), func(scope principal.Scope) bool {
+		return scope == principal.ProposeProfile && p.Kind == principal.Key && !p.HasScope(scope)
+	})
 	n := NewKey{Name: name, OrgID: orgID, Environment: Environment(p.Environment), Scopes: scopes}
 	return s.issue(ctx, p, n, allScopes(), created)
 }

@@ -203,7 +203,7 @@ func TestStopDeliversMail(t *testing.T) {
 	t.Parallel()
 	o := options(t, database.Options{})
 	server := start(t, o)
-	_, err := server.public.Register(t.Context(), client.Registration{
+	err := server.public.Register(t.Context(), client.Registration{
 		Email: "new@example.org", Password: "correct horse battery",
 	})
 	if err != nil {

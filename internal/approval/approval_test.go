@@ -80,7 +80,8 @@ func TestAlone(t *testing.T) {
 			`SELECT payload FROM audit_entry WHERE action = 'approval.approved'`).Scan(&said); err != nil {
 			t.Fatal(err)
 		}
-		if said != `{"kind":"hold","needed":1,"selfApproved":true,"tool":"bank.pay","votes":1}` {
+		if said != `{"kind":"hold","needed":1,"permits":"One call of bank.pay with exactly these arguments, within 10 minutes.",`+
+			`"selfApproved":true,"tool":"bank.pay","votes":1}` {
 			t.Errorf("recorded: %s", said)
 		}
 	})

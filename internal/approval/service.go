@@ -57,7 +57,7 @@ type recorded struct {
 	Votes        int    `json:"votes,omitzero"`
 	Needed       int    `json:"needed"`
 	SelfApproved bool   `json:"selfApproved,omitzero"`
-	Permits      string `json:"permits,omitzero"` // a standing approval, in words
+	Permits      string `json:"permits,omitzero"` // what the approval permits, in words
 	Allow        string `json:"temporaryAllow,omitzero"`
 	Edited       string `json:"editedArguments,omitzero"`
 }
@@ -86,10 +86,7 @@ func (s *Service) Approve(ctx context.Context, p principal.Principal, id string,
 		if err != nil {
 			return "", recorded{}, err
 		}
-		entry := recorded{Votes: votes, SelfApproved: self, Edited: r.Edited}
-		if !r.Scope.once() {
-			entry.Permits = r.Scope.Words(*r)
-		}
+		entry := recorded{Votes: votes, SelfApproved: self, Edited: r.Edited, Permits: r.Scope.Words(*r)}
 		r.SelfApproved = r.SelfApproved || self
 		if votes < r.Needed {
 			return voted, entry, nil
@@ -119,12 +116,15 @@ func (s *Service) Reject(ctx context.Context, p principal.Principal, id, note st
 
 // Cancel takes a request back, by the key that opened it or its owner.
 func (s *Service) Cancel(ctx context.Context, p principal.Principal, id string) (Request, error) {
-	return s.change(ctx, p, id, "", func(_ context.Context, _ *database.Tx, r *Request) (string, recorded, error) {
+	own := func(r *Request) error {
 		byKey := p.Kind == principal.Key && p.KeyID == r.KeyID && p.HasScope(principal.RequestDelegation)
 		byOwner := p.Kind == principal.User && p.UserID == r.OwnerID
 		if !byKey && !byOwner {
-			return "", recorded{}, noSuchRequest()
+			return noSuchRequest()
 		}
+		return nil
+	}
+	return s.change(ctx, p, id, "", own, func(_ context.Context, _ *database.Tx, r *Request) (string, recorded, error) {
 		r.Status = Cancelled
 		return cancelled, recorded{}, nil
 	})
@@ -141,12 +141,20 @@ func (s *Service) decide(ctx context.Context, p principal.Principal, id, note st
 	if len(note) > maxNote || !utf8.ValidString(note) || strings.ContainsRune(note, 0) {
 		return Request{}, fault.Field("note", "must be at most %d bytes of text", maxNote)
 	}
-	return s.change(ctx, p, id, note, do)
+	visible := func(r *Request) error {
+		if sees(p, *r) {
+			return nil
+		}
+		return mayDecide(p, r)
+	}
+	return s.change(ctx, p, id, note, visible, do)
 }
 
-// change runs a step on a pending request. The status is written by compare-and-set, so
-// that of two answers one wins.
-func (s *Service) change(ctx context.Context, p principal.Principal, id, note string, do step) (Request, error) {
+// change runs a step on a pending request. Callers whom may refuses do not learn whether it is still pending. The
+// status is written by compare-and-set, so that of two answers one wins.
+func (s *Service) change(
+	ctx context.Context, p principal.Principal, id, note string, may func(r *Request) error, do step,
+) (Request, error) {
 	if p.OrgID == "" {
 		return Request{}, fault.New(fault.Forbidden, "requests for approval belong to an organization")
 	}
@@ -154,6 +162,9 @@ func (s *Service) change(ctx context.Context, p principal.Principal, id, note st
 	err := s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		r, err := selectRequest(ctx, tx, p.OrgID, id)
 		if err != nil {
+			return err
+		}
+		if err := may(&r); err != nil {
 			return err
 		}
 		if r.Status != Pending || !tx.Now().Before(r.ExpiresAt) {

@@ -172,17 +172,18 @@ func TestAStrangersRegistrationIsNotActivated(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
 		const victim, theirs, strangers = "ada@example.org", "the owner's own password", "the stranger's password"
-		if _, err := e.service.Register(ctx, auth.NewUser{
+		if err := e.service.Register(ctx, auth.NewUser{
 			Email: victim, Password: secret.NewText(strangers),
 		}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := e.service.Register(ctx, auth.NewUser{Email: victim, Password: secret.NewText(theirs)})
-		testenv.WantFault(t, "the owner signs up", err, fault.Conflict)
+		if err := e.service.Register(ctx, auth.NewUser{Email: victim, Password: secret.NewText(theirs)}); err != nil {
+			t.Fatalf("the owner signs up: %v", err)
+		}
 		testenv.WantFault(t, "the owner verifies",
 			e.service.VerifyOTP(ctx, victim, e.code(victim), secret.NewText(theirs)),
 			fault.Invalid)
-		_, _, err = e.service.Login(ctx, victim, secret.NewText(strangers), auth.Device{})
+		_, _, err := e.service.Login(ctx, victim, secret.NewText(strangers), auth.Device{})
 		testenv.WantFault(t, "the stranger signs in", err, fault.Unauthenticated)
 		if err := e.service.ForgotPassword(ctx, victim); err != nil {
 			t.Fatal(err)

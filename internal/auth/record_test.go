@@ -26,10 +26,18 @@ const next = "another horse battery"
 var recordedChanges = []recorded{
 	{name: "register", action: "user.registered", prepare: func(e *env) func() error {
 		return func() error {
-			_, err := e.service.Register(e.T.Context(), auth.NewUser{
+			err := e.service.Register(e.T.Context(), auth.NewUser{
 				Email: "new@example.org", Password: secret.NewText(password),
 			})
 			return err
+		}
+	}},
+	{name: "register again", action: "user.registered_again", prepare: func(e *env) func() error {
+		e.account("ada@example.org", true)
+		return func() error {
+			return e.service.Register(e.T.Context(), auth.NewUser{
+				Email: "ada@example.org", Password: secret.NewText(password),
+			})
 		}
 	}},
 	{name: "verify", action: "user.verified", prepare: func(e *env) func() error {

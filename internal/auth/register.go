@@ -32,28 +32,86 @@ func (n *NewUser) check() (err error) {
 	return checkName(n.Name)
 }
 
-// Register adds an unverified account and mails it a code.
-func (s *Service) Register(ctx context.Context, n NewUser) (User, error) {
+// Register adds an unverified account and mails it a code. The answer does not reveal whether the address has
+// an account already: then its owner gets a mail, after the same work.
+func (s *Service) Register(ctx context.Context, n NewUser) error {
 	if err := s.requireMail(ctx); err != nil {
-		return User{}, err
+		return err
 	}
 	user, hash, err := s.Prepare(ctx, n)
 	if err != nil {
-		return User{}, err
+		return err
 	}
-	var code secret.Text
+	message, err := s.register(ctx, user, hash)
+	if fault.Is(err, fault.Conflict) { // another server has made the account meanwhile: now it is known
+		message, err = s.register(ctx, user, hash)
+	}
+	if err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	if message.To != "" {
+		_ = s.mail.Send(ctx, message) // an error would depend on the account; the sender logs it
+	}
+	return nil
+}
+
+// register stores the account, or that somebody registered one that exists, and gives the mail that says so. Both ways
+// store a code and append to the log.
+func (s *Service) register(ctx context.Context, user User, hash string) (message mail.Message, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
-		user.VerifiedAt = nil
-		if err := s.AddUser(ctx, tx, as(user.ID), &user, hash); err != nil {
+		message = mail.Message{}
+		known, _, err := findUserByEmail(ctx, tx, user.Email)
+		if err != nil {
 			return err
 		}
-		code, err = newCode(ctx, tx, user.ID, purposeVerify)
+		account, compose := user, codeMail
+		switch {
+		case known.ID == "":
+			account.VerifiedAt = nil
+			err = s.AddUser(ctx, tx, as(user.ID), &account, hash)
+		case known.VerifiedAt == nil:
+			account, compose = known, s.unverifiedMail
+			err = s.recordRepeated(ctx, tx, known)
+		default:
+			account, compose = known, s.knownMail
+			err = s.recordRepeated(ctx, tx, known)
+		}
+		if err != nil {
+			return err
+		}
+		code, err := newCode(ctx, tx, account.ID, purposeVerify)
+		if err == nil && code.IsSet() {
+			message = compose(account.Email, code)
+		}
 		return err
 	})
-	if err != nil {
-		return User{}, fmt.Errorf("register: %w", err)
+	return message, err
+}
+
+// recordRepeated records that an account was registered again. Nobody is signed in, so the actor is nobody.
+func (s *Service) recordRepeated(ctx context.Context, tx *database.Tx, known User) error {
+	_, err := s.log.Append(ctx, tx, userEntry("user.registered_again", principal.Principal{}, known.ID, nil))
+	return err
+}
+
+// unverifiedMail is codeMail for an account that was registered before, perhaps by somebody else.
+func (s *Service) unverifiedMail(address string, code secret.Text) mail.Message {
+	m := codeMail(address, code)
+	m.Text += fmt.Sprintf("\nThis address was registered before, and the password of that time still counts. If it was not\n"+
+		"you who chose it, ask for a new one at %s/ui/ and ignore the code.\n", s.publicURL)
+	return m
+}
+
+// knownMail tells the owner of a verified account that somebody registered its address. The code is not in it: there is
+// nothing to verify.
+func (s *Service) knownMail(address string, _ secret.Text) mail.Message {
+	return mail.Message{
+		To:      address,
+		Subject: "You already have a Writ account",
+		Text: fmt.Sprintf("Somebody signed up at %s with this e-mail address, which has an account already. Nothing has\n"+
+			"changed.\n\nIf it was you, sign in, or ask there for a new password. If it was not, ignore this e-mail.\n",
+			s.publicURL),
 	}
-	return user, s.mail.Send(ctx, codeMail(user.Email, code))
 }
 
 // Prepare checks a new account and hashes its password, which is too slow for a

@@ -2,7 +2,6 @@ package auth_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 
@@ -132,9 +131,10 @@ func TestMailFails(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
 		e.post.breakDown(errPost)
-		_, err := e.service.Register(ctx, auth.NewUser{Email: "ada@example.org", Password: secret.NewText(password)})
-		if !errors.Is(err, errPost) {
-			t.Errorf("register: %v, want the sender's own fault", err)
+		if err := e.service.Register(ctx, auth.NewUser{
+			Email: "ada@example.org", Password: secret.NewText(password),
+		}); err != nil {
+			t.Errorf("register: %v, want an answer that does not depend on the mail", err)
 		}
 		// These must not tell who has an account: not even by failing.
 		for _, email := range []string{"ada@example.org", "nobody@example.org"} {
@@ -169,7 +169,7 @@ func TestNoMail(t *testing.T) {
 		mute := auth.New(e.DB, e.Log, keyring.New(e.DB, e.Log, nil), mail.None{},
 			"https://writ.example.org")
 		for _, email := range []string{"ada@example.org", "unknown@example.org"} {
-			_, register := mute.Register(ctx, auth.NewUser{Email: email, Password: secret.NewText(password)})
+			register := mute.Register(ctx, auth.NewUser{Email: email, Password: secret.NewText(password)})
 			testenv.WantFault(t, "register "+email, register, fault.Unavailable)
 			testenv.WantFault(t, "resend to "+email, mute.ResendOTP(ctx, email), fault.Unavailable)
 			testenv.WantFault(t, "forgot "+email, mute.ForgotPassword(ctx, email), fault.Unavailable)

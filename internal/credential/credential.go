@@ -2,7 +2,8 @@
 //
 // Everything here comes from the caller. Published clients send an API key as Authorization: Bearer, as x-api-key, in
 // both, or doubled as "KEY, KEY" in one header; a repeated header means the same as a comma. If credentials differ,
-// the request is refused, so that no two parts of a deployment can take it for different callers.
+// the request is refused, so that no two parts of a deployment can take it for different callers. One published client
+// sends the JWT of its plan as Bearer beside its key: whether both are one caller's is for the reader to find out.
 package credential
 
 import (
@@ -21,7 +22,8 @@ const (
 	maxBearer = 8192
 )
 
-// Presented is what a request carries. At most one of its fields is set.
+// Presented is what a request carries. If both fields are set, it must be refused with Disagree unless both name one
+// caller.
 type Presented struct {
 	APIKey string // begins with ak_, contains neither comma nor white space
 	Bearer string // a token that is not an API key
@@ -39,8 +41,10 @@ func FromHeaders(authorization, xAPIKey []string) (Presented, error) {
 	}
 	isKey := strings.HasPrefix(bearer, keyPrefix)
 	switch {
-	case key != "" && bearer != "" && bearer != key:
-		return Presented{}, disagree()
+	case key != "" && isKey && bearer != key:
+		return Presented{}, Disagree()
+	case key != "" && bearer != "" && !isKey:
+		return Presented{APIKey: key, Bearer: bearer}, nil
 	case key != "" || isKey:
 		return Presented{APIKey: max(key, bearer)}, nil // one is empty, or both are the same
 	default:
@@ -56,7 +60,7 @@ func fromAuthorization(lines []string) (string, error) {
 		for part := range strings.SplitSeq(line, ",") {
 			next := bearerToken(part)
 			if token != "" && next != token {
-				return "", disagree()
+				return "", Disagree()
 			}
 			token = next
 		}
@@ -88,7 +92,7 @@ func fromXAPIKey(lines []string) (string, error) {
 		for part := range strings.SplitSeq(line, ",") {
 			part = trim(part)
 			if !first && part != key {
-				return "", disagree()
+				return "", Disagree()
 			}
 			key, first = part, false
 		}
@@ -110,7 +114,8 @@ func checkKey(key string, headerSize int) error {
 // trim removes the white space HTTP allows around a value.
 func trim(text string) string { return strings.Trim(text, " \t") }
 
-func disagree() error {
+// Disagree refuses credentials that do not name one caller.
+func Disagree() error {
 	return fault.New(fault.Unauthenticated, "the request carries two different credentials")
 }
 

@@ -32,6 +32,10 @@ func TestFromHeaders(t *testing.T) {
 		},
 		{"access token", []string{"Bearer a.b.c"}, nil, credential.Presented{Bearer: "a.b.c"}},
 		{"access token and empty key", []string{"Bearer a.b.c"}, []string{""}, credential.Presented{Bearer: "a.b.c"}},
+		{
+			"a key beside a token", []string{"Bearer a.b.c"}, []string{key},
+			credential.Presented{APIKey: key, Bearer: "a.b.c"},
+		},
 		{"another scheme", []string{"Basic dTpw"}, nil, credential.Presented{}},
 		{"scheme alone", []string{"Bearer"}, nil, credential.Presented{}},
 		{"another scheme beside a key", []string{"Basic dTpw"}, []string{key}, credential.Presented{APIKey: key}},
@@ -53,7 +57,6 @@ func TestFromHeadersRefuses(t *testing.T) {
 		{"two keys in one header", nil, []string{key + ", " + key + "4"}},
 		{"two keys in two headers", []string{"Bearer " + key}, []string{key + "4"}},
 		{"two keys on two lines", nil, []string{key, key + "4"}},
-		{"a key and an access token", []string{"Bearer a.b.c"}, []string{key}},
 		{"a key and a token in one header", []string{"Bearer " + key + ", Bearer a.b.c"}, nil},
 		{"two tokens", []string{"Bearer a.b.c", "Bearer a.b.d"}, nil},
 		{"no key in x-api-key", nil, []string{"hunter2"}},

@@ -36,7 +36,7 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Vi
 	if err != nil {
 		return View{}, err
 	}
-	view := row.view(s.db.Now())
+	view := row.viewFor(p, s.db.Now())
 	if readsPayloads(p) && len(row.shown) > 0 {
 		view.Plan = row.shown
 	}
@@ -76,7 +76,7 @@ func (s *Service) List(
 		rows, err := selectPlans(ctx, s.db, p.OrgID, f, now, after, limit)
 		views := make([]View, len(rows))
 		for i := range rows {
-			views[i] = rows[i].view(now)
+			views[i] = rows[i].viewFor(p, now)
 		}
 		return views, err
 	}, func(v View) (time.Time, string) { return v.CreatedAt, v.ID })
@@ -144,6 +144,15 @@ func (r planRow) view(now time.Time) View {
 	v.Status = r.stored
 	if r.stored == plan.Active && !now.Before(r.ExpiresAt) {
 		v.Status = plan.Expired
+	}
+	return v
+}
+
+// viewFor is view without the words of the plan, unless the caller may read payloads: the goal is one in the log too.
+func (r planRow) viewFor(p principal.Principal, now time.Time) View {
+	v := r.view(now)
+	if !readsPayloads(p) {
+		v.Goal = ""
 	}
 	return v
 }

@@ -79,7 +79,7 @@ func TestEndedInvitations(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Removed again, so that the membership is not what refuses.
-		if err := e.service.Remove(t.Context(), used, joiner.UserID); err != nil {
+		if err := e.service.Remove(t.Context(), used, joiner.UserID, nil); err != nil {
 			t.Fatal(err)
 		}
 		for name, token := range map[string]string{
@@ -150,7 +150,7 @@ func TestInvitationsOfThosePutOut(t *testing.T) {
 		joiner := e.joiner(t)
 		for what, putOut := range map[string]func(owner, rogue principal.Principal) error{
 			"removed": func(owner, rogue principal.Principal) error {
-				return e.service.Remove(t.Context(), owner, rogue.UserID)
+				return e.service.Remove(t.Context(), owner, rogue.UserID, nil)
 			},
 			"demoted": func(owner, rogue principal.Principal) error {
 				_, err := e.service.ChangeRole(t.Context(), owner, rogue.UserID, principal.Admin)

@@ -59,7 +59,7 @@ func (s *Service) ChangeRole(
 
 // Remove ends a membership. Everyone may end their own; ending another's takes the
 // right to take its role.
-func (s *Service) Remove(ctx context.Context, p principal.Principal, userID string) error {
+func (s *Service) Remove(ctx context.Context, p principal.Principal, userID string, left KeysLeft) error {
 	leaving := p.Kind == principal.User && p.UserID == userID // not by one of their keys
 	action := principal.ManageMembers
 	if leaving {
@@ -81,11 +81,18 @@ func (s *Service) Remove(ctx context.Context, p principal.Principal, userID stri
 		if err := deleteMember(ctx, tx, p.OrgID, userID); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, p, p.OrgID, "member.removed", about("member", userID), map[string]any{
-			"role": string(m.Role),
-		})
+		removed := map[string]any{"role": string(m.Role)}
+		if left != nil {
+			if removed["keysLeft"], err = left(ctx, tx, p.OrgID, userID); err != nil {
+				return err
+			}
+		}
+		return s.record(ctx, tx, p, p.OrgID, "member.removed", about("member", userID), removed)
 	})
 }
+
+// KeysLeft lists the ids of the keys of a former member that still decide calls: they belong to the organization.
+type KeysLeft func(ctx context.Context, tx *database.Tx, orgID, userID string) ([]string, error)
 
 // keepAnOwner refuses to take the role of the last owner. The organization's lock is
 // held, so no other owner goes at the same time.

@@ -164,7 +164,7 @@ func TestRemove(t *testing.T) {
 				target := e.add(t, owner.OrgID, role)
 				allowed := caller == principal.Owner || caller == principal.Admin && role != principal.Owner
 				what := fmt.Sprintf("%s removes %s", caller, role)
-				err := e.service.Remove(t.Context(), p, target.UserID)
+				err := e.service.Remove(t.Context(), p, target.UserID, nil)
 				_, roleErr := e.service.RoleOf(t.Context(), owner.OrgID, target.UserID)
 				if !allowed {
 					testenv.WantFault(t, what, err, fault.Forbidden)
@@ -173,7 +173,7 @@ func TestRemove(t *testing.T) {
 				}
 				testenv.WantFault(t, what, err, "")
 				wantFault(t, what+": afterwards", roleErr, fault.Forbidden, notMember)
-				wantFault(t, what+" twice", e.service.Remove(t.Context(), p, target.UserID), fault.NotFound,
+				wantFault(t, what+" twice", e.service.Remove(t.Context(), p, target.UserID, nil), fault.NotFound,
 					noSuchMember)
 				want = append(want, entry{
 					"member.removed", "user " + p.UserID, "member " + target.UserID, `{"role":"` + string(role) + `"}`,
@@ -191,7 +191,7 @@ func TestLeave(t *testing.T) {
 		var want []entry
 		for _, role := range principal.Roles() {
 			p := e.add(t, owner.OrgID, role)
-			testenv.WantFault(t, string(role)+" leaves", e.service.Remove(t.Context(), p, p.UserID), "")
+			testenv.WantFault(t, string(role)+" leaves", e.service.Remove(t.Context(), p, p.UserID, nil), "")
 			want = append(want, entry{
 				"member.removed", "user " + p.UserID, "member " + p.UserID, `{"role":"` + string(role) + `"}`,
 			})
@@ -201,7 +201,7 @@ func TestLeave(t *testing.T) {
 		// A key acts with its owner's role, but it is not the person.
 		viewer := e.add(t, owner.OrgID, principal.Viewer)
 		viewer.Kind, viewer.KeyID = principal.Key, database.NewID()
-		testenv.WantFault(t, "a key leaves", e.service.Remove(t.Context(), viewer, viewer.UserID), fault.Forbidden)
+		testenv.WantFault(t, "a key leaves", e.service.Remove(t.Context(), viewer, viewer.UserID, nil), fault.Forbidden)
 		e.wantLog(t, owner.OrgID, want...)
 	})
 }
@@ -215,7 +215,7 @@ func TestLastOwnerStays(t *testing.T) {
 		for name, p := range map[string]principal.Principal{"alone": owner, "the operator": operator} {
 			_, err := e.service.ChangeRole(t.Context(), p, owner.UserID, principal.Admin)
 			wantFault(t, name+": demote", err, fault.Conflict, onlyOwnerRefuse)
-			wantFault(t, name+": remove", e.service.Remove(t.Context(), p, owner.UserID), fault.Conflict,
+			wantFault(t, name+": remove", e.service.Remove(t.Context(), p, owner.UserID, nil), fault.Conflict,
 				onlyOwnerRefuse)
 		}
 		if got, err := e.service.ChangeRole(t.Context(), owner, owner.UserID, principal.Owner); err != nil ||
@@ -228,7 +228,7 @@ func TestLastOwnerStays(t *testing.T) {
 		if _, err := e.service.ChangeRole(t.Context(), owner, owner.UserID, principal.Viewer); err != nil {
 			t.Errorf("one of two owners steps down: %v", err)
 		}
-		wantFault(t, "the other leaves", e.service.Remove(t.Context(), second, second.UserID), fault.Conflict,
+		wantFault(t, "the other leaves", e.service.Remove(t.Context(), second, second.UserID, nil), fault.Conflict,
 			onlyOwnerRefuse)
 	})
 }

@@ -50,14 +50,14 @@ func TestTwoOwnersAtOnce(t *testing.T) {
 			return err
 		}, fault.Forbidden}, // whoever comes second is no owner any more
 		{"remove each other", func(ctx context.Context, s *organization.Service, me, other principal.Principal) error {
-			return s.Remove(ctx, me, other.UserID)
+			return s.Remove(ctx, me, other.UserID, nil)
 		}, fault.Forbidden},
 		{"step down", func(ctx context.Context, s *organization.Service, me, _ principal.Principal) error {
 			_, err := s.ChangeRole(ctx, me, me.UserID, principal.Member)
 			return err
 		}, fault.Conflict},
 		{"leave", func(ctx context.Context, s *organization.Service, me, _ principal.Principal) error {
-			return s.Remove(ctx, me, me.UserID)
+			return s.Remove(ctx, me, me.UserID, nil)
 		}, fault.Conflict},
 		{"the operator demotes both",
 			func(ctx context.Context, s *organization.Service, me, _ principal.Principal) error {

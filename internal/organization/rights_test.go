@@ -171,7 +171,7 @@ func TestMembershipsAreApart(t *testing.T) {
 		if got, err := e.service.RoleOf(t.Context(), here.OrgID, both.UserID); err != nil || got != principal.Viewer {
 			t.Errorf("the role here is %s, %v; want viewer", got, err)
 		}
-		testenv.WantFault(t, "remove", e.service.Remove(t.Context(), here, both.UserID), "")
+		testenv.WantFault(t, "remove", e.service.Remove(t.Context(), here, both.UserID, nil), "")
 		if got, err := e.service.RoleOf(t.Context(), there.OrgID, both.UserID); err != nil || got != principal.Admin {
 			t.Errorf("the role there is %s, %v; want admin as before", got, err)
 		}

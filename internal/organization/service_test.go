@@ -298,10 +298,10 @@ func changes(e *env, userID, inviteID string) map[string]func(context.Context, p
 			return err
 		},
 		"remove": func(ctx context.Context, p principal.Principal) error {
-			return e.service.Remove(ctx, p, userID)
+			return e.service.Remove(ctx, p, userID, nil)
 		},
 		"leave": func(ctx context.Context, p principal.Principal) error {
-			return e.service.Remove(ctx, p, p.UserID)
+			return e.service.Remove(ctx, p, p.UserID, nil)
 		},
 	}
 }

@@ -92,7 +92,7 @@ func profileName(name, ownerID string) string {
 func (s *Service) StageProfile(
 	ctx context.Context, p principal.Principal, read *profile.Profile,
 ) (StagedProfile, error) {
-	if err := requireDrafter(p); err != nil {
+	if err := requireProposer(p); err != nil {
 		return StagedProfile{}, err
 	}
 	if _, err := s.compileProfile(ctx, p, read); err != nil {
@@ -151,7 +151,7 @@ func ProfileFault(problems []profile.Problem) error {
 // ActiveProfile is the active profile, or nil.
 func (s *Service) ActiveProfile(ctx context.Context, p principal.Principal) (*Proposal, error) {
 	if p.Kind == principal.Key {
-		if p.OrgID == "" || !p.HasScope(principal.Enforce) && !p.HasScope(principal.DraftPolicy) {
+		if p.OrgID == "" || !p.HasScope(principal.Enforce) && !p.HasScope(principal.ProposeProfile) {
 			return nil, fault.New(fault.Forbidden, "this API key may not read the profile of an organization")
 		}
 	} else if err := inOrganization(p, principal.ReadPolicies); err != nil {

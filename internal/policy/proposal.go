@@ -51,7 +51,7 @@ func (s *Service) recordProfile(
 func (s *Service) ProposeProfile(
 	ctx context.Context, p principal.Principal, reason string,
 ) (proposal Proposal, err error) {
-	if err := requireDrafter(p); err != nil {
+	if err := requireProposer(p); err != nil {
 		return Proposal{}, err
 	}
 	if err := checkReason(reason); err != nil {
@@ -261,7 +261,8 @@ func (s *Service) WithdrawProposal(ctx context.Context, p principal.Principal, i
 		}
 		switch {
 		case proposal.OwnerID != p.UserID && requireManager(p) != nil:
-			return fault.New(fault.Forbidden, "only its proposer and members who could confirm it may withdraw a proposal")
+			return fault.New(fault.Forbidden,
+				"only its proposer and members who could confirm it may withdraw a proposal")
 		case proposal.State == Withdrawn:
 			return nil
 		case proposal.State != Open:

@@ -126,6 +126,14 @@ func requireDrafter(p principal.Principal) error {
 	return nil
 }
 
+// requireProposer admits those who may stage and propose profiles: drafters, and keys of terminals.
+func requireProposer(p principal.Principal) error {
+	if p.Kind == principal.Key && p.OrgID != "" && p.HasScope(principal.ProposeProfile) {
+		return nil
+	}
+	return requireDrafter(p)
+}
+
 // requireManager admits members who may activate policies. It never admits a key.
 func requireManager(p principal.Principal) error {
 	if p.Kind == principal.Key {

@@ -73,5 +73,6 @@ func (p Principal) Require(action Action) error {
 
 // HasScope reports whether a key carries the scope. Only keys have scopes.
 func (p Principal) HasScope(scope Scope) bool {
-	return p.Kind == Key && slices.Contains(p.Scopes, scope)
+	return p.Kind == Key &&
+		slices.ContainsFunc(p.Scopes, func(held Scope) bool { return held.includes(scope) })
 }

@@ -12,6 +12,7 @@ const (
 	Enforce           Scope = "enforce"            // declare plans, ask for decisions
 	Audit             Scope = "audit"              // report what was executed
 	DraftPolicy       Scope = "policy.draft"       // propose a policy for a person to confirm
+	ProposeProfile    Scope = "profile.propose"    // stage a profile and propose it for a person to confirm
 	RequestDelegation Scope = "delegation.request" // ask a person for approval
 	CLI               Scope = "cli"                // act for its owner in a terminal: organizations, own keys
 )
@@ -19,9 +20,19 @@ const (
 // DefaultScopes are those of a key for which none are named.
 func DefaultScopes() []Scope { return []Scope{Audit, RequestDelegation, Enforce, Ingest} }
 
+// TerminalScopes are those of a key from signing in from a terminal: what published command lines and the plugins that
+// they install use, and no more.
+func TerminalScopes() []Scope { return append(DefaultScopes(), ProposeProfile, CLI) }
+
 // RequestableScopes are those a person may give to a key. CLI is not among them:
 // only signing in from a terminal gives it, because such a key makes keys.
-func RequestableScopes() []Scope { return append(DefaultScopes(), DraftPolicy) }
+func RequestableScopes() []Scope { return append(DefaultScopes(), DraftPolicy, ProposeProfile) }
+
+// includes reports whether a key with this scope has the other one too. A key that drafts policies also proposes
+// profiles.
+func (s Scope) includes(other Scope) bool {
+	return s == other || s == DraftPolicy && other == ProposeProfile
+}
 
 // Requestable reports whether a person may ask for this scope.
 func (s Scope) Requestable() bool { return slices.Contains(RequestableScopes(), s) }

@@ -32,6 +32,13 @@ var RequestClient = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
+// withoutRedirects is RequestClient with answers that are checked.
+func (s *Server) withoutRedirects() *http.Client {
+	return &http.Client{
+		CheckRedirect: RequestClient.CheckRedirect, Transport: s.transport(http.DefaultTransport),
+	}
+}
+
 // Request sends a request as it is written. Headers come in pairs; Host is one of
 // them. A body is JSON unless they say otherwise.
 func (s *Server) Request(t *testing.T, method, path, body string, headers ...string) Answer {
@@ -50,7 +57,7 @@ func (s *Server) Request(t *testing.T, method, path, body string, headers ...str
 		}
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	response, err := RequestClient.Do(request)
+	response, err := s.withoutRedirects().Do(request)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}

@@ -27,7 +27,7 @@ func (s *Server) Send(method, path string, header http.Header, body string) Repl
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{Transport: s.transport(http.DefaultTransport)}).Do(request)
 	if err != nil {
 		s.T.Fatalf("%s %s: %v", method, path, err)
 	}

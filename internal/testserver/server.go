@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,7 +90,9 @@ func Start(t *testing.T, o database.Options, settings ...string) *Server {
 		// must not keep hundreds of servers with it.
 		s.Server = nil
 	})
-	s.Public = &client.Client{BaseURL: "http://" + s.Address}
+	s.Public = &client.Client{
+		BaseURL: "http://" + s.Address, HTTP: &http.Client{Transport: s.transport(http.DefaultTransport)},
+	}
 	return s
 }
 
@@ -178,7 +181,7 @@ func (s *Server) TerminalKey(p *Person, orgID string) *client.Client {
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
 		issued, err = s.Keys.Add(ctx, tx, principal.Operator(), p.ID, apikey.NewKey{
-			Name: "terminal", OrgID: orgID, Scopes: append(principal.DefaultScopes(), principal.CLI),
+			Name: "terminal", OrgID: orgID, Scopes: principal.TerminalScopes(),
 		})
 		return err
 	}})

@@ -16,6 +16,7 @@ import (
 // request at a time.
 type Watched struct {
 	headers map[string]string
+	next    http.RoundTripper
 
 	Status int
 	Header http.Header
@@ -28,7 +29,7 @@ func (w *Watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, value := range w.headers {
 		r.Header.Set(name, value)
 	}
-	response, err := http.DefaultTransport.RoundTrip(r)
+	response, err := w.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,10 @@ func (w *Watched) Answer(t *testing.T) map[string]any {
 
 // Watch is c with a transport that keeps the last answer. Headers come in pairs.
 func Watch(c *client.Client, headers ...string) (*client.Client, *Watched) {
-	w := &Watched{headers: map[string]string{}}
+	w := &Watched{headers: map[string]string{}, next: http.DefaultTransport}
+	if c.HTTP != nil && c.HTTP.Transport != nil {
+		w.next = c.HTTP.Transport
+	}
 	for i := 0; i < len(headers); i += 2 {
 		w.headers[headers[i]] = headers[i+1]
 	}

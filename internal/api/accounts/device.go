@@ -95,7 +95,7 @@ type pollDeviceInput struct {
 // DeviceGrantBody is what an approved terminal gets, under the names that published command lines read. Only
 // writ gets the tokens.
 type DeviceGrantBody struct {
-	APIKey       string `json:"api_key" doc:"Has the scope cli. It is not shown again."`
+	APIKey       string `json:"api_key" doc:"Has the scopes that /auth/device/request lists. It is not shown again."`
 	Email        string `json:"email"`
 	UserID       string `json:"user_id" format:"uuid"`
 	OrgID        string `json:"org_id" format:"uuid"`
@@ -135,9 +135,6 @@ func (h *Handlers) pollDevice(
 	}, nil
 }
 
-// deviceScopes are the scopes of a terminal's key.
-func deviceScopes() []principal.Scope { return append(principal.DefaultScopes(), principal.CLI) }
-
 // addTerminalKey creates the key of a terminal for the person who approved it, if they may still have keys. The product
 // is only in its name: command lines of several products share one file of credentials, so the key cannot be bound to
 // one product.
@@ -160,6 +157,6 @@ func (h *Handlers) addTerminalKey(ctx context.Context, tx *database.Tx, login au
 		name += " " + login.Product
 	}
 	return h.Keys.Add(ctx, tx, person, login.UserID, apikey.NewKey{
-		Name: name, OrgID: login.OrgID, Scopes: deviceScopes(), Limited: login.Limited,
+		Name: name, OrgID: login.OrgID, Scopes: principal.TerminalScopes(), Limited: login.Limited,
 	})
 }

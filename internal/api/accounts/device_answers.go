@@ -37,7 +37,7 @@ func (h *Handlers) findDevice(
 		Product:   login.Product,
 		Address:   login.From.Address,
 		UserAgent: login.From.UserAgent,
-		Scopes:    deviceScopes(),
+		Scopes:    principal.TerminalScopes(),
 		CreatedAt: login.CreatedAt,
 		ExpiresAt: login.ExpiresAt,
 	}

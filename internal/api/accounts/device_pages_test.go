@@ -121,10 +121,12 @@ func TestDevicePage(t *testing.T) {
 			seen["who"] != ada.Email || seen["session"] != true || seen["actingHidden"] != false {
 			t.Errorf("the page shows %v", seen)
 		}
-		if rights, _ := seen["rights"].([]any); len(rights) != 5 ||
+		if rights, _ := seen["rights"].([]any); len(rights) != 6 ||
 			!slices.ContainsFunc(rights, func(r any) bool {
 				return strings.Contains(r.(string), "switch between your organizations")
-			}) {
+			}) || !slices.ContainsFunc(rights, func(r any) bool {
+			return strings.Contains(r.(string), "only when a person confirms")
+		}) {
 			t.Errorf("the page says that the key may %v", seen["rights"])
 		}
 		if message, _ := seen["message"].(string); !strings.Contains(message, "is signed in") ||

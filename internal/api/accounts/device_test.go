@@ -94,7 +94,9 @@ func TestPublishedCommandLinesSignIn(t *testing.T) {
 				ask("a second time", "invalid_grant")
 				terminal := s.Public.WithKey(fmt.Sprint(got["api_key"]))
 				key, err := terminal.CurrentKey(t.Context())
-				if want := []string{"audit", "cli", "delegation.request", "enforce", "ingest"}; err != nil ||
+				if want := []string{
+					"audit", "cli", "delegation.request", "enforce", "ingest", "profile.propose",
+				}; err != nil ||
 					!slices.Equal(key.Scopes, want) || key.Product != "" {
 					t.Errorf("the key is %+v, %v, want the scopes %v", key, err, want)
 				}

@@ -18,7 +18,7 @@ func (h *Handlers) mountIdentityProvider(r *route.Router) {
 	route.Handle(r, manage(route.Get("/organization/{orgId}/identity-provider",
 		"The identity provider of the organization")), h.getIdentityProvider)
 	route.Handle(r, manage(route.Put("/organization/{orgId}/identity-provider",
-		"Set up or change the identity provider")).Records("identity_provider.set"), h.putIdentityProvider)
+		"Set up or change the identity provider")).Records("identity_provider.set").Configures(), h.putIdentityProvider)
 	route.Handle(r, manage(route.Delete("/organization/{orgId}/identity-provider",
 		"Remove the identity provider and end its sessions")).
 		Records("identity_provider.deleted").Answers(http.StatusNoContent), h.deleteIdentityProvider)

@@ -59,8 +59,12 @@ func visit(r *route.Router, rt route.Route, handler browsed, queries ...string) 
 
 // callback mounts a route to which an identity provider sends the browser back.
 func callback(r *route.Router, rt route.Route, handler browsed, queries []string) {
+	done := &huma.Schema{OneOf: []*huma.Schema{route.Schema[SignedInBody](r), route.Schema[StatusBody](r)}}
 	browse(r, rt.Changing().Records("session.created"), handler, queries, map[string]*huma.Response{
-		strconv.Itoa(http.StatusOK): {Description: "OK", Content: route.Content[SignedInBody](r)},
+		strconv.Itoa(http.StatusOK): {
+			Description: "Signed in, or an identity was linked",
+			Content:     map[string]*huma.MediaType{route.JSONType: {Schema: done}},
+		},
 	})
 }
 

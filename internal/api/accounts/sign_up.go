@@ -14,8 +14,10 @@ import (
 )
 
 func (h *Handlers) mountSignUp(r *route.Router) {
-	route.Handle(r, route.Post("/auth/register", "Sign up; a code is mailed to the address").For(route.Public).
-		Throttled(throttle.Register).Records("user.registered").Answers(http.StatusCreated), h.register)
+	route.Handle(r,
+		route.Post("/auth/register", "Sign up; a code is mailed to the address, or a note if it has an account").
+			For(route.Public).Throttled(throttle.Register).Records("user.registered").Answers(http.StatusAccepted),
+		h.register)
 	route.Handle(r, route.Post("/auth/verify-otp", "Confirm an address with its code").For(route.Public).
 		Throttled(throttle.VerifyOTP).Records("user.verified"), h.verifyOTP)
 	route.Handle(r, route.Post("/auth/resend-otp", "Mail a new code").For(route.Public).
@@ -33,20 +35,19 @@ type registerInput struct {
 
 func (in *registerInput) Account() string { return in.Body.Email }
 
-// RegistrationBody is a new account.
+// RegistrationBody answers a registration. It is the same whether or not the address has an account.
 type RegistrationBody struct {
-	User UserBody `json:"user"`
-	Next string   `json:"next" doc:"What to do now." example:"verify-otp"`
+	Next string `json:"next" doc:"What to do now: enter the code that was mailed. An address that has an account gets another mail." example:"verify-otp"`
 }
 
 func (h *Handlers) register(ctx context.Context, _ principal.Principal, in *registerInput) (RegistrationBody, error) {
 	if err := h.maySignUp(ctx, in.Body.Email, in.Body.InviteToken); err != nil {
 		return RegistrationBody{}, err
 	}
-	user, err := h.Auth.Register(ctx, auth.NewUser{
+	err := h.Auth.Register(ctx, auth.NewUser{
 		Email: in.Body.Email, Password: secret.NewText(in.Body.Password), Name: in.Body.Name,
 	})
-	return RegistrationBody{userBody(user), "verify-otp"}, err
+	return RegistrationBody{"verify-otp"}, err
 }
 
 // maySignUp admits everybody if sign-up is open, and otherwise only invited people.

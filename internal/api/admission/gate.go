@@ -35,8 +35,13 @@ type Gate struct {
 	Providers interface {
 		Enforces(ctx context.Context, orgID string) (bool, error)
 	}
-	Policies, Plans Owned
-	ProxyToken      secret.Text // unset: routes of the enforcement proxy are closed
+	Policies Owned
+	Plans    interface {
+		Owned
+		// KeyOf is the key that declared the plan of a JWT; empty: the JWT is not one that was issued.
+		KeyOf(ctx context.Context, jwt string) (string, error)
+	}
+	ProxyToken secret.Text // unset: routes of the enforcement proxy are closed
 }
 
 // Owned finds the organization that something belongs to.
@@ -57,7 +62,7 @@ func (g *Gate) Admit(request *http.Request, r route.Route) (principal.Principal,
 		return caller, checkLimit(caller, r)
 	}
 	caller, err = g.inOrganizationOf(request, caller, r)
-	if err == nil && caller.Kind == principal.Key && r.Scope == principal.DraftPolicy {
+	if err == nil && caller.Kind == principal.Key && writesPolicies(r.Scope) {
 		// Reading and writing policies is a person's work: the key may do no more than its owner still may.
 		caller, err = g.InOrganization(request.Context(), caller, caller.OrgID)
 	} else if caller.Kind == principal.Key {
@@ -67,6 +72,10 @@ func (g *Gate) Admit(request *http.Request, r route.Route) (principal.Principal,
 		return principal.Principal{}, err
 	}
 	return caller, caller.Require(r.Action)
+}
+
+func writesPolicies(scope principal.Scope) bool {
+	return scope == principal.DraftPolicy || scope == principal.ProposeProfile
 }
 
 // checkLimit refuses a limited sign-in where no organization is named, unless the route keeps to the one: what an
@@ -106,6 +115,8 @@ func (g *Gate) authenticate(request *http.Request, r route.Route) (principal.Pri
 		return principal.Principal{}, err
 	}
 	switch {
+	case presented.APIKey != "" && presented.Bearer != "":
+		return g.withPlanToken(request.Context(), mode, presented)
 	case mode == route.Proxy:
 		if g.ProxyToken.Equal(presented.Bearer) {
 			return principal.Principal{Kind: principal.System}, nil
@@ -121,6 +132,28 @@ func (g *Gate) authenticate(request *http.Request, r route.Route) (principal.Pri
 		return principal.Principal{}, nil
 	}
 	return principal.Principal{}, Wanted(mode)
+}
+
+// withPlanToken admits a key that is sent beside a bearer token, which must be the JWT of a plan that this
+// key declared: armorclaw sends both. The key is the caller.
+func (g *Gate) withPlanToken(
+	ctx context.Context, mode route.Mode, presented credential.Presented,
+) (principal.Principal, error) {
+	if mode == route.Person || mode == route.Proxy {
+		return principal.Principal{}, credential.Disagree()
+	}
+	caller, err := g.Keys.Resolve(ctx, presented.APIKey)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	keyID, err := g.Plans.KeyOf(ctx, presented.Bearer)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	if keyID == "" || keyID != caller.KeyID {
+		return principal.Principal{}, credential.Disagree()
+	}
+	return caller, nil
 }
 
 // whoCan says which people can do what no key can.

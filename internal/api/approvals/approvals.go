@@ -41,9 +41,11 @@ func (h *Handlers) Mount(r *route.Router) {
 	h.mountReads(r)
 	h.mountStanding(r)
 	h.mountSettings(r)
-	route.Handle(r, route.Get("/delegation/figures", "Statistics about answers to requests for approval, in total and by approver: "+
-		"how fast, how often with an approval, and how often without reading").
-		For(route.Person).Needs(principal.DecideApprovals), h.stats)
+	route.Handle(r,
+		route.Get("/delegation/figures",
+			"Statistics about answers to requests for approval, in total and by approver: "+
+				"how fast, how often with an approval, and how often without reading").
+			For(route.Person).Needs(principal.DecideApprovals), h.stats)
 	documentExamples(r)
 }
 
@@ -90,7 +92,7 @@ func delegationBody(r approval.Request) DelegationBody {
 type ApprovalBody struct {
 	DelegationBody
 	OrganizationID string              `json:"organizationId" format:"uuid"`
-	Arguments      *route.StoredObject `json:"arguments" doc:"Of the call, redacted. Null: the client stated none, they are too large to be stored, or the caller may not read payloads."`
+	Arguments      *route.StoredObject `json:"arguments" doc:"Of the call, redacted. Null: the client stated none, they are too large to be stored or were erased, or the caller may not read payloads."`
 	ArgumentsFrom  string              `json:"argumentsFrom,omitempty" enum:"plan,unknown" doc:"Nobody has seen the call. plan: the arguments are those that its plan states. unknown: it states none. Absent: the client stated them."`
 	Step           *int                `json:"step,omitempty" doc:"The step of the plan that alone is approved, from 0. Absent: the call is."`
 	Amount         *float64            `json:"amount" doc:"As the client stated it; null: none."`

@@ -23,6 +23,7 @@ func (h *Handlers) mountAsking(r *route.Router) {
 	route.HandleOutput(r, asks(route.Post("/delegation/request",
 		"Ask a person to approve a call; the same question finds the same request")).
 		Records("approval.requested").Answers(http.StatusCreated).ThrottledNew(throttle.OpenApproval), h.ask)
+	r.DocumentAlso("/delegation/request", http.StatusOK, "A request that was there already")
 	route.Handle(r, asks(route.Get("/delegation/poll", "Wait until a request is answered, for up to 25 seconds")),
 		h.poll)
 	route.Handle(r, asks(route.Get("/delegation/check-approved",

@@ -121,6 +121,16 @@ func TestCancelledByWhoAsked(t *testing.T) {
 		}
 		_, err = h.approver.Approve(t.Context(), h.Org, client.Approval{ID: id})
 		testserver.WantStatus(t, "a yes to what was cancelled", err, http.StatusConflict)
+		stranger := h.Join(h.Owner, h.Org, "member")
+		strangersKey := h.Public.WithKey(h.AgentKey(stranger, h.Org).APIKey)
+		for who, c := range map[string]*client.Client{
+			"another key": strangersKey, "another member": stranger.Client, "an approver": h.approver.Client,
+		} {
+			_, err := c.CancelApproval(t.Context(), orgFor(c, h.Org), id)
+			testserver.WantStatus(t, "cancel what is not one's own and was answered, as "+who, err, http.StatusNotFound)
+		}
+		_, err = stranger.Reject(t.Context(), h.Org, id, "no")
+		testserver.WantStatus(t, "a no to it by a member who may not answer", err, http.StatusForbidden)
 		if again := h.decide("afterwards", payment, "hold"); again["approvalId"] == id {
 			t.Errorf("the same request: %v", again)
 		}

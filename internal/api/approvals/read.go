@@ -92,6 +92,7 @@ type ShownApprovalBody struct {
 	PolicyName string             `json:"policyName,omitempty" doc:"The policy that requires an approval."`
 	PolicyRule *policies.RuleBody `json:"policyRule" doc:"Its rule, in the version that decided; null: a client asked before any decision, or it was a default."`
 	PlanGoal   string             `json:"planGoal,omitempty" doc:"The goal of the call's plan."`
+	PlanErased bool               `json:"planErased,omitempty" doc:"The text of the call's plan was erased: its goal and steps are gone."`
 	PlanSteps  []PlannedStepBody  `json:"planSteps" nullable:"false" doc:"The steps of the plan that have this tool."`
 	History    HistoryBody        `json:"history" doc:"What was decided before about this tool."`
 	Votes      []VoteBody         `json:"votes" nullable:"false" doc:"The people who have approved so far."`
@@ -202,7 +203,13 @@ func (h *Handlers) addPlan(
 	if view.Binding.KeyID != r.KeyID {
 		return nil // a plan of another key proves nothing about this call
 	}
+	if to.PlanErased = view.Plan == nil; to.PlanErased {
+		return nil // also while the plan is live and still judges calls
+	}
 	steps, err := h.Intent.Steps(ctx, caller, r.PlanID)
+	if to.PlanErased = fault.Is(err, fault.NotFound); to.PlanErased {
+		return nil // erased since it was read
+	}
 	if err != nil {
 		return err
 	}

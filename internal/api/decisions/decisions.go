@@ -52,7 +52,8 @@ func (h *Handlers) MountSettings(r *route.Router) {
 		"How calls of an organization are judged, beside its policies").
 		For(route.Person).Needs(principal.ReadPolicies), h.getSettings)
 	route.Handle(r, route.Put("/organization/{orgId}/enforcement", "Change how calls of an organization are judged").
-		For(route.Person).Needs(principal.ManagePolicies).Records("enforcement.settings_changed"), h.putSettings)
+		For(route.Person).Needs(principal.ManagePolicies).Records("enforcement.settings_changed").Configures(),
+		h.putSettings)
 }
 
 // SettingsBody says how calls are judged.

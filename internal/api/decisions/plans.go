@@ -43,7 +43,7 @@ type PlanInput struct {
 type PlanState struct {
 	ID        string      `json:"id" format:"uuid"`
 	Status    plan.Status `json:"status" enum:"active,completed,failed,expired"`
-	Goal      string      `json:"goal" doc:"Redacted."`
+	Goal      string      `json:"goal" doc:"Redacted; empty for callers who may not read payloads, and where it was erased."`
 	Source    string      `json:"source" doc:"Who wrote it, in the client's words."`
 	Steps     int         `json:"stepCount"`
 	PlanHash  string      `json:"planHash" doc:"Root of its Merkle tree, hex."`

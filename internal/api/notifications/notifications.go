@@ -42,7 +42,7 @@ func (h *Handlers) mountNotifications(r *route.Router) {
 	route.Handle(r, member(route.Get("/notifications/preferences", "How the caller wants to be notified")),
 		h.getPreferences)
 	route.Handle(r, member(route.Put("/notifications/preferences", "Change how the caller wants to be notified")).
-		Unrecorded(), h.putPreferences)
+		Unrecorded().Configures(), h.putPreferences)
 	route.Stream[streamEventsInput, StreamedEventBody](r, member(route.Get("/notifications/stream",
 		"What happens to requests for approval, as server-sent events; the header Last-Event-ID resumes")),
 		&route.Slots{Each: []int{streamsPerUser, streamsPerOrganization}, Total: streamsInTotal}, h.streamEvents)

@@ -18,10 +18,10 @@ func (h *Handlers) mountWebhooks(r *route.Router) {
 	route.Handle(r, manage(route.Get("/organization/{orgId}/webhooks", "List webhooks")), h.listWebhooks)
 	route.Handle(r, manage(route.Post("/organization/{orgId}/webhooks",
 		"Send events to a target; its secret is shown once")).
-		Records("webhook.created").Answers(http.StatusCreated), h.createWebhook)
+		Records("webhook.created").Configures().Answers(http.StatusCreated), h.createWebhook)
 	route.Handle(r, manage(route.Get("/organization/{orgId}/webhooks/{id}", "One webhook")), h.getWebhook)
 	route.Handle(r, manage(route.Patch("/organization/{orgId}/webhooks/{id}",
-		"Change, enable or disable a webhook")).Records("webhook.updated"), h.updateWebhook)
+		"Change, enable or disable a webhook")).Records("webhook.updated").Configures(), h.updateWebhook)
 	route.Handle(r, manage(route.Delete("/organization/{orgId}/webhooks/{id}",
 		"Delete a webhook with its deliveries")).
 		Records("webhook.deleted").Answers(http.StatusNoContent), h.deleteWebhook)

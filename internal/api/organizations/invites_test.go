@@ -152,7 +152,7 @@ func TestSignUpByInvitation(t *testing.T) {
 		org := s.Organization(owner, "Closed house")
 		invited, stranger := testserver.FreshAddress(), testserver.FreshAddress()
 		register := func(address, token string) error {
-			_, err := s.Public.Register(ctx, client.Registration{
+			err := s.Public.Register(ctx, client.Registration{
 				Email: address, Password: testserver.Password, InviteToken: token,
 			})
 			return err

@@ -14,7 +14,8 @@ import (
 
 func (h *Handlers) mountKeys(r *route.Router) {
 	route.Handle(r, route.Post("/api-keys", "Create an API key; it is shown once").
-		For(route.Person).LimitedToo().Records("key.created").Answers(http.StatusCreated), h.createKey)
+		For(route.Person).LimitedToo().Records("key.created").Configures().
+		Answers(http.StatusCreated), h.createKey)
 	route.Handle(r, route.Get("/api-keys", "List API keys").
 		For(route.PersonOrKey).LimitedToo().Scoped(principal.CLI), h.listKeys)
 	route.Handle(r, route.Post("/api-keys/provision", "Create a key for one product").
@@ -80,7 +81,7 @@ type createKeyInput struct {
 		OrganizationID string            `json:"organizationId,omitempty" doc:"Absent: the key is bound to no organization."`
 		Environment    string            `json:"environment,omitempty" enum:"sandbox,production" default:"sandbox"`
 		Product        string            `json:"product,omitempty" maxLength:"100" doc:"Overrides the product the client names."`
-		Scopes         []principal.Scope `json:"scopes,omitempty" maxItems:"20" doc:"ingest, enforce, audit, delegation.request (these four by default), policy.draft."`
+		Scopes         []principal.Scope `json:"scopes,omitempty" maxItems:"20" doc:"ingest, enforce, audit, delegation.request (these four by default), profile.propose, policy.draft (which includes it)."`
 		ExpiresAt      *time.Time        `json:"expiresAt,omitempty" doc:"Absent: never."`
 	}
 }

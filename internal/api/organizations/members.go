@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"writ/internal/api/route"
+	"writ/internal/apikey"
+	"writ/internal/database"
 	"writ/internal/organization"
 	"writ/internal/page"
 	"writ/internal/principal"
@@ -16,14 +18,15 @@ func (h *Handlers) mountMembers(r *route.Router) {
 	route.Handle(r, route.Get("/organization/{orgId}/members", "Who belongs to an organization").
 		For(route.Person).Needs(principal.ReadMembers), h.listMembers)
 	route.Handle(r, route.Patch("/organization/{orgId}/members/{userId}/role", "Change a member's role").
-		For(route.Person).Needs(principal.ManageMembers).Records("member.role_changed"), h.changeRole)
+		For(route.Person).Needs(principal.ManageMembers).Records("member.role_changed").Configures(), h.changeRole)
 	// A person may always leave, so the service checks who may remove whom.
-	route.Handle(r, route.Delete("/organization/{orgId}/members/{userId}", "Remove a member, or leave").
-		For(route.Person).Needs(principal.ReadOrganization).Records("member.removed").
-		Answers(http.StatusNoContent), h.removeMember)
+	route.Handle(r,
+		route.Delete("/organization/{orgId}/members/{userId}",
+			"Remove a member, or leave; the answer names the member's keys that go on deciding").
+			For(route.Person).Needs(principal.ReadOrganization).Records("member.removed"), h.removeMember)
 	route.Handle(r, route.Post("/organization/{orgId}/members/invite", "Invite someone by mail").
 		For(route.Person).Needs(principal.ManageMembers).Throttled(throttle.Invite).
-		Records("invite.created").Answers(http.StatusCreated), h.invite)
+		Records("invite.created").Configures().Answers(http.StatusCreated), h.invite)
 	route.Handle(r, route.Get("/organization/{orgId}/invites", "Open invitations").
 		For(route.Person).Needs(principal.ManageMembers), h.listInvites)
 	route.Handle(r, route.Delete("/organization/{orgId}/invites/{id}", "Withdraw an invitation").
@@ -84,8 +87,27 @@ func (h *Handlers) changeRole(
 	return memberBody(member), err
 }
 
-func (h *Handlers) removeMember(ctx context.Context, caller principal.Principal, in *MemberInput) (route.None, error) {
-	return route.None{}, h.Organizations.Remove(ctx, caller, in.UserID)
+// RemovedMemberBody says what a former member leaves behind.
+type RemovedMemberBody struct {
+	KeysLeft []KeyBody `json:"keysLeft" nullable:"false" doc:"Keys of agents that the member made here. They belong to the organization and go on deciding until somebody revokes them; at most 1,000 are named."`
+}
+
+func (h *Handlers) removeMember(
+	ctx context.Context, caller principal.Principal, in *MemberInput,
+) (RemovedMemberBody, error) {
+	body := RemovedMemberBody{KeysLeft: []KeyBody{}}
+	err := h.Organizations.Remove(ctx, caller, in.UserID, func(
+		ctx context.Context, tx *database.Tx, orgID, userID string,
+	) ([]string, error) {
+		left, err := apikey.LeftBy(ctx, tx, orgID, userID)
+		body.KeysLeft = body.KeysLeft[:0]
+		ids := []string{}
+		for _, k := range left {
+			body.KeysLeft, ids = append(body.KeysLeft, h.keyBody(k)), append(ids, k.ID)
+		}
+		return ids, err
+	})
+	return body, err
 }
 
 // InviteBody is an open invitation. Its token is only in the mail.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"writ/client"
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/testserver"
 )
@@ -174,10 +175,20 @@ func TestLeavingAnOrganization(t *testing.T) {
 		member := s.Join(owner, org, "member")
 		elsewhere := s.Organization(member, "Elsewhere")
 		agent, terminal := s.Public.WithKey(s.AgentKey(member, org).APIKey), s.TerminalKey(member, org)
-		if err := member.RemoveMember(ctx, org, member.ID); err != nil {
+		left, err := member.RemoveMemberListingKeys(ctx, org, member.ID)
+		if err != nil {
 			t.Fatalf("leave: %v", err)
 		}
-		_, err := member.Organization(ctx, org)
+		current, err := agent.CurrentKey(ctx)
+		if err != nil || len(left) != 1 || left[0].ID != current.ID {
+			t.Errorf("keys that go on deciding: %+v, want the agent's alone, %s (%v)", left, current.ID, err)
+		}
+		entries, err := audit.ReadEntries(ctx, s.Database, org, 0, 10_000)
+		if last := entries[len(entries)-1]; err != nil || last.Action != "member.removed" ||
+			!strings.Contains(string(last.Payload), current.ID) {
+			t.Errorf("the entry %s does not name the key (%v): %s", last.Action, err, last.Payload)
+		}
+		_, err = member.Organization(ctx, org)
 		testserver.WantStatus(t, "read after leaving", err, http.StatusForbidden)
 		testserver.WantStatus(t, "leave again", member.RemoveMember(ctx, org, member.ID), http.StatusForbidden)
 		mine, err := member.Organizations(ctx)

@@ -45,7 +45,7 @@ func (h *Handlers) mountOrganizations(r *route.Router) {
 	route.Handle(r, route.Get("/organization/{orgId}", "One organization").
 		For(route.Person).Needs(principal.ReadOrganization), h.get)
 	route.Handle(r, route.Patch("/organization/{orgId}", "Rename an organization").
-		For(route.Person).Needs(principal.UpdateOrganization).Records("organization.renamed"), h.rename)
+		For(route.Person).Needs(principal.UpdateOrganization).Records("organization.renamed").Configures(), h.rename)
 	route.Handle(r, route.Delete("/organization/{orgId}", "Close an organization; its audit log is kept").
 		For(route.Person).Needs(principal.CloseOrganization).Records("organization.closed").
 		Answers(http.StatusNoContent), h.close)

@@ -59,6 +59,11 @@ func draft(rt route.Route) route.Route {
 	return rt.For(route.PersonOrKey).Needs(principal.DraftPolicies).Scoped(principal.DraftPolicy)
 }
 
+// propose admits people and keys that propose profiles, as those of terminals do.
+func propose(rt route.Route) route.Route {
+	return rt.For(route.PersonOrKey).Needs(principal.DraftPolicies).Scoped(principal.ProposeProfile)
+}
+
 // manage admits people who manage policies, and no keys.
 func manage(rt route.Route) route.Route {
 	return rt.For(route.Person).Needs(principal.ManagePolicies)

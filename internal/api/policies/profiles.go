@@ -56,11 +56,11 @@ var profileErrors = route.Shape{
 
 func (h *Handlers) mountProfiles(r *route.Router) {
 	r.ShapeErrors(profileErrors)
-	route.Handle(r, draft(route.Put("/policies/profiles/draft", "Stage a profile instead of the caller's last one")).
+	route.Handle(r, propose(route.Put("/policies/profiles/draft", "Stage a profile instead of the caller's last one")).
 		Unrecorded(), h.stageProfile)
 	op := r.OpenAPI().Paths["/policies/profiles/draft"].Put
 	op.RequestBody.Required, op.RequestBody.Content = true, route.Content[StagingBody](r)
-	route.Handle(r, draft(route.Post("/policies/profiles/propose", "Propose what the caller has staged")).
+	route.Handle(r, propose(route.Post("/policies/profiles/propose", "Propose what the caller has staged")).
 		Records("profile.proposed").Answers(http.StatusCreated), h.proposeProfile)
 	route.Handle(r, route.Get("/policies/profiles/active", "The active profile").
 		For(route.PersonOrKey).Needs(principal.ReadPolicies).Scoped(principal.Enforce), h.activeProfile)

@@ -45,6 +45,7 @@ func (r *Router) Document(rt Route, op huma.Operation, more ...int) {
 	for _, status := range append(rt.errorStatuses(), more...) {
 		op.Responses[strconv.Itoa(status)] = r.errorResponse(rt.Path, status)
 	}
+	op.Responses[otherStatus] = r.otherErrors(rt.Path)
 	r.OpenAPI().AddOperation(&op)
 }
 
@@ -68,11 +69,22 @@ func (s *server) errorResponse(path string, status int) *huma.Response {
 	}
 }
 
+// otherStatus is how a document names every status that it does not list.
+const otherStatus = "default"
+
+// otherErrors describes the errors whose statuses a route does not list.
+func (s *server) otherErrors(path string) *huma.Response {
+	response := s.errorResponse(path, 0)
+	response.Description = "Any other error"
+	return response
+}
+
 // shapeDocumentedErrors corrects what huma documents of errors by itself: a status that is never sent, and the one
 // shape where the path has another.
 func (r *Router) shapeDocumentedErrors(rt Route) {
 	responses := r.operation(rt).Responses
 	delete(responses, strconv.Itoa(http.StatusUnprocessableEntity))
+	responses[otherStatus] = r.otherErrors(rt.Path)
 	if r.shapeOf(rt.Path) == nil {
 		return
 	}
@@ -89,6 +101,19 @@ func (s *server) operation(rt Route) *huma.Operation {
 		http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put,
 		http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
 	}[rt.Method]
+}
+
+// DocumentAlso says that a POST may succeed with another status than the one that it declares, and the same body.
+func (r *Router) DocumentAlso(path string, status int, description string) {
+	responses := r.OpenAPI().Paths[path].Post.Responses
+	for code, response := range responses {
+		if code[0] == '2' {
+			also := *response
+			also.Description = description
+			responses[strconv.Itoa(status)] = &also
+			return
+		}
+	}
 }
 
 // DocumentNull says that the answer of a GET may be null, which the type of a body cannot say.

@@ -45,6 +45,11 @@ var setUpHuma = sync.OnceFunc(func() {
 		if ctx != nil {
 			request = ctx.Context()
 		}
+		for _, err := range errs {
+			if d, ok := err.(*huma.ErrorDetail); ok && isUnknownMember(d) {
+				d.Message = unknownMember(ctx, d.Location)
+			}
+		}
 		return fromHuma(request, status, message, errs)
 	}
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {

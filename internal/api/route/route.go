@@ -82,6 +82,10 @@ type Route struct {
 	// Strict refuses unknown query parameters.
 	Strict bool
 
+	// ClosedBody refuses unknown members of the body by name: a setting whose name is misspelt must not seem to be set.
+	// Other routes take them, because published clients send them.
+	ClosedBody bool
+
 	writeError func(w http.ResponseWriter, r *http.Request, failure *Failure)
 	account    func(r *http.Request) string
 }
@@ -140,6 +144,9 @@ func (r Route) UpTo(bytes int64) Route { r.MaxBytes = bytes; return r }
 
 // LimitedToo admits a person whose sign-in is valid for one organization only: the handler keeps to that one.
 func (r Route) LimitedToo() Route { r.ForLimited = true; return r }
+
+// Configures marks a route whose body sets something up.
+func (r Route) Configures() Route { r.ClosedBody = true; return r }
 
 // StrictQuery refuses query parameters that the route does not know: a misspelled filter would otherwise show
 // everything. Routes of published clients accept them.

@@ -141,6 +141,9 @@ func HandleOutput[I, O any](
 		return out, nil
 	})
 	r.shapeDocumentedErrors(rt)
+	if rt.ClosedBody {
+		r.refuseUnknown(rt)
+	}
 }
 
 // Serve mounts a route whose handler reads the body and writes the answer by hand, because it is hot or large. What

@@ -21,7 +21,7 @@ func (h *Handlers) MountForwarding(r *route.Router) {
 		"Where traces and decisions are sent")), h.getForwarding)
 	route.Handle(r, manage(route.Put("/organization/{orgId}/forwarding",
 		"Send traces and decisions to a collector (OTLP over HTTP), or change how")).
-		Records("forwarding.set"), h.putForwarding)
+		Records("forwarding.set").Configures(), h.putForwarding)
 	route.Handle(r, manage(route.Delete("/organization/{orgId}/forwarding", "Stop sending, and delete the settings")).
 		Records("forwarding.deleted").Answers(http.StatusNoContent), h.deleteForwarding)
 	route.Handle(r, manage(route.Get("/organization/{orgId}/forwarding/status",

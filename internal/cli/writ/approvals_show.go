@@ -75,6 +75,9 @@ func printApproval(s cli.Streams, a client.ApprovalDetail) error {
 		t.row("asked", fmt.Sprintf("%d times", a.Repeats+1))
 	}
 	t.row("plan", a.PlanGoal)
+	if a.PlanErased {
+		t.row("plan", "erased")
+	}
 	for _, step := range a.PlanSteps {
 		t.row("", fmt.Sprintf("step %d: %s.%s %s", step.Index, step.Server, step.Tool, step.Description))
 	}

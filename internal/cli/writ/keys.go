@@ -84,7 +84,7 @@ func keysCreate(s cli.Streams) *cobra.Command {
 	f.StringVar(&n.Environment, "environment", "", "sandbox or production; sandbox unless given")
 	f.StringVar(&n.Product, "product", "", "the product it is for; any unless given")
 	f.StringSliceVar(&n.Scopes, "scope", nil,
-		"what it may do: ingest, enforce, audit, delegation.request (these unless given), policy.draft")
+		"what it may do: ingest, enforce, audit, delegation.request (these unless given), profile.propose, policy.draft")
 	cli.RequireFlags(cmd, "name")
 	return cmd
 }

@@ -11,6 +11,7 @@ const rights = {
   "enforce": "declare plans and ask for decisions",
   "audit": "report what was executed",
   "delegation.request": "ask people for approval",
+  "profile.propose": "stage policy profiles and propose them; they take effect only when a person confirms them",
   "cli": "list and switch between your organizations, and make and revoke your keys",
 };
 let token = "";

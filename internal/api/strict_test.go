@@ -1,0 +1,36 @@
+package api_test
+
+import (
+	"slices"
+	"testing"
+
+	"writ/internal/testserver"
+)
+
+// TestSettingsRefuseUnknownMembers: a setting whose name is misspelt is refused by its name, and the answer says which
+// members there are.
+func TestSettingsRefuseUnknownMembers(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		org := "/organization/" + o.ID
+		for _, c := range []struct{ method, path, body string }{
+			{"PUT", org + "/enforcement", `{"intentRequired":true,"unheardOf":1}`},
+			{"PUT", "/delegation/settings", `{"pendingSeconds":1800,"unheardOf":1}`},
+			{"PUT", org + "/forwarding", `{"endpoint":"https://collector.example.org","unheardOf":1}`},
+			{"PUT", "/notifications/preferences", `{"unheardOf":1}`},
+			{"POST", org + "/webhooks", `{"url":"https://hooks.example.org","unheardOf":1}`},
+			{"PUT", org + "/identity-provider", `{"issuer":"https://id.example.org","unheardOf":1}`},
+			{"PATCH", org, `{"name":"Bank","unheardOf":1}`},
+			{"POST", org + "/members/invite", `{"email":"a@example.org","unheardOf":1}`},
+			{"POST", "/api-keys", `{"name":"k","unheardOf":1}`},
+		} {
+			answer := o.Request(t, c.method, c.path, c.body, testserver.Credentials(o.Owner.Client)...)
+			if fields := answer.ErrorFields(t, 400); !slices.Contains(fields, "unheardOf") {
+				t.Errorf("%s %s: complains of %q, want unheardOf: %s", c.method, c.path, fields, answer.Body)
+			}
+		}
+		if _, err := o.Owner.Organization(t.Context(), o.ID); err != nil {
+			t.Error(err)
+		}
+	})
+}
