@@ -269,8 +269,8 @@ func TestBodyLimitIsSettable(t *testing.T) {
 	s := testserver.Start(t, dbtest.SQLite(t), "WRIT_MAX_BODY_BYTES", "2048")
 	me := testserver.Credentials(s.Person("owner").Client)
 	body := func(size int) string {
-		const head, tail = `{"name":"Limit","padding":"`, `"}`
-		return head + strings.Repeat("x", size-len(head)-len(tail)) + tail
+		const head, tail = `{"name":"Limit"`, `}`
+		return head + strings.Repeat(" ", size-len(head)-len(tail)) + tail
 	}
 	if answer := s.Request(t, "POST", "/organization", body(limit), me...); answer.Status != http.StatusCreated {
 		t.Errorf("a body of the limit: status %d: %s", answer.Status, answer.Body)

@@ -39,7 +39,7 @@ func (h *Handlers) Mount(r *route.Router) {
 
 func (h *Handlers) mountOrganizations(r *route.Router) {
 	route.Handle(r, route.Post("/organization", "Create an organization and become its owner").
-		For(route.Person).Records("organization.created").Answers(http.StatusCreated), h.create)
+		For(route.Person).Records("organization.created").Configures().Answers(http.StatusCreated), h.create)
 	route.Handle(r, route.Get("/organization", "The caller's organizations").
 		For(route.Person).LimitedToo(), h.list)
 	route.Handle(r, route.Get("/organization/{orgId}", "One organization").

@@ -76,6 +76,7 @@ func fromHuma(ctx context.Context, status int, message string, errs []error) *Fa
 	case http.StatusUnsupportedMediaType:
 		message, details = "send Content-Type: application/json", nil
 	}
+	sortUnknown(details)
 	if len(details) > 0 {
 		message = details[0].Field + ": " + details[0].Message
 	}

@@ -7,10 +7,15 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
+
+	"writ/internal/fault"
 )
 
 // knownMembers is where an operation keeps the members of its body, for the error about another.
 const knownMembers = "members"
+
+// notKnown begins the message about an unknown member.
+const notKnown = "is not known here"
 
 // refuseUnknown makes a route refuse members of its body that are not documented.
 func (r *Router) refuseUnknown(rt Route) {
@@ -45,17 +50,32 @@ func (s *server) resolved(schema *huma.Schema) *huma.Schema {
 
 // unknownMember says what is wrong with a member that a route does not know, and which it does.
 func unknownMember(ctx huma.Context, location string) string {
-	const text = "is not known here"
 	if ctx == nil || strings.Count(location, ".") != 1 {
-		return text
+		return notKnown
 	}
 	names, _ := ctx.Operation().Metadata[knownMembers].([]string)
 	if len(names) == 0 {
-		return text
+		return notKnown
 	}
-	return text + "; expected " + strings.Join(names, ", ")
+	return notKnown + "; expected " + strings.Join(names, ", ")
 }
 
 func isUnknownMember(d *huma.ErrorDetail) bool {
 	return d.Message == validation.MsgUnexpectedProperty && strings.HasPrefix(d.Location, "body.")
+}
+
+// sortUnknown puts unknown members behind other problems, by name: huma finds them in random order.
+func sortUnknown(details []fault.Detail) {
+	slices.SortStableFunc(details, func(a, b fault.Detail) int {
+		first, second := strings.HasPrefix(a.Message, notKnown), strings.HasPrefix(b.Message, notKnown)
+		switch {
+		case first && second:
+			return strings.Compare(a.Field, b.Field)
+		case first:
+			return 1
+		case second:
+			return -1
+		}
+		return 0
+	})
 }

@@ -66,6 +66,9 @@ func export[I any](
 	content := map[string]*huma.MediaType{}
 	for _, kind := range kinds {
 		content[kind] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+		if kind == route.JSONType {
+			content[kind].Schema = &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+		}
 	}
 	responses[strconv.Itoa(http.StatusOK)].Content = content
 	busy := *responses[strconv.Itoa(http.StatusBadRequest)]
