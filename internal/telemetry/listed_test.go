@@ -18,7 +18,7 @@ func TestListsShowWhatAggregatesCount(t *testing.T) {
 		}
 		store(s.Now())                        // received before the kept days
 		store(s.Now().AddDate(0, 0, 60))      // likewise, and dated in the future
-		s.Pass((keptDays + 5) * day)       // no job has removed them
+		s.Pass((keptDays + 5) * day)          // no job has removed them
 		store(s.Now())                        // of now
 		store(s.Now().AddDate(0, 0, -20))     // kept
 		store(s.Now().AddDate(0, 0, -45))     // started before the kept days
