@@ -11,17 +11,22 @@ import (
 	"writ/internal/config"
 )
 
+// usualMemory is far more than a server needs, and little enough that a burst of large bodies leaves no trace on a large
+// machine: without a limit the garbage of such a burst grows with what is live.
+const usualMemory = 1 << 30
+
 // LimitMemory makes the garbage collector work harder before the process takes more memory than it may: as configured,
-// as GOMEMLIMIT says, or three quarters of what the container or machine has. It returns the limit, or 0 if none is
-// known.
+// as GOMEMLIMIT says, or three quarters of what the container or machine has, and at most usualMemory. It returns the
+// limit.
 func LimitMemory(c config.Config) int64 {
 	limit := c.MemoryLimit
 	if limit == 0 {
 		if os.Getenv("GOMEMLIMIT") != "" {
 			return debug.SetMemoryLimit(-1) // the runtime has read it
 		}
-		if limit = availableMemory("/") / 4 * 3; limit == 0 {
-			return 0
+		limit = usualMemory
+		if available := availableMemory("/"); available > 0 {
+			limit = min(limit, available/4*3)
 		}
 	}
 	debug.SetMemoryLimit(limit)

@@ -51,7 +51,7 @@ func Variables() []Variable {
 			"Web origins, separated by commas, that may call the API from a browser, such as `https://console.example.com`; `*` is refused."),
 		plain("WRIT_MAX_BODY_BYTES", always("1048576"), "Largest request body in bytes, 1024 to 67108864."),
 		plain("WRIT_MEMORY_LIMIT_BYTES", none,
-			"Memory in bytes that the server tries to stay below, 67108864 to 1099511627776; it is not a hard limit. Without it, `GOMEMLIMIT`, or three quarters of the memory of the container or machine."),
+			"Memory in bytes that the server tries to stay below, 67108864 to 1099511627776; it is not a hard limit. Without it, `GOMEMLIMIT`, or three quarters of the memory of the container or machine, and at most 1 GiB."),
 		plain("WRIT_SHUTDOWN_SECONDS", always("20"),
 			"Seconds that running requests get when the server stops, 1 to 300."),
 
