@@ -25,6 +25,10 @@ run: build ## Build and start the server; settings come from the environment
 test: ## Check, test with the race detector on SQLite and PostgreSQL, fuzz briefly
 	@scripts/test
 
+.PHONY: loaded
+loaded: ## Run make test twice beside a load that keeps every core busy
+	@scripts/test-loaded
+
 .PHONY: check
 check: format vet staticcheck layout scripts-syntax ## Format, vet, staticcheck, layout, script syntax; no database needed
 
