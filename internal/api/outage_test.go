@@ -158,10 +158,13 @@ func TestLockedSQLite(t *testing.T) {
 	if locked.RetryAfter(t) < 1 {
 		t.Error("Retry-After asks for no wait at all")
 	}
-	for _, path := range []string{"/health", "/ready", "/auth/me", "/organization/" + orgID} {
+	for path, want := range map[string]int{
+		"/health": http.StatusOK, "/auth/me": http.StatusOK, "/organization/" + orgID: http.StatusOK,
+		"/ready": http.StatusServiceUnavailable, // every decision is denied
+	} {
 		if answer := s.Request(t, "GET", path, "",
-			testserver.Credentials(owner.Client)...); answer.Status != http.StatusOK {
-			t.Errorf("%s while writing is locked: status %d: %s", path, answer.Status, answer.Body)
+			testserver.Credentials(owner.Client)...); answer.Status != want {
+			t.Errorf("%s while writing is locked: status %d, want %d: %s", path, answer.Status, want, answer.Body)
 		}
 	}
 	if err := lock.Rollback(); err != nil {

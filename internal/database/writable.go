@@ -57,11 +57,7 @@ func (db *DB) CheckWritable(ctx context.Context) error {
 	case made > since:
 		return nil
 	}
-	err := db.Write(ctx, Change{Lane: Urgent, Do: probe})
-	if isCollision(err) {
-		return nil // another program has locked it for now, such as one that backs it up
-	}
-	return err
+	return db.Write(ctx, Change{Lane: Urgent, Do: probe})
 }
 
 // probe writes as much as a decision does, and also needs room that the file does not have yet.

@@ -69,7 +69,7 @@ func TestTerminalSwitchesOrganization(t *testing.T) {
 				current.OwnerID != p.ID {
 				t.Fatalf("key %s: %+v, %v", name, current, err)
 			}
-			want := []string{"audit", "cli", "delegation.request", "enforce", "ingest"}
+			want := []string{"audit", "cli", "delegation.request", "enforce", "ingest", "profile.propose"}
 			if diff := cmp.Diff(want, current.Scopes); diff != "" {
 				t.Errorf("scopes of %s (-want +got):\n%s", name, diff)
 			}
