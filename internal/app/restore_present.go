@@ -104,6 +104,11 @@ func brokenLogs(ctx context.Context, db *database.DB, audits *audit.Log) ([]stri
 // missingLogs are those of organizations whose log is gone: each has an entry at least
 // since the organization was created.
 func missingLogs(ctx context.Context, db *database.DB) (missing []string, err error) {
+	// First the organizations: one that is created in between has its log, and is not looked for.
+	all, err := organization.AllIDs(ctx, db)
+	if err != nil {
+		return nil, err
+	}
 	heads, err := audit.ReadHeads(ctx, db)
 	if err != nil {
 		return nil, err
@@ -111,10 +116,6 @@ func missingLogs(ctx context.Context, db *database.DB) (missing []string, err er
 	there := map[string]bool{}
 	for _, head := range heads {
 		there[head.Log] = head.Size > 0
-	}
-	all, err := organization.AllIDs(ctx, db)
-	if err != nil {
-		return nil, err
 	}
 	for _, id := range append([]string{audit.System}, all...) {
 		if !there[audit.LogOf(id)] {

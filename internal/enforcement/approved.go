@@ -86,11 +86,15 @@ func (s *Service) wouldUse(
 		return nil, false, err
 	}
 	named := c.toolcall(v, toolname.Name{Server: r.Server, Tool: r.Tool}, -1, now)
+	questions := engine.Ask(*named, namesOf(r))
 	if !known {
-		return v, needsNoArguments(v.policies.Set, named, r), nil
+		return v, needsNoArguments(v.policies.Set, questions, r), nil
 	}
-	named.Session.Load = s.lazyStats(ctx, c.by.OrgID, named.Session.ID)
-	d := policy.Judge(v.policies.Set, named, s.policies.Spent(ctx, p.OrgID))
+	load := s.lazyStats(ctx, c.by.OrgID, named.Session.ID)
+	for _, q := range questions {
+		q.Call.Session.Load = load
+	}
+	d, _ := policy.JudgeNamed(v.policies.Set, questions, s.policies.Spent(ctx, p.OrgID))
 	o := &outcome{candidate: candidate{Decision: d}}
 	approved := d.Verdict == verdict.Allow || d.Verdict != verdict.Deny && r.Serves(requirementOf(o))
 	return v, approved && len(d.Claims) == 0, nil // only a decision takes from limits
@@ -130,17 +134,28 @@ func (s *Service) loadArguments(ctx context.Context, c *call, r *approval.Reques
 	return err == nil, err
 }
 
+// namesOf are the names under which a decision would judge the request's call.
+func namesOf(r *approval.Request) []toolname.Candidate {
+	if server, _, ok := toolname.Split(r.Tool); ok && server == r.Server {
+		return toolname.Candidates(r.Tool, "", "")
+	}
+	return toolname.Candidates(r.Tool, r.Server, "")
+}
+
 // needsNoArguments reports whether policies let a call be approved whose arguments are unknown: the tool is not always
 // denied, and no rule about it could demand more approvers than there were.
-func needsNoArguments(set *engine.Set, named *toolcall.Call, r *approval.Request) bool {
+func needsNoArguments(set *engine.Set, questions []engine.Question, r *approval.Request) bool {
 	given := document.Approvers{Role: cmp.Or(r.Role, string(principal.Approver)), Count: r.Needed}
-	for _, caller := range policy.Callers(set, named) {
-		if f := set.Foresee(caller); f.Certain && f.Verdict == verdict.Deny {
-			return false
-		}
-		for _, wanted := range set.Approvers(caller) {
-			if *policy.MoreApprovers(&given, &wanted) != given {
+	for _, q := range set.Weigh(questions) {
+		for _, caller := range policy.Callers(set, q.Call) {
+			f := set.Foresee(caller)
+			if f.Certain && f.Verdict == verdict.Deny && (!q.Restricts || f.ByRule()) {
 				return false
+			}
+			for _, wanted := range set.Approvers(caller) {
+				if *policy.MoreApprovers(&given, &wanted) != given {
+					return false
+				}
 			}
 		}
 	}

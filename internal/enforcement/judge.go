@@ -71,6 +71,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	d.steps, d.widened = fit.Steps, widened
 	s.judgeByPolicies(ctx, c, v, c.questions(v, fit, now), &d)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
+	c.refuseNames(&d)
 	if widened {
 		held := refuse(policy.ByIntent, string(fit.Drift), fit.Reason)
 		held.Verdict = verdict.Hold
@@ -128,7 +129,7 @@ func (c *call) needsPlan(v *view) bool {
 func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 	r := &c.request
 	fit := c.checkName(v, r.Server, r.Tool, now)
-	if r.CalledAs != "" && fit.OK {
+	if c.contradicts() && (fit.OK || fit.Drift == plan.Widened) {
 		if called := c.checkName(v, "", r.CalledAs, now); !called.OK {
 			return called
 		}
@@ -184,9 +185,33 @@ func (c *call) names(v *view, fit plan.Result) []name {
 		add(step, toolname.Candidates(r.Tool, r.Server, r.Source)...)
 	}
 	if r.CalledAs != "" {
-		add(step, toolname.Candidates(r.CalledAs, "", r.Source)...)
+		called, _ := toolname.CalledFor(toolname.Name{Server: r.Server, Tool: r.Tool}, r.CalledAs, r.Source)
+		add(step, called...)
 	}
 	return names
+}
+
+// contradicts reports whether the host says that the call is of one tool, and the called name that it is of another.
+func (c *call) contradicts() bool {
+	r := &c.request
+	if r.CalledAs == "" {
+		return false
+	}
+	_, contradicts := toolname.CalledFor(toolname.Name{Server: r.Server, Tool: r.Tool}, r.CalledAs, r.Source)
+	return contradicts
+}
+
+// refuseNames denies what names cannot say: a name that its harness cut, or two tools of which one must be approved,
+// because an approval is for one tool.
+func (c *call) refuseNames(d *candidate) {
+	switch r := &c.request; {
+	case r.CalledAs == "" && r.Server == "" && toolname.IsCut(r.Tool):
+		d.Decision = refuse(policy.ByDefault, "cut_name", "the harness cut the name of the tool, so nobody can tell "+
+			"which tool it is: send mcp_context with server_name and tool_name")
+	case (d.Verdict == verdict.Hold || d.Verdict == verdict.Ask) && c.contradicts():
+		d.Decision = refuse(policy.ByDefault, "two_names", "the call names one tool and mcp_context another, and one of "+
+			"them needs approval: name the tool that is called")
+	}
 }
 
 // hostOfBareName is the harness whose own tool the call may mean, whatever server its plan names, unless the harness

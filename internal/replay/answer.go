@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"slices"
 	"writ/internal/decision"
 	"writ/internal/policy"
@@ -129,11 +130,18 @@ func candidates(r *decision.Record, call *toolcall.Call) []toolname.Candidate {
 	if r.CalledAs == "" {
 		return names
 	}
-	for _, n := range toolname.Candidates(r.CalledAs, "", r.Source) {
+	for _, n := range calledFor(r) {
 		if !slices.ContainsFunc(names, func(other toolname.Candidate) bool { return other.Name == n.Name }) {
 			names = append(names, n)
 		}
 	}
+	return names
+}
+
+// calledFor are the names that the called name adds to what the host said.
+func calledFor(r *decision.Record) []toolname.Candidate {
+	server := cmp.Or(r.PlacedOn, r.Server)
+	names, _ := toolname.CalledFor(toolname.Name{Server: server, Tool: r.Tool}, r.CalledAs, r.Source)
 	return names
 }
 

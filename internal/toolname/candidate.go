@@ -1,6 +1,9 @@
 package toolname
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Naming says how sure it is that a call is of a name.
 type Naming uint8
@@ -11,7 +14,7 @@ const (
 	Joined                // the harness joined server and tool so that nobody can tell them apart
 	Reading               // one way to take a name apart
 	Guess                 // a way to take a name apart that may simply be a tool's
-	Stamped               // a plugin put its own name in the place of the server
+	Claimed               // another source than the call's own says it: a rule about it can only restrict
 )
 
 // Candidate is a name that a call may be of.
@@ -24,13 +27,20 @@ type Candidate struct {
 // is the one that the client states, if it does.
 func Candidates(called, server, source string) []Candidate {
 	if IsStamp(server) && !IsBare(called) {
-		stamped := Candidate{Name{server, called}, Stamped}
-		return appendNew(Candidates(called, "", server), stamped)
+		return appendNew(Candidates(called, "", server), Candidate{Name{server, called}, Claimed})
 	}
 	first := Candidate{Naming: Certain}
 	first.Server, first.Tool = Resolve(called, server, source)
 	if first.Server == Unknown && server == "" {
 		first.Naming = Joined
+	}
+	if Harness(source) == "copilot" && IsBare(called) { // it joins by a dash
+		for i, c := range called {
+			if c == '-' && i > 0 && i < len(called)-1 {
+				first := []Candidate{first}
+				return Others(appendNew(first, Candidate{Name{called[:i], called[i+1:]}, Reading}), called)
+			}
+		}
 	}
 	return Others([]Candidate{first}, called)
 }
@@ -53,8 +63,34 @@ func appendNew(candidates []Candidate, c Candidate) []Candidate {
 	return append(candidates, c)
 }
 
-// Agrees reports whether a called name is one that a harness gives to this tool.
-func Agrees(called string, n Name) bool {
-	return called == n.Tool || called == Gemini(n) || called == Claude(n) ||
-		slices.Contains(Readings(called), n) || slices.Contains(Guesses(called), n)
+// CalledFor are the further names of a call whose host says which tool it is, from the name that was called. If that is
+// the name which the harness gives to the tool, its other readings can only restrict. Else the call is both, and
+// contradicts is true.
+func CalledFor(host Name, called, source string) (candidates []Candidate, contradicts bool) {
+	candidates = Candidates(called, "", source)
+	if !isNameOf(called, host, source) {
+		return candidates, true
+	}
+	for i := range candidates {
+		candidates[i].Naming = Claimed
+	}
+	for _, server := range append(Normal(host.Server), host.Server) {
+		for _, tool := range append(Normal(host.Tool), host.Tool) {
+			candidates = append(candidates, Candidate{Name{server, tool}, Claimed})
+		}
+	}
+	return candidates, false
+}
+
+// isNameOf reports whether a called name is one that a harness gives to a tool. Harnesses that mark the tools of MCP
+// servers give no bare name to one.
+func isNameOf(called string, n Name, source string) bool {
+	if called == n.Tool {
+		return IsBare(called) && Harness(source) == Local
+	}
+	if called == Gemini(n) || called == Claude(n) || called == n.Server+double+n.Tool {
+		return true
+	}
+	return len(called) == len(n.Server)+1+len(n.Tool) && strings.HasPrefix(called, n.Server) &&
+		strings.HasSuffix(called, n.Tool) && strings.ContainsRune(guessed, rune(called[len(n.Server)]))
 }

@@ -117,14 +117,18 @@ func replaceOthers(name, also string) string {
 	return b.String()
 }
 
-// IsCutWithin reports whether a server's name is so long that the Gemini CLI cuts names within it.
-func IsCutWithin(server string) bool { return len(geminiMark+server+"_") > geminiKeeps }
+// IsCut reports whether a harness cut the middle out of a name, so that nobody can tell which tool it is.
+func IsCut(called string) bool {
+	return len(called) == geminiLength && IsGemini(called) &&
+		called[geminiKeeps:geminiKeeps+len(geminiCut)] == geminiCut
+}
 
-// MayBeOf reports whether a cut name may be that of some tool of a server that it is cut within.
-func MayBeOf(called, server string) bool {
-	if len(called) != geminiLength || called[geminiKeeps:geminiKeeps+len(geminiCut)] != geminiCut {
-		return false
+// Normal are the forms that harnesses give to a part of a name, without those that are the part itself. A star stays.
+func Normal(part string) (forms []string) {
+	for _, also := range []string{"_-*", "_-.:*"} {
+		if form := replaceOthers(part, also); form != part && !slices.Contains(forms, form) {
+			forms = append(forms, form)
+		}
 	}
-	begin := Gemini(Name{server, strings.Repeat("x", geminiLength)})[:geminiKeeps]
-	return called[:geminiKeeps] == begin && IsCutWithin(server)
+	return forms
 }

@@ -90,14 +90,40 @@ func TestEveryJoinIsRead(t *testing.T) {
 	}
 }
 
-func TestMayBeOf(t *testing.T) {
+func TestIsCut(t *testing.T) {
 	t.Parallel()
-	server := strings.Repeat("server", 6)
-	called := toolname.Gemini(toolname.Name{Server: server, Tool: strings.Repeat("tool", 10)})
-	if !toolname.MayBeOf(called, server) {
-		t.Errorf("%s is cut within the name of its server", called)
+	cut := toolname.Gemini(toolname.Name{Server: "archive", Tool: strings.Repeat("tool", 20)})
+	if !toolname.IsCut(cut) || toolname.IsCut("mcp_bank_pay") || toolname.IsCut(strings.Repeat("x", 63)) {
+		t.Errorf("%s is cut, and the others are not", cut)
 	}
-	if toolname.MayBeOf(called, "service") || toolname.MayBeOf("mcp_bank_pay", "bank") {
-		t.Error("a name of another server, or one that is not cut, may be of it")
+}
+
+// TestCalledFor: a name contradicts its host unless a harness gives that name to the tool.
+func TestCalledFor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		called, source, server, tool string
+		contradicts                  bool
+	}{
+		{"mcp_bank_pay", "armorgemini", "bank", "pay", false},
+		{"mcp_my_bank_pay", "armorgemini", "my bank", "pay", false},
+		{"mcp__bank__pay", "armorclaude", "bank", "pay", false},
+		{"bank__pay", "", "bank", "pay", false},
+		{"bank-pay", "armorcopilot", "bank", "pay", false},
+		{"pay", "", "bank", "pay", false},
+		{"Bash", "armorclaude", "docs", "Bash", true},
+		{"mcp__evil__run", "", "docs", "mcp__evil__run", true},
+		{"mcp__files__delete", "", "free", "x", true},
+		{"mcp_bank_pay_all", "", "bank_pay", "all", false},
+	} {
+		names, contradicts := toolname.CalledFor(toolname.Name{Server: c.server, Tool: c.tool}, c.called, c.source)
+		if contradicts != c.contradicts {
+			t.Errorf("%s of %s.%s: contradicts %t", c.called, c.server, c.tool, contradicts)
+		}
+		for _, n := range names {
+			if !contradicts && n.Naming != toolname.Claimed {
+				t.Errorf("%s of %s.%s: %+v does not only restrict", c.called, c.server, c.tool, n)
+			}
+		}
 	}
 }

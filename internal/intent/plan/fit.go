@@ -63,9 +63,6 @@ func (s *Step) reading(called string) string {
 			return n.Tool
 		}
 	}
-	if compared(called) == compared(toolname.Gemini(toolname.Name{Server: s.Server, Tool: s.Tool})) {
-		return s.Tool // the harness cut the name
-	}
 	return ""
 }
 
@@ -74,7 +71,13 @@ func (s *Step) reading(called string) string {
 func (s *Step) Names(called string) []toolname.Candidate {
 	called = strings.TrimSpace(called)
 	if toolname.IsStamp(s.Server) && !toolname.IsBare(s.Tool) {
-		return toolname.Candidates(called, s.Server, "")
+		names := toolname.Candidates(called, s.Server, "")
+		for _, n := range toolname.Candidates(s.Tool, s.Server, "") { // as the plan spells it
+			if !slices.ContainsFunc(names, func(other toolname.Candidate) bool { return other.Name == n.Name }) {
+				names = append(names, n)
+			}
+		}
+		return names
 	}
 	tool := s.reading(called)
 	if tool == "" {

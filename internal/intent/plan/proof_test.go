@@ -121,7 +121,7 @@ func TestNames(t *testing.T) {
 		{"db__drop", "fs", "db__drop", "[{{fs db__drop} 0} {{db drop} 2}]"},
 		{
 			"mcp__db__drop", "claude-code", "mcp__db__DROP",
-			"[{{db DROP} 0} {{claude-code mcp__db__DROP} 4}]",
+			"[{{db DROP} 0} {{claude-code mcp__db__DROP} 4} {{db drop} 0} {{claude-code mcp__db__drop} 4}]",
 		},
 		{"pay", "bank", "mcp_bank_PAY", "[{{bank pay} 0} {{bank PAY} 0} {{mcp_bank PAY} 2}]"},
 		{

@@ -6,6 +6,8 @@ import (
 
 	"writ/internal/policy/document"
 	"writ/internal/policy/glob"
+	"writ/internal/toolname"
+	"writ/internal/verdict"
 )
 
 // index finds the rules whose patterns name a tool. It holds positions in
@@ -21,7 +23,6 @@ type index struct {
 
 	named    map[string]bool // servers that rules name
 	patterns []string        // of servers that rules name by a pattern other than *
-	cut      cutNames
 }
 
 type name struct{ server, tool string }
@@ -44,22 +45,32 @@ func newIndex(entries []entry) *index {
 		for _, pattern := range entries[i].rule.Tools {
 			server, tool := pattern.Split()
 			x.nameServer(server)
-			x.cut.add(server, tool)
-			if !strings.Contains(server+tool, "*") {
-				key := name{server, tool}
-				x.exact[key] = appendOnce(x.exact[key], int32(i))
+			x.add(lists, server, tool, int32(i))
+			if entries[i].rule.Effect == verdict.Allow {
 				continue
 			}
-			l := lists[pattern]
-			if l == nil {
-				l = &toolRules{tool: tool}
-				lists[pattern] = l
-				x.rulesOf(server).tools.add(beforeStar(tool), l)
+			for _, form := range toolname.Normal(tool) { // a harness changed the name: a rule that restricts still does
+				x.add(lists, server, form, int32(i))
 			}
-			l.entries = appendOnce(l.entries, int32(i))
 		}
 	}
 	return x
+}
+
+func (x *index) add(lists map[document.Pattern]*toolRules, server, tool string, entry int32) {
+	if !strings.Contains(server+tool, "*") {
+		key := name{server, tool}
+		x.exact[key] = appendOnce(x.exact[key], entry)
+		return
+	}
+	pattern := document.Pattern(server + "." + tool)
+	l := lists[pattern]
+	if l == nil {
+		l = &toolRules{tool: tool}
+		lists[pattern] = l
+		x.rulesOf(server).tools.add(beforeStar(tool), l)
+	}
+	l.entries = appendOnce(l.entries, entry)
 }
 
 func (x *index) nameServer(server string) {

@@ -22,7 +22,6 @@ type Question struct {
 // fully if the set names its server, and then stands in for the joined name; every other reading only restricts. A
 // guess restricts if the set names its server, and is left out otherwise.
 func (s *Set) Weigh(questions []Question) []Question {
-	questions = s.withCut(questions)
 	if len(questions) == 1 {
 		return questions
 	}
@@ -40,7 +39,7 @@ func (s *Set) Weigh(questions []Question) []Question {
 		case toolname.Reading:
 			q.Restricts = !named
 			isRead = isRead || named
-		case toolname.Stamped:
+		case toolname.Claimed:
 			q.Restricts = true
 		}
 		weighed = append(weighed, q)
@@ -50,20 +49,6 @@ func (s *Set) Weigh(questions []Question) []Question {
 	}
 	slices.SortStableFunc(weighed, func(a, b Question) int { return cmp.Compare(order(a), order(b)) })
 	return weighed
-}
-
-// withCut adds the tools that a rule names and that the called name stands for, though no reading finds them.
-func (s *Set) withCut(questions []Question) []Question {
-	called := questions[0].Call
-	if !toolname.IsGemini(called.Tool) {
-		return questions
-	}
-	for _, n := range s.index.cut.of(called.Tool) {
-		named := *called
-		named.Server, named.Tool = n.Server, n.Tool
-		questions = append(slices.Clip(questions), Question{Call: &named, Naming: toolname.Reading})
-	}
-	return questions
 }
 
 // order puts what only restricts behind the rest.
