@@ -11,8 +11,8 @@ import (
 	"writ/internal/config"
 )
 
-// usualMemory is far more than a server needs, and little enough that a burst of large bodies leaves no trace on a large
-// machine: without a limit the garbage of such a burst grows with what is live.
+// usualMemory is far more than a server needs, and little enough that a burst of large bodies leaves no trace on a
+// large machine: without a limit the garbage of such a burst grows with what is live.
 const usualMemory = 1 << 30
 
 // LimitMemory makes the garbage collector work harder before the process takes more memory than it may: as configured,
