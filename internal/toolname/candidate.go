@@ -68,7 +68,7 @@ func appendNew(candidates []Candidate, c Candidate) []Candidate {
 // contradicts is true.
 func CalledFor(host Name, called, source string) (candidates []Candidate, contradicts bool) {
 	candidates = Candidates(called, "", source)
-	if !isNameOf(called, host, source) {
+	if !isNameOf(called, host) {
 		return candidates, true
 	}
 	for i := range candidates {
@@ -82,13 +82,9 @@ func CalledFor(host Name, called, source string) (candidates []Candidate, contra
 	return candidates, false
 }
 
-// isNameOf reports whether a called name is one that a harness gives to a tool. Harnesses that mark the tools of MCP
-// servers give no bare name to one.
-func isNameOf(called string, n Name, source string) bool {
-	if called == n.Tool {
-		return IsBare(called) && Harness(source) == Local
-	}
-	if called == Gemini(n) || called == Claude(n) || called == n.Server+double+n.Tool {
+// isNameOf reports whether a called name is one that a harness gives to a tool.
+func isNameOf(called string, n Name) bool {
+	if called == n.Tool || called == Gemini(n) || called == Claude(n) || called == n.Server+double+n.Tool {
 		return true
 	}
 	return len(called) == len(n.Server)+1+len(n.Tool) && strings.HasPrefix(called, n.Server) &&

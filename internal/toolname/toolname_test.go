@@ -111,8 +111,7 @@ func TestCalledFor(t *testing.T) {
 		{"bank__pay", "", "bank", "pay", false},
 		{"bank-pay", "armorcopilot", "bank", "pay", false},
 		{"pay", "", "bank", "pay", false},
-		{"Bash", "armorclaude", "docs", "Bash", true},
-		{"mcp__evil__run", "", "docs", "mcp__evil__run", true},
+		{"Bash", "armorclaude", "docs", "read", true},
 		{"mcp__files__delete", "", "free", "x", true},
 		{"mcp_bank_pay_all", "", "bank_pay", "all", false},
 	} {

@@ -193,7 +193,10 @@ func (c *sentCall) place() {
 	if host.Server == "" || host.Tool == "" {
 		return
 	}
-	c.CalledAs, c.Server, c.Tool = c.Tool, host.Server, host.Tool
+	if c.Tool != host.Tool {
+		c.CalledAs = c.Tool
+	}
+	c.Server, c.Tool = host.Server, host.Tool
 }
 
 // shared are the members both kinds of clients send.

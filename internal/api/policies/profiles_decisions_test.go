@@ -51,7 +51,7 @@ func TestAProfileDecidesEverywhereAlike(t *testing.T) {
 				body := fmt.Sprintf(`{"source":%q,"session_id":"s","tool_name":%q,"tool_input":%s}`, c.source, c.tool,
 					c.input)
 				if c.source == "" {
-					body = fmt.Sprintf(`{"source":"armorgemini","session_id":"s","tool_name":"mcp_x_y","tool_input":%s,"mcp_context":{"server_name":%q,"tool_name":%q}}`, c.input, c.server, c.tool)
+					body = fmt.Sprintf(`{"source":"armorgemini","session_id":"s","tool_name":"mcp_%[2]s_%[3]s","tool_input":%[1]s,"mcp_context":{"server_name":%[2]q,"tool_name":%[3]q}}`, c.input, c.server, c.tool)
 				}
 				status, answer := w.Call("/iap/enforce", body, w.Gemini()...)
 				if status != 200 || answer["action"] != want || answer["allowed"] != (want == "allow") {

@@ -209,7 +209,7 @@ func (w *staging) enforced(source, server, tool, input string) m {
 	w.T.Helper()
 	body := fmt.Sprintf(`{"source":%q,"session_id":"s","tool_name":%q,"tool_input":%s}`, source, tool, input)
 	if source == "" {
-		body = fmt.Sprintf(`{"source":"armorgemini","session_id":"s","tool_name":"mcp_x_y","tool_input":%s,"mcp_context":{"server_name":%q,"tool_name":%q}}`, input, server, tool)
+		body = fmt.Sprintf(`{"source":"armorgemini","session_id":"s","tool_name":"mcp_%[2]s_%[3]s","tool_input":%[1]s,"mcp_context":{"server_name":%[2]q,"tool_name":%[3]q}}`, input, server, tool)
 	}
 	status, answer := w.Call("/iap/enforce", body, w.Gemini()...)
 	if status != http.StatusOK {
