@@ -55,9 +55,6 @@ func (b *bench) enforce(ctx context.Context) (err error) {
 	if err := printDecisions(os.Stdout, contenders, flat, others); err != nil {
 		return err
 	}
-	if err := b.measureWays(ctx, deciders[0]); err != nil {
-		return err
-	}
 	if err := b.measureShadow(ctx, b.installations[0], deciders[0].target.server, rules); err != nil {
 		return err
 	}

@@ -78,6 +78,7 @@ var parts = []part{
 	{"export", (*bench).export},
 	{"soak", (*bench).soak},
 	{"enforce", (*bench).enforce},
+	{"ways", (*bench).ways},
 	{"replay", (*bench).replay},
 	{"evidence", (*bench).evidence},
 	{"policy", (*bench).policy},
