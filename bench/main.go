@@ -79,6 +79,7 @@ var parts = []part{
 	{"soak", (*bench).soak},
 	{"enforce", (*bench).enforce},
 	{"ways", (*bench).ways},
+	{"growth", (*bench).growth},
 	{"replay", (*bench).replay},
 	{"evidence", (*bench).evidence},
 	{"policy", (*bench).policy},
