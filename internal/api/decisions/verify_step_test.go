@@ -217,6 +217,13 @@ func TestAHeldStepIsApproved(t *testing.T) {
 			request.PlanID != token.PlanID || len(request.Scopes) != 1 {
 			t.Fatalf("the request: %+v, %v", request, err)
 		}
+		if err := a.Notifications.ProcessEvents(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		inbox, err := a.Owner.Notifications(t.Context(), a.ID, false, client.List{})
+		if err != nil || len(inbox.Items) != 1 || !strings.Contains(inbox.Items[0].Title, "arguments unknown") {
+			t.Errorf("the notification: %+v, %v", inbox.Items, err)
+		}
 		if _, err := a.Owner.Approve(t.Context(), a.ID, client.Approval{ID: id}); err != nil {
 			t.Fatal(err)
 		}
