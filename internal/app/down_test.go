@@ -167,7 +167,8 @@ func TestTelemetryComesBack(t *testing.T) {
 		server.wantTelemetry(first.APIKey, "ok")
 		eventually(t, "decisions are shown in telemetry", func() bool {
 			var spans int
-			err := server.TelemetryDB.QueryRow(t.Context(), `SELECT COUNT(*) FROM span WHERE name = 'writ.allow'`).Scan(&spans)
+			err := server.TelemetryDB.QueryRow(t.Context(),
+				`SELECT COUNT(*) FROM span WHERE name = 'writ.allow'`).Scan(&spans)
 			return err == nil && spans > 0
 		})
 	})

@@ -88,8 +88,8 @@ func (s *Server) startTelemetryJobs(
 	})
 }
 
-// reopenTelemetry tries to open a telemetry store that was down at the start until it succeeds, and then starts the work
-// on it.
+// reopenTelemetry tries to open a telemetry store that was down at the start until it succeeds, and then
+// starts the work on it.
 func (s *Server) reopenTelemetry(ctx context.Context, start func()) {
 	ticker := time.NewTicker(reopenEvery)
 	defer ticker.Stop()

@@ -90,7 +90,9 @@ func TestReopen(t *testing.T) {
 					return
 				default:
 					_ = db.Ping(t.Context())
-					_ = db.Write(t.Context(), database.Change{Do: func(context.Context, *database.Tx) error { return nil }})
+					_ = db.Write(t.Context(), database.Change{
+						Do: func(context.Context, *database.Tx) error { return nil },
+					})
 				}
 			}
 		}()

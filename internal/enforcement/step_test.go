@@ -238,7 +238,8 @@ func TestAVerifiedStepTakesFromLimits(t *testing.T) {
 func TestAStepSeesWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		e.active("rules", `id: early; effect: allow; tools: ["bank.pay"]; when: session.calls < 1 && intent.declared && now < timestamp("2999-01-01T00:00:00Z")`)
+		e.active("rules",
+			`id: early; effect: allow; tools: ["bank.pay"]; when: session.calls < 1 && intent.declared && now < timestamp("2999-01-01T00:00:00Z")`)
 		want(t, e.verify(e.mint(e.agent, payStep), "pay").Answer, verdict.Allow, "rules", "")
 	})
 }
@@ -293,15 +294,17 @@ func TestAnOrderedPlanMovesOn(t *testing.T) {
 		e.believePlans()
 		e.active("rules", onlyLs, `id: make; effect: allow; tools: ["claude-code.Bash"]; when: args.command == "make"`,
 			`id: read; effect: allow; tools: ["*.Read"]`)
-		shown := e.mint(e.agent, `{"ordered":true,"steps":[{"action":"Bash","mcp":"claude-code","inputs":{"command":"ls"}},
+		shown := e.mint(e.agent,
+			`{"ordered":true,"steps":[{"action":"Bash","mcp":"claude-code","inputs":{"command":"ls"}},
 			{"action":"Bash","mcp":"claude-code","inputs":{"command":"make"}},{"action":"Read","mcp":"claude-code"},
 			{"action":"Bash","mcp":"claude-code","inputs":{"command":"rm"}}]}`)
 		for i, c := range []struct{ tool, rule, args string }{
 			{"Bash", "ls", `{"command":"ls"}`}, {"Bash", "make", `{"command":"make"}`}, {"Read", "read", ""},
 		} {
 			got := e.verify(shown, c.tool)
-			if r := e.lastRecord(); !got.Allowed() || got.Step != i || got.Rule != c.rule || string(r.Arguments) != c.args &&
-				c.args != "" {
+			if r := e.lastRecord(); !got.Allowed() || got.Step != i || got.Rule != c.rule ||
+				string(r.Arguments) != c.args &&
+					c.args != "" {
 				t.Errorf("step %d: %+v, judged by %s", i, got.Answer, r.Arguments)
 			}
 		}
@@ -324,7 +327,8 @@ func TestCountedSteps(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		e.active("rules", allowAll)
-		shown := e.mint(e.agent, `{"steps":[{"action":"a","mcp":"x","max_calls":2},{"action":"a","mcp":"x","max_calls":1,"inputs":{"n":1}},
+		shown := e.mint(e.agent,
+			`{"steps":[{"action":"a","mcp":"x","max_calls":2},{"action":"a","mcp":"x","max_calls":1,"inputs":{"n":1}},
 			{"action":"b","mcp":"x","max_calls":2}]}`)
 		for _, step := range []int{0, 0, 1} {
 			if got := e.verify(shown, "a"); !got.Allowed() || got.Step != step {

@@ -117,7 +117,8 @@ func TestAReportIsComparedWithWhatWasAllowed(t *testing.T) {
 						return err
 					}
 				}
-				other, err = e.plans.EndIfOther(ctx, tx, e.agent, minted.PlanID, plan.Call{Tool: c.tool, Arguments: parsed},
+				other, err = e.plans.EndIfOther(ctx, tx, e.agent, minted.PlanID,
+					plan.Call{Tool: c.tool, Arguments: parsed},
 					func(steps []int) (bool, error) {
 						asked = steps
 						return slices.Equal(steps, c.decided), nil

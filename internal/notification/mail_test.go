@@ -159,7 +159,8 @@ func TestAMailSaysThatArgumentsAreUnknown(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		e.person(principal.Approver)
-		e.happen(notice.Opened, notice.Request{ID: database.NewID(), Server: "bank", Tool: "pay", ArgumentsFrom: "plan"}, "")
+		e.happen(notice.Opened,
+			notice.Request{ID: database.NewID(), Server: "bank", Tool: "pay", ArgumentsFrom: "plan"}, "")
 		e.tell()
 		e.sendMails()
 		if mails := e.post.take(); len(mails) != 1 ||

@@ -258,7 +258,9 @@ const lsThenMake = `{"steps":[{"action":"Bash","tool":"Bash","mcp":"claude-code"
 // TestAReportOfAnotherStep: the client proved that it means one step, and reports the arguments of another.
 func TestAReportOfAnotherStep(t *testing.T) {
 	t.Parallel()
-	eachStepAsker(t, `  - {id: bash, effect: allow, tools: ["claude-code.Bash"]}`+"\n", func(t *testing.T, a stepAsker) {
+	eachStepAsker(t, `  - {id: bash, effect: allow, tools: ["claude-code.Bash"]}`+"\n", func(
+		t *testing.T, a stepAsker,
+	) {
 		a.believePlans()
 		token := a.declare(lsThenMake)
 		if step := a.askAbout(token, "Bash", 0); step["allowed"] != true || step["argumentsFrom"] != "plan" {
@@ -297,7 +299,9 @@ func TestVerifiedStepsAreOrderedAndCounted(t *testing.T) {
 			if answer["allowed"] != c.allowed || !strings.Contains(answer["reason"].(string), c.reason) {
 				t.Errorf("question %d, %s: %v", i, c.tool, answer)
 			}
-			if want := map[string]float64{"look": 0, "pay": 1}[c.tool]; answer["step"].(map[string]any)["step_index"] != want {
+			if want := map[string]float64{
+				"look": 0, "pay": 1,
+			}[c.tool]; answer["step"].(map[string]any)["step_index"] != want {
 				t.Errorf("question %d, %s: the step is %v", i, c.tool, answer["step"])
 			}
 		}
