@@ -227,7 +227,7 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) error {
 			return err
 		}
 		o.Logger.Error("telemetry is down: decisions go on, telemetry is refused, and rules about cost, tokens and sessions deny."+
-			" Mend the store or, without its data, move it away; then start again", "error", err)
+			" Mend the store or, without its data, move it away: the server tries to open it every "+reopenEvery.String(), "error", err)
 		service.Database = database.Down(options, err)
 		a.Telemetry = telemetry.NewDown(service)
 	}

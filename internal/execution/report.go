@@ -6,14 +6,18 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/audit"
 	"writ/internal/database"
+	"writ/internal/decision"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
+	"writ/internal/verdict"
 )
 
 // How many rows one change appends, and of how many bytes, so that decisions never
@@ -242,7 +246,8 @@ func (s *Service) compareWithPlan(ctx context.Context, tx *database.Tx, id strin
 	if err != nil {
 		return nil // no arguments of a call
 	}
-	other, err := s.plans.EndIfOther(ctx, tx, it.by, it.planID, plan.Call{Tool: it.tool, Arguments: args})
+	other, err := s.plans.EndIfOther(ctx, tx, it.by, it.planID, plan.Call{Tool: it.tool, Arguments: args},
+		func(steps []int) (bool, error) { return isDecided(ctx, tx, it, steps) })
 	if err != nil || !other {
 		return err
 	}
@@ -262,6 +267,27 @@ func (s *Service) compareWithPlan(ctx context.Context, tx *database.Tx, id strin
 		Tool:        it.tool,
 		ExecutionID: id,
 	})
+}
+
+// isDecided reports whether these steps were allowed with their arguments at least as often as the plan has reports
+// with those of the row, the row included.
+func isDecided(ctx context.Context, tx *database.Tx, it *item, steps []int) (bool, error) {
+	tallies, err := decision.TallyOf(ctx, tx, it.by.OrgID, it.planID)
+	if err != nil {
+		return false, err
+	}
+	var allowed, reported int64
+	for _, t := range tallies {
+		if step, err := strconv.Atoi(t.Step); err == nil && t.Verdict == verdict.Allow && slices.Contains(steps, step) {
+			allowed += t.Count
+		}
+	}
+	err = tx.QueryRow(ctx, `
+		SELECT COUNT(*)
+		FROM execution
+		WHERE org_id = $1 AND plan_id = $2 AND digest = $3 AND status <> $4`,
+		it.by.OrgID, it.planID, it.digest, Blocked).Scan(&reported)
+	return err == nil && reported <= allowed, database.Wrap(err, "count the reports of plan %s", it.planID)
 }
 
 func findByHash(ctx context.Context, tx *database.Tx, orgID string, hash [sha256.Size]byte) (Reported, error) {
