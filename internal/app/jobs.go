@@ -155,7 +155,6 @@ func (s *Server) checkDaily(ctx context.Context) {
 		s.attempt(ctx, "check the audit logs", func(ctx context.Context) error { return s.check(ctx, true) })
 		s.anchor(ctx)
 	}
-	s.anchor(ctx)
 	select {
 	case <-time.After(checkDelay):
 		check()

@@ -103,6 +103,7 @@ func (s *Server) assemble(ctx context.Context, o Options, listener net.Listener)
 		}
 	}
 	s.checkSoon(ctx)
+	s.anchor(ctx)
 	s.API = api.New(s.apiConfig(o, public))
 	return nil
 }

@@ -308,6 +308,9 @@ var ErrNotCovered = errors.New("the log is not the one that was seen before")
 // it back: nil.
 func (l *Log) Refuse(log string, reason error) { l.trust.refuse(log, reason) }
 
+// IsRefused reports whether a log is refused for such a reason.
+func (l *Log) IsRefused(log string) bool { return l.trust.refused(log) != nil }
+
 // RefuseOnly has these logs refused, and no others.
 func (l *Log) RefuseOnly(bad map[string]error) {
 	l.trust.mu.Lock()

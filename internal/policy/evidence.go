@@ -137,16 +137,19 @@ func (s *Service) proveJudged(ctx context.Context, o *orgSet, rows []judgedRow, 
 	if err != nil {
 		return err
 	}
-	known, err := proveSet(log, rows)
-	if known || err != nil || o.set != nil && reflect.DeepEqual(now, o.judged) {
-		return err
+	known, differs := proveSet(log, rows)
+	if differs == nil && (known || o.set != nil && reflect.DeepEqual(now, o.judged)) {
+		return nil
 	}
-	for _, a := range now.active {
+	for _, a := range now.active { // which of them it is, if one can be named
+		if err := s.checkVersion(ctx, log, o.orgID, a.ID, a.Version); err != nil {
+			return err
+		}
 		if err := proveActive(ctx, log, a.ID, a.Version); err != nil {
 			return err
 		}
 	}
-	return nil
+	return differs
 }
 
 // CheckEvidence compares an organization's policies with its log: which version is active,
