@@ -168,7 +168,7 @@ func TestBackupWhileTheServerWrites(t *testing.T) {
 // says so and what is gone.
 func checkRestored(t *testing.T, db *database.DB, log string, want audit.Lost) {
 	t.Helper()
-	stored := entries(t, db, log)
+	stored := slices.DeleteFunc(entries(t, db, log), func(e audit.Stored) bool { return e.Action == "logs.anchored" })
 	head, err := audit.ReadHead(t.Context(), db, log)
 	if err != nil || head.Epoch == 0 {
 		t.Errorf("log %s: epoch %d (%v), want a new one", log, head.Epoch, err)
