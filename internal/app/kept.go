@@ -17,8 +17,9 @@ func (a *Areas) checkKept(ctx context.Context, found func(audit.Problem)) error 
 		return err
 	}
 	for _, log := range resealed {
-		found(audit.Problem{Log: log, Kind: audit.BadHead, Message: "what its head said of policies and logs was altered; " +
-			"it was read from the entries again"})
+		found(audit.Problem{Log: log, Kind: audit.BadHead,
+			Message: "what its head said of policies and logs was altered; " +
+				"it was read from the entries again"})
 	}
 	refused := map[string]error{}
 	refuse := func(p audit.Problem) {

@@ -19,7 +19,8 @@ func another(t *testing.T, server *running) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := server.Organizations.Create(t.Context(), principal.Principal{Kind: principal.User, UserID: owner}, "Other")
+	made, err := server.Organizations.Create(t.Context(), principal.Principal{Kind: principal.User, UserID: owner},
+		"Other")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,8 @@ func TestALogThatIsGoneIsFound(t *testing.T) {
 				}
 				for _, whole := range []bool{false, true} {
 					found := foundOf(t, server, whole, org)
-					if len(found) != 1 || found[0].Kind != audit.BadLog || !strings.Contains(found[0].Message, "is gone") {
+					if len(found) != 1 || found[0].Kind != audit.BadLog ||
+						!strings.Contains(found[0].Message, "is gone") {
 						t.Errorf("whole %t: %+v", whole, found)
 					}
 				}
@@ -112,8 +114,8 @@ func TestNoLogBeginsWithoutItsOrganization(t *testing.T) {
 	})
 }
 
-// TestALogThatWasPutBackIsFound puts one log back to an earlier head, with its rows, while the server is stopped. Once it
-// is as it should be again, a check lifts the refusal.
+// TestALogThatWasPutBackIsFound puts one log back to an earlier head, with its rows, while the server is
+// stopped. Once it is as it should be again, a check lifts the refusal.
 func TestALogThatWasPutBackIsFound(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, o app.Options) {
@@ -182,7 +184,8 @@ func keep(t *testing.T, o app.Options, statement string) {
 func putHead(t *testing.T, o app.Options, log, from string) {
 	t.Helper()
 	for _, column := range []string{"size", "frontier", "generation", "epoch", "checkpoint", "state", "seal"} {
-		tamper(t, o, `UPDATE audit_head SET `+column+` = (SELECT `+column+` FROM `+from+` WHERE log = $1) WHERE log = $1`, log)
+		tamper(t, o,
+			`UPDATE audit_head SET `+column+` = (SELECT `+column+` FROM `+from+` WHERE log = $1) WHERE log = $1`, log)
 	}
 }
 

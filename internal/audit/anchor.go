@@ -51,7 +51,11 @@ func (l *Log) Begin(ctx context.Context, tx *database.Tx, actor principal.Princi
 		return err
 	}
 	_, err = l.Append(ctx, tx, Entry{
-		Log: System, Action: ledger.Begun, Actor: actor, Subject: Subject{Type: "log", ID: log}, Observation: true,
+		Log:         System,
+		Action:      ledger.Begun,
+		Actor:       actor,
+		Subject:     Subject{Type: "log", ID: log},
+		Observation: true,
 	})
 	return err
 }
@@ -101,7 +105,8 @@ func (l *Log) anchor(ctx context.Context, logs []anchor) error {
 			return err
 		}
 		_, err = l.Append(ctx, tx, Entry{
-			Log: System, Action: ledger.Anchored, Actor: principal.Operator(), Subject: Subject{Type: "log", ID: System},
+			Log: System, Action: ledger.Anchored, Actor: principal.Operator(),
+			Subject: Subject{Type: "log", ID: System},
 			Payload: anchors{Logs: logs, Previous: now.Anchors - 1}, Observation: true,
 		})
 		return err
@@ -240,7 +245,8 @@ func (l *Log) checkAnchors(
 			case !seen:
 				err = l.begins(ctx, head, a)
 			case later.Epoch == a.Epoch && later.Size < a.Size && head.Epoch == a.Epoch:
-				err = fmt.Errorf("%w: it was seen with %d entries, and later with %d", ErrNotCovered, a.Size, later.Size)
+				err = fmt.Errorf("%w: it was seen with %d entries, and later with %d", ErrNotCovered, a.Size,
+					later.Size)
 			}
 			if errors.Is(err, ErrNotCovered) {
 				found(Problem{Log: a.Log, Kind: BadAnchor, Message: err.Error()})
@@ -272,7 +278,8 @@ func (l *Log) begins(ctx context.Context, head *Head, seen anchor) error {
 	case seen.Epoch < head.Epoch:
 		return nil // it was restored since, and says so
 	case seen.Epoch > head.Epoch || seen.Size > head.Size:
-		return fmt.Errorf("%w: it was seen with %d entries in epoch %d, and has %d in epoch %d", ErrNotCovered, seen.Size,
+		return fmt.Errorf("%w: it was seen with %d entries in epoch %d, and has %d in epoch %d", ErrNotCovered,
+			seen.Size,
 			seen.Epoch, head.Size, head.Epoch)
 	}
 	root := head.Root()

@@ -27,7 +27,8 @@ func updateHead(ctx context.Context, tx *database.Tx, h *Head) error {
 		UPDATE audit_head
 		SET size = $2, frontier = $3, generation = $4, epoch = $5, checkpoint = $6, updated_at = $7, state = $8, seal = $9
 		WHERE log = $1`,
-		h.Log, h.Size, h.frontier.Pack(), h.Generation, h.Epoch, h.Checkpoint, database.Micros(tx.Now()), h.state, h.seal)
+		h.Log, h.Size, h.frontier.Pack(), h.Generation, h.Epoch, h.Checkpoint, database.Micros(tx.Now()), h.state,
+		h.seal)
 	if err != nil {
 		return fmt.Errorf("write the head of log %s: %w", h.Log, err)
 	}

@@ -303,9 +303,13 @@ func TestTheStateOfAHeadIsSealed(t *testing.T) {
 		statement string
 		reported  bool
 	}{
-		"another state":                         {`UPDATE audit_head SET state = '{"policies":"first"}' WHERE log = 'org'`, true},
-		"none":                                  {`UPDATE audit_head SET state = '' WHERE log = 'org'`, true},
-		"without a seal, as of an older server": {`UPDATE audit_head SET state = '', seal = '' WHERE log = 'org'`, false},
+		"another state": {
+			`UPDATE audit_head SET state = '{"policies":"first"}' WHERE log = 'org'`, true,
+		},
+		"none": {`UPDATE audit_head SET state = '' WHERE log = 'org'`, true},
+		"without a seal, as of an older server": {
+			`UPDATE audit_head SET state = '', seal = '' WHERE log = 'org'`, false,
+		},
 		"the seal of another log": {
 			`UPDATE audit_head SET seal = (SELECT seal FROM audit_head WHERE log = 'other') WHERE log = 'org'`, true,
 		},
@@ -327,7 +331,8 @@ func TestTheStateOfAHeadIsSealed(t *testing.T) {
 				if _, err := running.Evidence(t.Context(), "org"); !fault.Is(err, fault.Unavailable) {
 					t.Errorf("evidence: %v, want a refusal", err)
 				}
-				if _, err := decide(t.Context(), db, running.Log, decision("org", 9)); !fault.Is(err, fault.Unavailable) {
+				if _, err := decide(t.Context(), db, running.Log, decision("org",
+					9)); !fault.Is(err, fault.Unavailable) {
 					t.Errorf("append: %v, want a refusal", err)
 				}
 				after := dbtest.Open(t, o)

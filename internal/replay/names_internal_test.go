@@ -16,7 +16,9 @@ func TestWhatTheHarnessCalledIsReplayed(t *testing.T) {
 	t.Parallel()
 	compiled, problems := engine.Compile(&document.Document{
 		Version: document.Version, Name: "p", Default: verdict.Allow,
-		Rules: []document.Rule{{ID: "r", Effect: verdict.Deny, Tools: []document.Pattern{"claude-code.Bash", "evil.*"}}},
+		Rules: []document.Rule{
+			{ID: "r", Effect: verdict.Deny, Tools: []document.Pattern{"claude-code.Bash", "evil.*"}},
+		},
 	})
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -29,13 +31,19 @@ func TestWhatTheHarnessCalledIsReplayed(t *testing.T) {
 		record decision.Record
 		want   Answer
 	}{
-		"by the harness":    {decision.Record{Server: "docs", Tool: "Bash", Details: called("Bash", "claude-code")}, "deny"},
+		"by the harness": {
+			decision.Record{Server: "docs", Tool: "Bash", Details: called("Bash", "claude-code")}, "deny",
+		},
 		"by another one":    {decision.Record{Server: "docs", Tool: "Bash", Details: called("Bash", "codex")}, "allow"},
 		"the server stated": {decision.Record{Server: "docs", Tool: "Bash", Details: called("", "")}, "allow"},
 		"erased":            {decision.Record{Server: "docs", Tool: "Bash", Erased: true}, Unknown},
-		"erased, of a server that no rule is about": {decision.Record{Server: "docs", Tool: "read", Erased: true}, "allow"},
+		"erased, of a server that no rule is about": {
+			decision.Record{Server: "docs", Tool: "read", Erased: true}, "allow",
+		},
 		"erased, and perhaps of two servers": {
-			decision.Record{Server: "evil__docs", Tool: "run", Erased: true, Ruling: verdict.Ruling{Verdict: verdict.Allow}}, Unknown,
+			decision.Record{
+				Server: "evil__docs", Tool: "run", Erased: true, Ruling: verdict.Ruling{Verdict: verdict.Allow},
+			}, Unknown,
 		},
 		"erased, and denied as the harness's": {
 			decision.Record{Server: "codex", Tool: "shell", Erased: true, Ruling: verdict.Ruling{Rule: "x"}}, Unknown,

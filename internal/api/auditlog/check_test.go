@@ -108,7 +108,8 @@ func TestStreamsRefuseWhatMeansNothing(t *testing.T) {
 			"/audit-log/check?whole=true":              "whole",
 			"/audit-log/export?since=0&withoutPayload": "withoutPayload",
 		} {
-			answer := e.Request(t, http.MethodGet, path+"&organizationId="+e.org, "", testserver.Credentials(e.owner.Client)...)
+			answer := e.Request(t, http.MethodGet, path+"&organizationId="+e.org, "",
+				testserver.Credentials(e.owner.Client)...)
 			if fields := answer.ErrorFields(t, http.StatusBadRequest); !slices.Contains(fields, field) {
 				t.Errorf("%s: %v, want %s named", path, fields, field)
 			}
@@ -140,7 +141,8 @@ func TestAlteredPoliciesDenyWithAReason(t *testing.T) {
 		e.Insert(`DELETE FROM policy WHERE id = $1`, denying)
 		key := e.AgentKey(e.owner, e.org).APIKey // raises the generation
 		answer := e.Request(t, http.MethodPost, "/iap/enforce",
-			`{"session_id":"s","tool_name":"mcp__bank__pay","tool_input":{}}`, testserver.Credentials(e.Public.WithKey(key))...)
+			`{"session_id":"s","tool_name":"mcp__bank__pay","tool_input":{}}`,
+			testserver.Credentials(e.Public.WithKey(key))...)
 		if !strings.Contains(string(answer.Body), `"allowed":false`) ||
 			!strings.Contains(string(answer.Body), "not those that the audit log tells of") {
 			t.Errorf("%d %s, want a deny that says why", answer.Status, answer.Body)
