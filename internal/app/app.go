@@ -242,8 +242,8 @@ func checkpointKeys(db *database.DB, sealer *secret.Sealer) (audit.KeySource, au
 		key, err := keyring.New(db, log, sealer).Current(ctx, keyring.Checkpoint)
 		return key.Private, err
 	}
-	known := func(ctx context.Context, r database.Reader) ([]ed25519.PublicKey, error) {
-		return keyring.Publics(ctx, r, sealer, keyring.Checkpoint)
+	known := func(ctx context.Context, r database.Reader) ([]ed25519.PrivateKey, error) {
+		return keyring.Privates(ctx, r, sealer, keyring.Checkpoint)
 	}
 	return current, known
 }

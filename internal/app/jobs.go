@@ -180,11 +180,20 @@ func (s *Server) warnOf(job string) func(err error) {
 func (s *Server) checkDaily(ctx context.Context) {
 	check := func() {
 		s.attempt(ctx, "check the audit logs", func(ctx context.Context) error { return s.check(ctx, true) })
+		s.anchor(ctx)
 	}
 	select {
 	case <-time.After(checkDelay):
 		check()
 		every(ctx, checkInterval, check)
 	case <-ctx.Done():
+	}
+}
+
+// anchor puts into the System log what the other logs have become, once they were compared with what it says already:
+// a log that was put back must not be anchored as it is.
+func (s *Server) anchor(ctx context.Context) {
+	if _, at := s.evidence.AuditProblems(); !at.IsZero() {
+		s.attempt(ctx, "anchor the audit logs", s.log.Anchor)
 	}
 }

@@ -61,6 +61,9 @@ type Entry struct {
 	// other entry raises the log's generation, by which replicas know that what they
 	// have cached of the organization is old.
 	Observation bool
+	// Policies is the digest of the organization's active policies, if the change may have
+	// changed it.
+	Policies string
 	// Note is handed to the log's follower once the entry is committed; nil: nothing.
 	Note any
 }
@@ -136,6 +139,7 @@ func (l *Log) Append(ctx context.Context, tx *database.Tx, e Entry) (*Appended, 
 		Subject:  e.Subject,
 		Decision: e.Decision,
 		Payload:  commitment,
+		Policies: e.Policies,
 	}
 	text, err := record.Encode()
 	if err != nil {
@@ -150,7 +154,7 @@ func (l *Log) Append(ctx context.Context, tx *database.Tx, e Entry) (*Appended, 
 	if !e.Observation {
 		r.head.Generation++
 	}
-	return added, nil
+	return added, r.takeState(&record)
 }
 
 // commit makes the payload's text and a salted commitment to it.

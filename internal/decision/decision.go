@@ -69,7 +69,7 @@ type Details struct {
 	// ArgumentsFrom is FromPlan or FromNowhere; empty: the call itself stated them.
 	ArgumentsFrom string        `json:"argumentsFrom,omitzero"`
 	Digest        []byte        `json:"-"`                 // of the unredacted canonical arguments, under the organization's key
-	CalledAs      string        `json:"calledAs,omitzero"` // the name that was called, if it is not that of Server and Tool
+	CalledAs      string        `json:"calledAs,omitzero"` // the name that was called, if the host said which tool it is
 	ContextID     string        `json:"context,omitzero"`
 	Duration      time.Duration `json:"-"`
 	Environment   string        `json:"environment,omitzero"`

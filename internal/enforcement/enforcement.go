@@ -24,7 +24,7 @@ import (
 type Request struct {
 	Server string // empty: not stated
 	Tool   string
-	// CalledAs is the name that was called, where the host knows Server and Tool and that name says others.
+	// CalledAs is the name that was called, where the host says which Server and Tool that is.
 	CalledAs  string
 	Arguments []byte // raw JSON; nil: {}
 

@@ -176,7 +176,7 @@ func (c *call) names(v *view, fit plan.Result) []name {
 		for _, i := range fit.Steps {
 			add(i, v.plan.Plan.Steps[i].Names(r.Tool)...)
 		}
-		if host, ok := c.hostOfBareName(); ok && !slices.ContainsFunc(names, func(n name) bool {
+		if host, ok := c.hostOfBareName(v); ok && !slices.ContainsFunc(names, func(n name) bool {
 			return n.Server == host || n.Server == toolname.Local
 		}) {
 			add(step, toolname.Candidate{Name: toolname.Name{Server: host, Tool: strings.TrimSpace(r.Tool)}})
@@ -215,12 +215,12 @@ func (c *call) refuseNames(d *candidate) {
 }
 
 // hostOfBareName is the harness whose own tool the call may mean, whatever server its plan names, unless the harness
-// itself names the server.
-func (c *call) hostOfBareName() (string, bool) {
+// itself names the server. Where the call does not say which harness it is, its plan may.
+func (c *call) hostOfBareName(v *view) (string, bool) {
 	if c.request.Server != "" {
 		return "", false
 	}
-	return toolname.BareHost(c.request.Tool, c.request.Source)
+	return toolname.BareHost(c.request.Tool, cmp.Or(c.request.Source, v.plan.Plan.Source))
 }
 
 // toolcall is the call as conditions see it.

@@ -64,7 +64,9 @@ func (c *call) refuseSteps(v *view, fit plan.Result) (engine.Decision, bool) {
 	if !fit.OK && fit.Drift != plan.Widened {
 		return refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason)), true
 	}
-	if broken, ok := errors.AsType[*policy.BrokenError](v.broken); ok {
+	if broken, ok := errors.AsType[*policy.BrokenError](v.broken); ok && broken.PolicyID == "" {
+		return refuse(policy.ByDefault, "unavailable", unavailableReason(broken)), true
+	} else if ok {
 		d := refuse(broken.PolicyID, "", "an active policy cannot be read by this server, so nothing is allowed")
 		d.PolicyVersion = broken.Version
 		return d, true

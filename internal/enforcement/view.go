@@ -166,7 +166,12 @@ func (s *Service) party(ctx context.Context, orgID, userID, address string, at a
 
 // unavailableReason is the reason of a deny if the view could not be loaded. The operator finds the cause in the log.
 func unavailableReason(err error) string {
-	if broken, ok := errors.AsType[*policy.BrokenError](err); ok {
+	broken, ok := errors.AsType[*policy.BrokenError](err)
+	switch {
+	case ok && broken.PolicyID == "":
+		return "the stored policies are not those that the audit log tells of, so nothing is allowed: an administrator must " +
+			"activate them again, or the operator restore a backup"
+	case ok:
 		return fmt.Sprintf("version %d of policy %s cannot be used, so nothing is allowed: an administrator must replace it", broken.Version, broken.PolicyID)
 	}
 	return "this server could not read what the call is judged by: try again"

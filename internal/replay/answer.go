@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"slices"
+
 	"writ/internal/decision"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
@@ -75,6 +76,9 @@ func judgeRead(
 	set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range,
 ) engine.Outlook {
 	outlook := judgeNamed(set, r, call, gaps, used)
+	outlook = doubtNames(r, call, outlook, func(other *toolcall.Call) engine.Outlook {
+		return judgeCaller(set, other, gaps, used)
+	})
 	if placeForgotten(r) && !deniesByRule(outlook) {
 		outlook.Claims, outlook.ByRules = inDoubt(outlook.Claims), anyVerdict
 		return outlook
@@ -142,6 +146,42 @@ func candidates(r *decision.Record, call *toolcall.Call) []toolname.Candidate {
 func calledFor(r *decision.Record) []toolname.Candidate {
 	server := cmp.Or(r.PlacedOn, r.Server)
 	names, _ := toolname.CalledFor(toolname.Name{Server: server, Tool: r.Tool}, r.CalledAs, r.Source)
+	return names
+}
+
+// doubtNames adds the answers that a rule about a forgotten name may have given: an erased record does not say what was
+// called, nor by which harness, where the host said which tool it is.
+func doubtNames(
+	r *decision.Record, call *toolcall.Call, outlook engine.Outlook, under func(*toolcall.Call) engine.Outlook,
+) engine.Outlook {
+	if !r.Erased || slices.Contains(toolname.Hosts(), call.Server) || call.Server == toolname.Unknown {
+		return outlook
+	}
+	for _, q := range engine.Ask(*call, forgottenNames(toolname.Name{Server: call.Server, Tool: call.Tool})) {
+		answer := under(q.Call)
+		if !stricterThan(answer.ByRules, outlook.Possible(), false) {
+			continue
+		}
+		restricted := restrict(outlook, answer)
+		outlook.Claims = inDoubt(restricted.Claims)
+		outlook.ByRules |= restricted.ByRules
+		outlook.ByDefault |= restricted.ByDefault
+	}
+	return outlook
+}
+
+// forgottenNames are those that a harness's name for a tool, or the tool's own, may have stood for.
+func forgottenNames(n toolname.Name) (names []toolname.Candidate) {
+	for _, source := range toolname.Hosts() {
+		for _, called := range []string{n.Tool, toolname.Claude(n), toolname.Gemini(n)} {
+			candidates, _ := toolname.CalledFor(n, called, source)
+			for _, c := range candidates {
+				if c.Name != n && !slices.Contains(names, c) {
+					names = append(names, c)
+				}
+			}
+		}
+	}
 	return names
 }
 

@@ -186,17 +186,15 @@ func readCall(body []byte, members callMembers) (sentCall, error) {
 	return call, nil
 }
 
-// place puts the call where the host says it is. What the called name says is judged too.
+// place puts the call where the host says it is. What the called name says is judged too, also where it is the tool's
+// own: a harness may have a tool of that name itself.
 func (c *sentCall) place() {
 	c.Tool = strings.TrimSpace(c.Tool)
 	host := toolname.Name{Server: strings.TrimSpace(c.host.server), Tool: strings.TrimSpace(c.host.tool)}
 	if host.Server == "" || host.Tool == "" {
 		return
 	}
-	if c.Tool != host.Tool {
-		c.CalledAs = c.Tool
-	}
-	c.Server, c.Tool = host.Server, host.Tool
+	c.CalledAs, c.Server, c.Tool = c.Tool, host.Server, host.Tool
 }
 
 // shared are the members both kinds of clients send.

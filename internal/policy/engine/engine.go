@@ -89,7 +89,7 @@ type Decision struct {
 
 // ByRule reports whether a rule decided, rather than a default or the lack of any
 // policy.
-func (d Decision) ByRule() bool { return d.Rule != "" && d.Rule != defaultRule }
+func (d Decision) ByRule() bool { return d.Rule != "" && d.Rule != DefaultRule }
 
 // Failure is a condition or limit that failed. Error holds no value of the call.
 type Failure struct {

@@ -111,6 +111,6 @@ func (d *Decision) decideByDefault(p *policy) {
 	}
 	d.Verdict = p.fallback()
 	d.PolicyID, d.PolicyName, d.PolicyVersion = p.ID, p.name, p.Version
-	d.Rule = defaultRule
+	d.Rule = DefaultRule
 	d.Reason = defaultReason(p)
 }

@@ -96,7 +96,7 @@ func compileRule(doc *document.Document, i int) (*expression.Condition, []docume
 	r := &doc.Rules[i]
 	var problems []document.Problem
 	report := func(field, message string) { problems = append(problems, doc.ProblemIn(i, field, message)) }
-	if r.ID == "" || r.ID == defaultRule {
+	if r.ID == "" || r.ID == DefaultRule {
 		report("id", "must be a name of its own")
 	}
 	if r.Effect > verdict.Allow {

@@ -9,8 +9,8 @@ import (
 	"writ/internal/verdict"
 )
 
-// defaultRule is the name of a policy's default in decisions.
-const defaultRule = "default"
+// DefaultRule is the name of a policy's default in decisions.
+const DefaultRule = "default"
 
 // Set is the policies that are active together. It never changes and is safe for
 // concurrent use.
