@@ -31,6 +31,9 @@ type Call struct {
 	// ResolvedPaths maps paths in the arguments to the real paths on the agent's machine, with symbolic links followed.
 	// path() uses an entry if there is one.
 	ResolvedPaths map[string]string
+
+	// CanConfine: the caller says that it can confine the call. Conditions do not see it.
+	CanConfine bool
 }
 
 // Key is what the server itself knows about the caller: the API key and its owner. Conditions do not see it. A policy
