@@ -36,6 +36,9 @@ type Call struct {
 	CanConfine bool
 }
 
+// Confine is the capability of a caller that can confine a call to the limits that a rule demands.
+const Confine = "confine"
+
 // Key is what the server itself knows about the caller: the API key and its owner. Conditions do not see it. A policy
 // bound to one of them applies, whatever agent and user the client names.
 type Key struct {

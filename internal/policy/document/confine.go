@@ -12,7 +12,7 @@ import (
 // readConfine reads what the rule demands of callers that can confine a call, and what the others get.
 func (r *Rule) readConfine(demand, otherwise *node.Value) {
 	if demand != nil {
-		r.Confine = readLimits(demand)
+		r.Confine = ReadLimits(demand)
 		if r.Effect != verdict.Allow {
 			demand.Problem("is only for rules with effect allow")
 		}
@@ -28,7 +28,8 @@ func (r *Rule) readConfine(demand, otherwise *node.Value) {
 	}
 }
 
-func readLimits(v *node.Value) *confine.Limits {
+// ReadLimits reads limits as a rule writes them.
+func ReadLimits(v *node.Value) *confine.Limits {
 	m := v.Members("write", "read", "net")
 	read := &confine.Limits{
 		Write: readList(m.Get("write"), checkDirectory),
