@@ -15,6 +15,8 @@
 //   - an execution that no decision allowed;
 //   - an execution with other arguments than its plan states, after the step was allowed
 //     by those (see enforcement.VerifyStep). It ends the plan when it is reported;
+//   - an execution that was allowed only confined, and was not, or not as narrowly;
+//   - something that the kernel refused to a confined call;
 //   - an allowed call without an outcome after a quarter of an hour, if the product has
 //     ever reported any;
 //   - a gap in the numbers of a client that numbers its reports.
