@@ -63,7 +63,7 @@ type value struct {
 }
 
 func (s *scan) arguments(p *program, args []arg) reading {
-	r := reading{s: s, p: p, args: args}
+	r := reading{s: s, p: p, args: args, operands: s.room(len(args))}
 	for r.at = 1; r.at < len(args); r.at++ {
 		if r.ended {
 			r.operands = append(r.operands, args[r.at])
@@ -198,7 +198,10 @@ func (p *program) letter(c byte) *option {
 func (r *reading) next(o *option) {
 	if r.at++; r.at < len(r.args) {
 		r.value(o, r.args[r.at])
+		return
 	}
+	r.s.opaque = true // it may come from elsewhere, as from xargs
+	r.value(o, unknown)
 }
 
 func (r *reading) value(o *option, a arg) {
@@ -335,7 +338,7 @@ func (s *scan) usePattern(r *reading, takes *pattern) {
 			s.use(r.p, k, a)
 		}
 	}
-	if r.p.needs && takes.many != kindEach && !r.given() {
+	if r.p.needs && (takes.many != kindEach || len(r.operands) == 0) && !r.given() {
 		s.dynamic = true // a shell, or code from the input
 	}
 }
@@ -358,5 +361,6 @@ func (r *reading) given() bool {
 			return true
 		}
 	}
-	return !r.takes().starts
+	takes := r.takes()
+	return !takes.starts && (len(takes.before) == 0 || len(r.operands) > 0)
 }

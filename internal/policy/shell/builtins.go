@@ -138,7 +138,9 @@ func subscripts(s *scan, _ *program, args []arg) {
 }
 
 // substitutes reports whether a text holds what Bash runs when it evaluates the text.
-func substitutes(text string) bool { return strings.Contains(text, "$(") || strings.Contains(text, "`") }
+func substitutes(text string) bool {
+	return strings.Contains(text, "$(") || strings.Contains(text, "`")
+}
 
 // echo prints its arguments: none of them is an option that does more.
 func echo(*scan, *program, []arg) {}
@@ -174,4 +176,3 @@ func exported(s *scan, _ *program, args []arg) {
 		}
 	}
 }
-

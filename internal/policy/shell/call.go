@@ -27,7 +27,7 @@ func (s *scan) call(args []arg) {
 
 // program reads one of the names that the program can have.
 func (s *scan) program(text string, args []arg) {
-	if fields := strings.Fields(text); args[0].splits && len(fields) > 1 {
+	if fields := fieldsOf(args[0], text); len(fields) > 1 {
 		args = append([]arg{literal(fields[0])}, append(literals(fields[1:]), args[1:]...)...)
 		text = fields[0]
 	}
@@ -61,6 +61,14 @@ func (s *scan) program(text string, args []arg) {
 		s.programs.add(lower)
 	}
 	s.describe(p, args)
+}
+
+// fieldsOf are the words that a program's name splits into, if it is an unquoted variable.
+func fieldsOf(name arg, text string) []string {
+	if !name.splits {
+		return nil
+	}
+	return strings.Fields(text)
 }
 
 // calledByPath records a program that is not looked up in PATH. A relative path leads to

@@ -27,7 +27,8 @@ type scan struct {
 	// captured is whether another command or a word uses the current one's output.
 	captured bool
 
-	args list // the texts of arguments, so that each needs no memory of its own
+	free []arg // memory for arguments
+	args list  // the texts of arguments, so that each needs no memory of its own
 
 	relative int  // relative paths written so far
 	deferred bool // a function writes some, wherever it is called

@@ -109,4 +109,3 @@ func otherShell(s *scan, _ *program, args []arg) {
 	}
 	s.script(args[1])
 }
-

@@ -50,6 +50,9 @@ func (s *scan) tolerantCommand(segment string) {
 // nestsDeeply reports whether text nests too deeply for a recursive parser. It ignores
 // quotes.
 func nestsDeeply(text string) bool {
+	if len(text) <= maxNest {
+		return false
+	}
 	open, keyword := 0, 0
 	for i := range len(text) {
 		switch text[i] {

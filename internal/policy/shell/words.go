@@ -27,6 +27,16 @@ func (a arg) plain() bool { return a.exact && !a.glob && len(a.alternatives) == 
 
 func literal(text string) arg { return arg{alternatives: []string{text}, exact: true} }
 
+// room is memory for n arguments.
+func (s *scan) room(n int) []arg {
+	if cap(s.free)-len(s.free) < n {
+		s.free = make([]arg, 0, max(n, 64))
+	}
+	at := len(s.free)
+	s.free = s.free[:at+n]
+	return s.free[at : at : at+n]
+}
+
 // lit is literal with memory that the scan already has.
 func (s *scan) lit(text string) arg {
 	s.args = append(s.args, text)
@@ -39,7 +49,7 @@ var unknown = arg{alternatives: []string{""}}
 // expand turns words into arguments. Braces, and unquoted variables with spaces, become
 // several.
 func (s *scan) expand(words []*syntax.Word) []arg {
-	args := make([]arg, 0, len(words))
+	args := s.room(len(words))
 	for _, word := range words {
 		if a, ok := s.simpleWord(word); ok {
 			args = append(args, a)
