@@ -21,7 +21,6 @@
 package shell
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -57,8 +56,24 @@ type Command struct {
 	// read, without quotes. Those of programs that only print (echo, printf) are left
 	// out unless something uses their output.
 	Words []string
+	// Reads are the paths whose contents it reads, in the form of Writes.
+	Reads []string
+	// Scripts are the programs that run code of the workspace: make, npm, ./build.sh.
+	Scripts []string
+	// Unknown are the programs without a description, and "program option" where a
+	// described program has an option that is not.
+	Unknown []string
 	// Dynamic is true if the text does not show everything that runs or is written.
 	Dynamic bool
+	// Opaque is true if some word is not known: a pattern, an expansion, the output of
+	// another program.
+	Opaque bool
+}
+
+// Plain reports whether everything about the command is understood: what it starts,
+// reads and writes is in the lists, and nothing else.
+func (c *Command) Plain() bool {
+	return !c.Dynamic && !c.Opaque && len(c.Unknown) == 0 && len(c.Scripts) == 0
 }
 
 // Parse reads a command. It always returns an answer that is safe to judge: if we or
@@ -76,11 +91,15 @@ func parse(command string, read func(*scan, string)) Command {
 	s := newScan()
 	read(s, command)
 	return Command{
-		Programs: sorted(s.programs),
-		Paths:    sorted(s.paths),
-		Writes:   sorted(s.writes),
-		Words:    sorted(s.words),
+		Programs: s.programs.sorted(),
+		Paths:    s.paths.sorted(),
+		Writes:   s.writes.sorted(),
+		Reads:    s.reads.sorted(),
+		Words:    s.words.sorted(),
+		Scripts:  s.scripts.sorted(),
+		Unknown:  s.unknown.sorted(),
 		Dynamic:  s.dynamic || s.runsWhatItMakes(),
+		Opaque:   s.opaque,
 	}
 }
 
@@ -89,8 +108,17 @@ func ambiguous(text string) bool {
 	return len(text) > maxBytes || !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\r")
 }
 
-func sorted(set map[string]bool) []string {
-	list := slices.AppendSeq(make([]string, 0, len(set)), maps.Keys(set))
-	slices.Sort(list)
-	return list
+// list is a set of texts, which is small as a rule.
+type list []string
+
+func (l *list) add(text string) {
+	if n := len(*l); n >= 64 && n&(n-1) == 0 { // keep out repeats before it grows
+		*l = l.sorted()
+	}
+	*l = append(*l, text)
+}
+
+func (l *list) sorted() []string {
+	slices.Sort(*l)
+	return slices.Compact(*l)
 }
