@@ -92,7 +92,7 @@ type AccessBody struct {
 	MatchedPolicy *MatchedBody     `json:"matchedPolicy" doc:"The policy that decided; null: none applies."`
 	Rule          string           `json:"rule" doc:"The rule that decided; default if none matched; empty if no policy applies."`
 	Approvers     *ApproversBody   `json:"approvers,omitempty" doc:"With hold: who must approve."`
-	Confine       *ConfineBody     `json:"confine,omitempty" doc:"With allow, for a caller that can confine: what the call must be confined to."`
+	Confine       *ConfineBody     `json:"confine,omitzero" doc:"With allow, for a caller that can confine: what the call must be confined to."`
 	Explanation   []ConsideredBody `json:"explanation" nullable:"false" doc:"The rules that name the tool, strictest first; for a key without policy.draft only the one that decided."`
 	Failed        []FailureBody    `json:"failed,omitempty" doc:"Conditions that could not be evaluated."`
 }
@@ -126,7 +126,7 @@ type ConsideredBody struct {
 	Steps      []StepBody      `json:"steps,omitempty" doc:"The values of the parts of the condition."`
 	Error      string          `json:"error,omitempty"`
 	Limit      *UseBody        `json:"limit,omitempty"`
-	Confine    *ConfineBody    `json:"confine,omitempty" doc:"What the rule confines calls to. To callers that cannot, effect is what it says otherwise."`
+	Confine    *ConfineBody    `json:"confine,omitzero" doc:"What the rule confines calls to. To callers that cannot, effect is what it says otherwise."`
 }
 
 // StepBody is a part of a condition and its value.

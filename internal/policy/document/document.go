@@ -61,7 +61,7 @@ type Rule struct {
 
 	// Confine is what a call that the rule allows is confined to; nil: nothing. Otherwise is what callers get that
 	// cannot confine: hold or deny.
-	Confine   *confine.Limits `json:"confine,omitempty"`
+	Confine   *confine.Limits `json:"confine,omitzero"`
 	Otherwise verdict.Verdict `json:"otherwise,omitzero"`
 
 	// At is the position of the rule and WhenAt that of its condition, for problems
