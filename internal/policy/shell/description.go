@@ -113,8 +113,11 @@ func readPrograms() (map[string]*program, error) {
 			}
 		}
 	}
-	for _, p := range r.every {
+	for _, n := range r.every {
+		p := *n.into[n.key]
+		p.name = n.name // each name has a description of its own
 		p.finish()
+		n.into[n.key] = &p
 	}
 	return r.all, nil
 }
@@ -122,8 +125,14 @@ func readPrograms() (map[string]*program, error) {
 type descriptionReader struct {
 	all     map[string]*program
 	sets    map[string]*program // options that several programs share: @name
-	every   []*program
+	every   []named
 	current *program
+}
+
+// named is one name of a program, and the map that it stands in.
+type named struct {
+	into      map[string]*program
+	key, name string
 }
 
 func (r *descriptionReader) line(line string) error {
@@ -145,7 +154,6 @@ func (r *descriptionReader) begin(text string) error {
 	names := strings.Split(text, ",")
 	p := &program{name: strings.TrimSpace(names[0]), modes: maps.Clone(sharedModes)}
 	r.current = p
-	r.every = append(r.every, p)
 	for _, name := range names {
 		words := strings.Fields(name)
 		if len(words) == 0 {
@@ -170,6 +178,7 @@ func (r *descriptionReader) begin(text string) error {
 			return fmt.Errorf("%s is described twice", strings.TrimSpace(name))
 		}
 		into[last] = p
+		r.every = append(r.every, named{into, last, strings.Join(words, " ")})
 	}
 	return nil
 }

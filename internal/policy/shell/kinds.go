@@ -34,6 +34,7 @@ const (
 	kindSSH                      // an option of ssh's configuration
 	kindSed                      // a script of sed
 	kindAwk                      // a program of awk
+	kindSuffix                   // what is appended to the name of a backup
 	kindWord                     // a word of letters and digits
 	kindArchive                  // an archive that is read; host:file starts a program
 	kindPack                     // an archive that is written
@@ -43,7 +44,7 @@ const (
 
 var kindNames = []string{
 	"", "text", "read", "tree", "write", "change", "target", "name", "dir", "into", "lost", "code", "shell", "each",
-	"program", "script", "module", "command", "variable", "remote", "revision", "setting", "ssh", "sed", "awk", "word",
+	"program", "script", "module", "command", "variable", "remote", "revision", "setting", "ssh", "sed", "awk", "suffix", "word",
 	"archive", "pack", "clone", "mark",
 }
 
@@ -78,6 +79,9 @@ func (s *scan) use(p *program, k kind, a arg) {
 		if strings.Trim(strings.ToLower(a.text()), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 			s.unknown.add(p.name + " " + a.text())
 		}
+	case kindSuffix:
+		s.opaque = s.opaque || a.text() != "" || !a.exact
+		s.dynamic = s.dynamic || strings.ContainsAny(a.text(), "/*")
 	case kindArchive, kindPack:
 		s.dynamic = s.dynamic || strings.Contains(a.text(), ":")
 		if k == kindPack {
@@ -139,8 +143,10 @@ func (s *scan) gitRemote(p *program, a arg) {
 // gitRevision reads a revision or a path: both may name a file.
 func (s *scan) gitRevision(a arg) {
 	s.readFile(a)
-	if _, file, ok := strings.Cut(a.text(), ":"); ok && a.plain() {
-		s.readFile(literal(strings.TrimLeft(file, "0123:")))
+	text := a.text()
+	if first := strings.IndexByte(text, ':'); first >= 0 && a.plain() {
+		s.readFile(literal(strings.TrimLeft(text[first:], "0123:")))
+		s.readFile(literal(text[strings.LastIndexByte(text, ':')+1:]))
 	}
 }
 

@@ -206,7 +206,8 @@ func (r *sedReader) command() bool {
 		r.reads = append(r.reads, r.line())
 		return true
 	case ':', 'b', 't', 'T': // a label, which ends before the next command
-		for r.at < len(r.text) && strings.IndexByte(";}\n", r.text[r.at]) < 0 {
+		r.skip(" \t")
+		for r.at < len(r.text) && strings.IndexByte("; \t}\n", r.text[r.at]) < 0 {
 			r.at++
 		}
 		return true
