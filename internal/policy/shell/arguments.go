@@ -269,6 +269,9 @@ func (s *scan) apply(r *reading) {
 	for _, v := range r.values {
 		s.useValue(r, v)
 	}
+	for _, a := range r.p.also {
+		s.use(r.p, a.kind, s.lit(a.text))
+	}
 	if r.sub != nil {
 		s.describe(r.sub, r.args[r.at:])
 	} else {
@@ -308,7 +311,7 @@ func (s *scan) useOperands(r *reading) {
 	}
 	takes := r.takes()
 	if !takes.stated {
-		if r.p.subs != nil && len(r.operands) > 0 {
+		if r.p.subs != nil && !r.p.script && len(r.operands) > 0 {
 			s.unknown.add(r.p.name + " " + r.operands[0].text())
 		}
 		s.shellsWithin(r.args)

@@ -29,7 +29,7 @@ func init() {
 		"test": testFile, "shell": shellCall, "othershell": otherShell, "find": find, "fd": fd, "xargs": xargs,
 		"parallel": parallel, "dd": dd, "editor": editor, "database": database, "containers": containers,
 		"crontab": crontab, "chmod": chmod, "gitconfig": gitConfig, "echo": echo,
-		"link": link, "grep": searchHere, "here": changeHere, "unzip": unzip, "pager": pager, "make": makeRun, "gofmt": searchHere,
+		"link": link, "whole": searchHere, "here": changeHere, "unzip": unzip, "pager": pager, "make": makeRun,
 	}
 }
 

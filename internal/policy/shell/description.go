@@ -29,6 +29,7 @@ type program struct {
 	short    [128]uint8 // index of -x in options, plus one
 	takes    pattern
 	variants []variant
+	also     []also
 	subs     map[string]*program
 	read     reader // for programs that a list of options does not describe
 
@@ -87,6 +88,12 @@ type pattern struct {
 	starts        bool // one of them is a program or code
 	before, after []kind
 	many          kind
+}
+
+// also is something that a program does besides what its arguments say.
+type also struct {
+	kind kind
+	text string
 }
 
 // variant changes a description while all its modes are on.
@@ -194,6 +201,12 @@ func (r *descriptionReader) detail(p *program, fields []string) error {
 		if p.read == nil {
 			return fmt.Errorf("there is no reader %s", fields[1])
 		}
+		return nil
+	case "also":
+		if len(fields) != 3 || kindNamed(fields[1]) == 0 {
+			return fmt.Errorf("%q: expected also KIND TEXT", strings.Join(fields, " "))
+		}
+		p.also = append(p.also, also{kindNamed(fields[1]), fields[2]})
 		return nil
 	case "use":
 		for _, name := range fields[1:] {

@@ -8,7 +8,7 @@ import "strings"
 // where one begins.
 func (s *scan) sedScript(script arg) {
 	for _, text := range script.alternatives {
-		if !sedPlain(text) {
+		if !script.exact || !sedPlain(text) {
 			s.opaque = true
 			s.sedActs(text, false)
 			if strings.Contains(text, "[") { // some versions end a pattern within brackets
