@@ -37,7 +37,8 @@ func TestIntersect(t *testing.T) {
 			confine.Limits{Read: []string{"workspace/src"}},
 		},
 		"hosts": {
-			confine.Limits{Net: []string{"b.com:443", "a.com:443"}}, confine.Limits{Net: []string{"a.com:443", "b.com:443"}},
+			confine.Limits{Net: []string{"b.com:443", "a.com:443"}},
+			confine.Limits{Net: []string{"a.com:443", "b.com:443"}},
 			confine.Limits{Net: []string{"a.com:443", "b.com:443"}},
 		},
 	} {

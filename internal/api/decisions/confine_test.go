@@ -118,8 +118,8 @@ func TestOnlyCallersThatCanConfineAreTold(t *testing.T) {
 	})
 }
 
-// TestCapabilitiesOfAnotherForm: published clients may send such a member for reasons of their own. It breaks nothing and
-// means nothing.
+// TestCapabilitiesOfAnotherForm: published clients may send such a member for reasons of their own. It breaks
+// nothing and means nothing.
 func TestCapabilitiesOfAnotherForm(t *testing.T) {
 	t.Parallel()
 	eachConfining(t, func(t *testing.T, c confining) {
@@ -172,7 +172,8 @@ func TestNoOtherSurfaceConfines(t *testing.T) {
 		can := []string{client.CanConfine}
 		var step m
 		if err := c.Public.Call(t.Context(), http.MethodPost, "/iap/verify-step", nil,
-			m{"token": token.JWT, "tool_name": "Bash", "capabilities": can}, &step); err != nil || step["allowed"] != false {
+			m{"token": token.JWT, "tool_name": "Bash", "capabilities": can},
+			&step); err != nil || step["allowed"] != false {
 			t.Errorf("verify-step: %v, %v", step, err)
 		}
 		access, err := c.Agent.CheckAccess(t.Context(), "", client.ToolCall{
@@ -220,7 +221,8 @@ func TestAnApprovalLetsAnUnconfinedCallRun(t *testing.T) {
 		if d := elsewhere.enforce("Bash", "go test ./..."); d.Allowed || d.ApprovalID == held.ApprovalID {
 			t.Errorf("another organization: %+v", d)
 		}
-		if d := c.enforce("Bash", "go test ./...", client.CanConfine); !d.Allowed || d.Confine == nil || d.ApprovalID != "" {
+		if d := c.enforce("Bash", "go test ./...", client.CanConfine); !d.Allowed || d.Confine == nil ||
+			d.ApprovalID != "" {
 			t.Errorf("one that can confine needs no approval: %+v", d)
 		}
 		if d := c.enforce("Bash", "go test ./..."); !d.Allowed || d.DecidedBy != "writ:approval" || d.Confine != nil {
@@ -294,7 +296,8 @@ func TestReportsOfConfinedCalls(t *testing.T) {
 				if d := c.enforce("Bash", "go test ./...", client.CanConfine); !d.Allowed {
 					t.Fatalf("%+v", d)
 				}
-				if answer := c.report("Bash", "go test ./...", r.confined, r.refused...); answer["iap_sync_status"] != "synced" {
+				if answer := c.report("Bash", "go test ./...", r.confined,
+					r.refused...); answer["iap_sync_status"] != "synced" {
 					t.Fatalf("the report: %v", answer)
 				}
 				got := c.findings(c.Owner, c.ID)
@@ -346,13 +349,15 @@ func TestConfinementOfAnotherForm(t *testing.T) {
 			"confined.write: has":        m{"write": make([]string, 100)},
 		} {
 			answer := c.report("Bash", "x", confined)
-			if text, _ := answer["error"].(string); answer["iap_sync_status"] != "failed" || !strings.Contains(text, want) {
+			if text, _ := answer["error"].(string); answer["iap_sync_status"] != "failed" ||
+				!strings.Contains(text, want) {
 				t.Errorf("%v: %v, want an error about %q", confined, answer, want)
 			}
 		}
 		var answer m
 		if err := c.Agent.Call(t.Context(), http.MethodPost, "/iap/audit", nil,
-			m{"tool": "Bash", "refused": "all"}, &answer); err != nil || !strings.Contains(testserver.JSON(t, answer), "refused must be") {
+			m{"tool": "Bash", "refused": "all"},
+			&answer); err != nil || !strings.Contains(testserver.JSON(t, answer), "refused must be") {
 			t.Errorf("refused: %v, %v", answer, err)
 		}
 		c.report("Bash", "x", nil, strings.Repeat("x", 5000), "token ghp_"+strings.Repeat("a", 36))

@@ -68,7 +68,9 @@ func appendRule(changes []Change, before, after *Rule) []Change {
 	return changes
 }
 
-var memberNames = [...]string{"description", "effect", "tools", "when", "limit", "confine", "otherwise", "approvers", "message"}
+var memberNames = [...]string{
+	"description", "effect", "tools", "when", "limit", "confine", "otherwise", "approvers", "message",
+}
 
 // members are the members of a rule as text, in the order of memberNames.
 func members(r *Rule) [len(memberNames)]string {

@@ -87,7 +87,8 @@ type Decision struct {
 	// Confine is what the caller must confine the call to; nil: nothing. It comes from all rules that matched and
 	// confine, and goes only to callers that can.
 	Confine *confine.Limits
-	// Demanded is what the rule would have confined the call to. It allows the call no other way, and the caller cannot.
+	// Demanded is what the rule would have confined the call to. It allows the call no other way, and the
+	// caller cannot.
 	Demanded *confine.Limits
 
 	// Failed lists the first 20 conditions and limits that were needed and could

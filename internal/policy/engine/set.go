@@ -108,7 +108,13 @@ func entriesOf(p *policy, r *rule, canConfine bool) []entry {
 		return []entry{otherwise}
 	}
 	otherwise.renamed = true
-	return []entry{otherwise, {policy: p, rule: r, effect: r.Effect, confines: true, reason: confinedReason(p, r)}}
+	return []entry{otherwise, {
+		policy:   p,
+		rule:     r,
+		effect:   r.Effect,
+		confines: true,
+		reason:   confinedReason(p, r),
+	}}
 }
 
 // confinedFirst puts what confines before what does not.

@@ -191,7 +191,8 @@ func (r *reader) findUnreachable(i int) bool {
 	return false
 }
 
-// comesBefore reports whether a rule that always matches decides before another one about the same calls, whoever calls.
+// comesBefore reports whether a rule that always matches decides before another one about the same calls,
+// whoever calls.
 func (s source) comesBefore(rule *document.Rule) bool {
 	first := s.policy == "" && s.rule.ID < rule.ID && rule.Limit == nil
 	switch {
@@ -265,7 +266,8 @@ func (r *reader) findBroad(i int) {
 	for j, pattern := range rule.Tools {
 		server, tool := pattern.Split()
 		if strings.Trim(server, "*") == "" && strings.Trim(tool, "*") == "" {
-			message := fmt.Sprintf("%s allows every tool of every server, including those that are added later", pattern)
+			message := fmt.Sprintf("%s allows every tool of every server, including those that are added later",
+				pattern)
 			r.add(OverBroad, r.inTool(i, j, message), "name the servers or tools that are needed, or add a condition")
 		}
 	}
