@@ -75,7 +75,9 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	if widened {
 		held := refuse(policy.ByIntent, string(fit.Drift), fit.Reason)
 		held.Verdict = verdict.Hold
+		confined := d.Confine
 		d.Decision = policy.Stricter(d.Decision, held)
+		d.Confine = confined // whoever approves the step does not lift what policies demand
 	}
 	return d
 }
@@ -239,6 +241,7 @@ func (c *call) toolcall(v *view, n toolname.Name, step int, now time.Time) *tool
 		Environment:   r.Environment,
 		Now:           now,
 		ResolvedPaths: r.ResolvedPaths,
+		CanConfine:    r.CanConfine,
 	}
 	if v.plan != nil {
 		call.Intent = toolcall.Intent{PlanID: v.plan.ID, Goal: v.plan.Plan.Goal, Declared: true}
@@ -264,6 +267,7 @@ func (d *candidate) judged() (j decision.Judged) {
 		return j
 	}
 	return decision.Judged{
+		CanConfine:   d.caller.CanConfine,
 		Email:        d.caller.User.Email,
 		Organization: d.caller.Org.Name,
 		OwnerID:      d.caller.Key.OwnerID,

@@ -38,6 +38,7 @@ var recordedIn = map[string]func(r *decision.Record) any{
 	"Environment":     func(r *decision.Record) any { return r.Environment },
 	"Now.wall":        func(r *decision.Record) any { return r.At },
 	"ResolvedPaths":   func(r *decision.Record) any { return string(r.Paths) },
+	"CanConfine":      func(r *decision.Record) any { return r.Judged.CanConfine },
 	"Key.Alone":       nil, // which of the two questions it is, not a fact about the call
 	"Session.Load":    nil, // reads the session's numbers
 	"Agent.Name":      nil, // nothing sets it yet
@@ -55,7 +56,7 @@ func TestEverythingThatIsJudgedIsRecorded(t *testing.T) {
 		shown := e.mint(e.agent, twoSteps, func(r *intent.Request) { r.AgentID, r.SessionID = "billing", "s-1" })
 		call := planned(shown, "bash", `{"command":"make"}`)
 		call.Labels, call.Environment = []string{"l"}, "production"
-		call.ResolvedPaths = map[string]string{"a": "/a"}
+		call.ResolvedPaths, call.CanConfine = map[string]string{"a": "/a"}, true
 		if a := e.decide(call); !a.Allowed() {
 			t.Fatalf("the call is not allowed: %+v", a)
 		}

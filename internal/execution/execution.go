@@ -16,6 +16,8 @@
 //   - an execution with other arguments than the step states that was allowed before
 //     anybody had seen them (see enforcement.VerifyStep). It ends the plan when it is
 //     reported;
+//   - an execution that was allowed only confined, and was not, or not as narrowly;
+//   - something that the kernel refused to a confined call;
 //   - an allowed call without an outcome after a quarter of an hour, if the product has
 //     ever reported any;
 //   - a gap in the numbers of a client that numbers its reports.

@@ -233,6 +233,9 @@ func (s *Service) keep(ctx context.Context, tx *database.Tx, it *item) (Reported
 	if err := s.compareWithPlan(ctx, tx, id, added.Index, it); err != nil {
 		return Reported{}, fmt.Errorf("compare a report with its plan: %w", err)
 	}
+	if err := findRefusal(ctx, tx, id, added.Index, it); err != nil {
+		return Reported{}, err
+	}
 	return Reported{ID: id, Index: added.Index, Commitment: hex.EncodeToString(added.Leaf[:])}, nil
 }
 
@@ -251,13 +254,18 @@ func (s *Service) compareWithPlan(ctx context.Context, tx *database.Tx, id strin
 	if err != nil || !other {
 		return err
 	}
+	return insertFinding(ctx, tx, it.finding(tx, OtherArguments, id, position))
+}
+
+// finding is a finding about the report.
+func (it *item) finding(tx *database.Tx, kind Kind, id string, position int64) Finding {
 	happened := it.executedAt
 	if happened.IsZero() {
 		happened = tx.Now()
 	}
-	return insertFinding(ctx, tx, Finding{
+	return Finding{
 		OrgID:       it.by.OrgID,
-		Kind:        OtherArguments,
+		Kind:        kind,
 		HappenedAt:  happened,
 		Position:    position,
 		KeyID:       it.by.KeyID,
@@ -266,7 +274,7 @@ func (s *Service) compareWithPlan(ctx context.Context, tx *database.Tx, id strin
 		PlanID:      it.planID,
 		Tool:        it.tool,
 		ExecutionID: id,
-	})
+	}
 }
 
 // isDecided reports whether these steps were allowed with their arguments at least as often as the plan has reports
@@ -309,12 +317,16 @@ func insertExecution(ctx context.Context, tx *database.Tx, id string, position i
 	if it.seq != nil {
 		seq = *it.seq
 	}
-	_, err := tx.Prepared().Exec(ctx, `
+	confined, err := it.confinedText()
+	if err != nil {
+		return err
+	}
+	_, err = tx.Prepared().Exec(ctx, `
 		INSERT INTO execution (id, org_id, position, row_hash, received_at, executed_at, key_id, plan_id, session_id, agent_id, user_id,
-			server, tool, step, digest, status, seq, decision_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, '')`,
+			server, tool, step, digest, status, seq, confined, decision_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, '')`,
 		id, it.by.OrgID, position, it.hash[:], now, executed, it.by.KeyID, it.planID, it.sessionID, it.agentID,
 		it.userID,
-		it.server, it.tool, it.step, it.digest, it.status, seq)
+		it.server, it.tool, it.step, it.digest, it.status, seq, confined)
 	return err
 }

@@ -139,7 +139,7 @@ func explainNamed(
 	for i, q := range set.Weigh(engine.Ask(call, names)) {
 		answer := explain(set, q.Call, spent)
 		d := answer.Decision
-		if i == 0 || d.Verdict < x.Decision.Verdict && (!q.Restricts || d.ByRule()) {
+		if i == 0 || d.StricterThan(&x.Decision) && (!q.Restricts || d.ByRule()) {
 			x = answer
 		}
 	}

@@ -20,14 +20,19 @@ const (
 	Unknown  Answer = "unknown"  // it depends on what is unknown about the call
 	Approved Answer = "approved" // recorded: a person approved it
 	Refused  Answer = "refused"  // recorded: a person rejected it, or none could be asked
+	Confined Answer = "confined" // allowed, but only confined
 )
 
 // answerOf is the verdict, if there is only one that is possible.
-func answerOf(possible engine.Verdicts) Answer {
-	if only, ok := possible.Only(); ok {
-		return Answer(only.String())
+func answerOf(o *engine.Outlook) Answer {
+	only, ok := o.Possible().Only()
+	switch {
+	case !ok || only == verdict.Allow && o.MayConfine && o.Confine == nil:
+		return Unknown
+	case only == verdict.Allow && o.Confine != nil:
+		return Confined
 	}
-	return Unknown
+	return Answer(only.String())
 }
 
 // why says why policies did not decide.
@@ -57,6 +62,9 @@ func recordedAnswer(r *decision.Record) (Answer, why) {
 			return Approved, judged
 		}
 		return Refused, judged
+	}
+	if r.Confine != nil {
+		return Confined, judged
 	}
 	return Answer(r.Verdict.String()), judged
 }
@@ -93,6 +101,9 @@ func judgeRead(
 	outlook.Claims = append(inDoubt(outlook.Claims), inDoubt(second.Claims)...)
 	outlook.ByRules |= second.ByRules
 	outlook.ByDefault |= second.ByDefault
+	if outlook.MayConfine = outlook.MayConfine || second.MayConfine; second.Confine == nil {
+		outlook.Confine = nil // in doubt
+	}
 	return outlook
 }
 
@@ -188,6 +199,7 @@ func forgottenNames(n toolname.Name) (names []toolname.Candidate) {
 // restrict takes up the answer about a name that the call only may have: a rule about it can only restrict.
 func restrict(outlook, claimed engine.Outlook) engine.Outlook {
 	if !stricterThan(claimed.ByRules, outlook.Possible(), false) {
+		outlook.MayConfine = outlook.MayConfine || claimed.MayConfine
 		return outlook
 	}
 	if claimed.ByDefault != 0 || !stricterThan(claimed.ByRules, outlook.Possible(), true) {
@@ -228,8 +240,12 @@ func judgeCaller(set *engine.Set, call *toolcall.Call, gaps toolcall.Gaps, used 
 
 // stricter is the stricter of two answers, with the claims on limits of both.
 func stricter(a, b engine.Outlook) engine.Outlook {
-	both := engine.Outlook{Decision: a.Decision, Claims: append(a.Claims[:len(a.Claims):len(a.Claims)], b.Claims...)}
-	if b.Verdict < a.Verdict {
+	both := engine.Outlook{
+		Decision:   a.Decision,
+		MayConfine: a.MayConfine || b.MayConfine,
+		Claims:     append(a.Claims[:len(a.Claims):len(a.Claims)], b.Claims...),
+	}
+	if b.StricterThan(&a.Decision) {
 		both.Decision = b.Decision
 	}
 	eachVerdict(a, func(first verdict.Verdict, byRule bool) {

@@ -56,7 +56,7 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 		User: toolcall.User{ID: r.UserID, Email: r.Email},
 		Key:  toolcall.Key{ID: r.KeyID}, Org: toolcall.Org{ID: r.OrgID}, Session: toolcall.Session{ID: r.SessionID},
 		Intent: toolcall.Intent{PlanID: r.PlanID, Step: r.Step, Declared: r.PlanID != ""},
-		Labels: r.Labels, Environment: r.Environment, Now: r.At,
+		Labels: r.Labels, Environment: r.Environment, Now: r.At, CanConfine: r.Judged.CanConfine,
 	}
 	k.lacks("key", "owner")
 	k.lacks("key", "role")
@@ -69,6 +69,7 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 		k.lacksOfPlan(r)
 	}
 	if r.Erased {
+		k.lacks("key", "canConfine")
 		for _, gone := range []string{"args", "labels", "environment", "paths"} {
 			k.lacks(gone)
 		}

@@ -109,6 +109,7 @@ func (n *names) join(
 		outlook.Claims = append(outlook.Claims[:len(outlook.Claims):len(outlook.Claims)], inDoubt(second.Claims)...)
 		outlook.ByRules |= both.ByRules
 		outlook.ByDefault |= both.ByDefault
+		outlook.MayConfine = outlook.MayConfine || second.MayConfine
 	}
 	return outlook
 }

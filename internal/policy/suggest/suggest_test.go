@@ -166,6 +166,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		{Call: call("refused", x), Known: true},
 		allowed(call("both", x)), {Call: call("both", x), Known: true, Answer: suggest.Refused},
 		allowed(call("shadow", x)), {Call: call("shadow", x), Known: true, Answer: suggest.Doubted},
+		allowed(call("confined", x)), {Call: call("confined", x), Known: true, Answer: suggest.Confined},
 		allowed(call("get_*", x)), allowed(call("*", x)), allowed(call("a b", x)), allowed(call("anna@example.org", x)),
 		allowed(moved),
 	}
@@ -175,7 +176,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 	s, set := suggested(t, observed...)
 	want := map[string]suggest.Reason{
 		"files.erased": suggest.NotKnown, "files.approved": suggest.ByPerson, "files.both": suggest.Disputed,
-		"files.shadow": suggest.InShadow, "files.get_*": suggest.OddName, "files.*": suggest.OddName,
+		"files.confined": suggest.OnlyConfined, "files.shadow": suggest.InShadow, "files.get_*": suggest.OddName, "files.*": suggest.OddName,
 		"files.a b": suggest.OddName, "files.anna@example.org": suggest.OddName, "files.moved": suggest.OddPath,
 		"files.many": suggest.TooMany,
 	}
@@ -184,7 +185,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}
 	for tool, wanted := range map[string]verdict.Verdict{
 		"erased": verdict.Hold, "approved": verdict.Hold, "refused": verdict.Deny, "both": verdict.Hold,
-		"shadow": verdict.Hold, "get_x": verdict.Deny, "get_*": verdict.Deny, "many": verdict.Hold,
+		"shadow": verdict.Hold, "confined": verdict.Hold, "get_x": verdict.Deny, "get_*": verdict.Deny, "many": verdict.Hold,
 		"moved": verdict.Hold,
 	} {
 		if d := set.Evaluate(call(tool, x), nil); d.Verdict != wanted {
