@@ -92,9 +92,7 @@ func planPaths(o *Options, asRoot bool) (*paths, error) {
 	p := &paths{points: map[string]kind{}, links: map[string]string{}}
 	p.addSystem()
 	if asRoot {
-		for _, secret := range secretsOf("/etc") {
-			p.add(secret, hidden)
-		}
+		p.hideSecrets(o.omits(WithoutNamespaces))
 	}
 	p.add("/tmp", private)
 	var write []string
@@ -130,6 +128,33 @@ func (p *paths) addSystem() {
 			}
 		}
 	}
+}
+
+// hideSecrets keeps from a command of root what other users may not read in /etc and /opt: it
+// owns those files. Landlock cannot hide a part of what it shows, so it shows less.
+func (p *paths) hideSecrets(flat bool) {
+	delete(p.points, "/opt") // too large to look through
+	if !flat {
+		for _, secret := range secretsOf("/etc") {
+			p.add(secret, hidden)
+		}
+		return
+	}
+	delete(p.points, "/etc")
+	for _, name := range publicSettings {
+		if actual, err := filepath.EvalSymlinks("/etc/" + name); err == nil && within(actual, "/etc") {
+			p.add(actual, readable)
+		}
+	}
+}
+
+// publicSettings are the parts of /etc that programs need and that hold no secret.
+var publicSettings = []string{
+	"passwd", "group", "hosts", "hostname", "host.conf", "nsswitch.conf", "resolv.conf", "services", "protocols",
+	"localtime", "timezone", "locale.alias", "locale.conf", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives",
+	"ssl/certs", "ssl/openssl.cnf", "ca-certificates", "pki/tls/certs", "pki/ca-trust", "mime.types", "magic",
+	"os-release", "lsb-release", "debian_version", "profile", "profile.d", "bash.bashrc", "bashrc", "inputrc",
+	"terminfo", "shells", "gitconfig", "fonts", "python3", "perl", "java",
 }
 
 // addHome puts an empty home in the place of the person's, unless the caller named it or
@@ -171,6 +196,12 @@ func (p *paths) protect(path string, write []string) {
 	}
 }
 
+// unheld are the protected paths that nothing holds: those that are absent or links, and
+// all of them without namespaces. They are looked at afterwards.
+func (p *paths) unheld(protected []string, namespaces bool) []string {
+	return slices.DeleteFunc(protected, func(path string) bool { return namespaces && p.points[path] == readable })
+}
+
 // secretsOf lists what other users may not read below a directory. A command that root
 // starts still owns such files, so they are hidden from it.
 func secretsOf(dir string) []string {
@@ -199,41 +230,17 @@ func secretsOf(dir string) []string {
 	return secrets
 }
 
-// grants are Landlock's rules for a layout. A rule cannot take away what another gives, so
-// a directory with something hidden in it is granted entry by entry.
+// grants are Landlock's rules for a layout. A rule cannot take away what another gives: what
+// is hidden or protected inside is held by the mounts.
 func (p *paths) grants() []mountPoint {
 	var grants []mountPoint
 	for _, point := range p.sorted() {
 		switch point.Kind {
 		case hidden, held:
 		case readable:
-			grants = append(grants, p.grantsOf(point.Path)...)
+			grants = append(grants, point)
 		default:
 			grants = append(grants, mountPoint{Path: point.Path, Kind: writable})
-		}
-	}
-	return grants
-}
-
-func (p *paths) grantsOf(path string) []mountPoint {
-	if k, ok := p.points[path]; ok && k == hidden {
-		return nil
-	}
-	holdsHidden := false
-	for other, k := range p.points {
-		holdsHidden = holdsHidden || k == hidden && other != path && within(other, path)
-	}
-	if !holdsHidden {
-		return []mountPoint{{Path: path, Kind: readable}}
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil
-	}
-	var grants []mountPoint
-	for _, entry := range entries {
-		if entry.Type()&fs.ModeSymlink == 0 {
-			grants = append(grants, p.grantsOf(filepath.Join(path, entry.Name()))...)
 		}
 	}
 	return grants

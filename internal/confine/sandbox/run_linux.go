@@ -40,7 +40,7 @@ func Run(o *Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	watched := watch(protectedPaths(realPaths(o.Limits.Write), o.Protect))
+	watched := watch(layout.unheld(protectedPaths(realPaths(o.Limits.Write), o.Protect), p.Namespaces))
 	run := runFlat
 	if p.Namespaces {
 		run = runInNamespaces
