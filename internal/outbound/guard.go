@@ -12,7 +12,8 @@ import (
 	"syscall"
 )
 
-// hostName is a DNS name in lower case. It takes a millisecond to compile, which not every start of a program should pay.
+// hostName is a DNS name in lower case. It takes a millisecond to compile, which not every start of a program
+// should pay.
 var hostName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?$`)
 })

@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package sandbox_test
 
 import (
@@ -104,7 +106,8 @@ var ways = []way{
 		return os.Rename(a.Workspace+"/taken", a.Shown+"/canary")
 	}},
 	{name: "exchange", try: func(a *aims) error {
-		return unix.Renameat2(unix.AT_FDCWD, a.Workspace+"/canary", unix.AT_FDCWD, a.Shown+"/canary", unix.RENAME_EXCHANGE)
+		return unix.Renameat2(unix.AT_FDCWD, a.Workspace+"/canary", unix.AT_FDCWD, a.Shown+"/canary",
+			unix.RENAME_EXCHANGE)
 	}},
 	{name: "/proc/self/root", try: func(a *aims) error { return overwrite("/proc/self/root" + a.Outside + "/canary") }},
 	{name: "/proc/self/cwd", try: func(a *aims) error { return overwrite("/proc/self/cwd/../outside/canary") }},
@@ -120,7 +123,11 @@ var ways = []way{
 	{name: "/proc/VICTIM/cwd", maybe: true, try: func(a *aims) error {
 		return overwrite(fmt.Sprintf("/proc/%d/cwd/canary", a.Victim))
 	}},
-	{name: "/proc/VICTIM/environ", maybe: true, try: func(a *aims) error { return read(fmt.Sprintf("/proc/%d/environ", a.Victim)) }},
+	{
+		name:  "/proc/VICTIM/environ",
+		maybe: true,
+		try:   func(a *aims) error { return read(fmt.Sprintf("/proc/%d/environ", a.Victim)) },
+	},
 	{name: "/proc/VICTIM/mem", maybe: true, try: func(a *aims) error {
 		return overwriteNothing(fmt.Sprintf("/proc/%d/mem", a.Victim))
 	}},
@@ -163,7 +170,11 @@ var ways = []way{
 		return nil
 	}},
 	{name: "capabilities", privileged: true, try: capabilities},
-	{name: "chmod what is shown", metadata: true, try: func(a *aims) error { return os.Chmod(a.Shown+"/canary", 0o600) }},
+	{
+		name:     "chmod what is shown",
+		metadata: true,
+		try:      func(a *aims) error { return os.Chmod(a.Shown+"/canary", 0o600) },
+	},
 	{name: "chown what is shown", metadata: true, try: func(a *aims) error {
 		return os.Chown(a.Shown+"/canary", os.Getuid(), os.Getgid())
 	}},
@@ -308,7 +319,8 @@ func capabilities(*aims) error {
 	}
 	for line := range strings.Lines(string(status)) {
 		name, value, _ := strings.Cut(line, ":")
-		if strings.HasPrefix(name, "Cap") && name != "CapInh" && name != "CapBnd" && strings.Trim(value, "0 \t\n") != "" {
+		if strings.HasPrefix(name, "Cap") && name != "CapInh" && name != "CapBnd" &&
+			strings.Trim(value, "0 \t\n") != "" {
 			return nil
 		}
 	}
@@ -318,11 +330,8 @@ func capabilities(*aims) error {
 // single does one thing that ends the process or is measured from outside.
 func single(name string) int {
 	switch name {
-	case "x32":
-		_, _, errno := unix.RawSyscall(0x40000000|unix.SYS_GETPID, 0, 0, 0)
-		fmt.Println("survived", errno)
-	case "i386":
-		fmt.Println("survived", callI386())
+	case "x32", "i386":
+		fmt.Println("survived", foreignCall(name))
 	case "memory":
 		_, err := unix.Mmap(-1, 0, 512<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 		fmt.Println(err)
@@ -336,6 +345,15 @@ func single(name string) int {
 		fmt.Println(unix.Fchmod(0, 0o600), unix.Chmod("/dev/null", 0o600))
 	case "descriptors":
 		fmt.Println(openDescriptors())
+	case "loopback":
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err == nil {
+			err = dial("tcp", listener.Addr().String())
+		}
+		fmt.Println("connected", err)
+		if err != nil {
+			return 1
+		}
 	case "sysv":
 		_, _, errno := unix.RawSyscall(unix.SYS_SHMGET, sharedKey, 4096, 0o1600)
 		fmt.Println(errno == 0)
@@ -349,20 +367,6 @@ func single(name string) int {
 
 // sharedKey is that of a piece of System V memory.
 const sharedKey = 0x77726974
-
-// callI386 makes a system call through the interface of another architecture.
-func callI386() uint32 {
-	code := []byte{0x53, 0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0x5b, 0xc3} // push rbx; mov eax, 20; int 0x80; pop rbx; ret
-	page, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANON)
-	if err != nil {
-		return 0
-	}
-	copy(page, code)
-	entry := unsafe.Pointer(&page[0])
-	pointer := unsafe.Pointer(&entry)
-	(*(*func())(unsafe.Pointer(&pointer)))()
-	return 1
-}
 
 // countForks starts processes until the system refuses, and counts them.
 func countForks() int {
@@ -428,4 +432,3 @@ func probe(numbers string) int {
 	}
 	return 0
 }
-

@@ -16,7 +16,8 @@ var secretEndings = []string{"_KEY", "_PASS", "_PWD", "_AUTH", "_PAT", "_DSN", "
 // doors name sockets and files through which a program reaches what lies outside.
 var doors = []string{
 	"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS",
-	"DOCKER_HOST", "KUBECONFIG", "XAUTHORITY", "DATABASE_URL", "TMUX", "STY", "VSCODE_IPC_HOOK_CLI", "VSCODE_GIT_IPC_HANDLE",
+	"DOCKER_HOST", "KUBECONFIG", "XAUTHORITY", "DATABASE_URL", "TMUX", "STY", "VSCODE_IPC_HOOK_CLI",
+	"VSCODE_GIT_IPC_HANDLE",
 	"LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET", "BASH_ENV", "ENV",
 }
 
@@ -73,9 +74,9 @@ func variable(environment []string, name string) string {
 const proxyAddress = "127.0.0.1:3128"
 
 // withProxy tells programs of the proxy.
-func withProxy(environment []string) []string {
+func withProxy(environment []string, address string) []string {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
-		environment = withVariable(environment, name, "http://"+proxyAddress)
+		environment = withVariable(environment, name, "http://"+address)
 	}
 	return environment
 }

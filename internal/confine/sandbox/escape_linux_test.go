@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package sandbox_test
 
 import (
@@ -75,7 +77,8 @@ func (w *world) aims(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	a := aims{
 		Workspace: w.workspace, Outside: w.outside, Shown: w.shown, Home: w.home,
-		Abstract: "writ-" + filepath.Base(w.root), Socket: w.outside + "/socket", Folder: 3, File: 4, Parent: os.Getpid(),
+		Abstract: "writ-" + filepath.Base(w.root), Socket: w.outside + "/socket", Folder: 3, File: 4,
+		Parent: os.Getpid(),
 	}
 	a.TCP = w.listen(t, "tcp", "127.0.0.1:0")
 	w.listen(t, "unix", "@"+a.Abstract)
@@ -160,7 +163,8 @@ func metadataOf(t *testing.T, path string) string {
 	attributes := make([]byte, 4096)
 	n, err := unix.Llistxattr(path, attributes)
 	must(t, err)
-	return fmt.Sprintf(" %o %d:%d %d links, %v, %q", stat.Mode, stat.Uid, stat.Gid, stat.Nlink, stat.Mtim, attributes[:n])
+	return fmt.Sprintf(" %o %d:%d %d links, %v, %q", stat.Mode, stat.Uid, stat.Gid, stat.Nlink, stat.Mtim,
+		attributes[:n])
 }
 
 // TestRefusedCalls makes each refused system call, and reads it in the report.
@@ -187,22 +191,6 @@ func TestRefusedCalls(t *testing.T) {
 		}
 		if unobserved := w.run(t, flags, script); unobserved.out != r.out {
 			t.Errorf("without a report the answers differ:\n%s", unobserved.out)
-		}
-	})
-}
-
-func TestForeignCallsKill(t *testing.T) {
-	t.Parallel()
-	if _, ok := sandbox.RefusedCalls()[unix.SYS_IOPL]; !ok {
-		t.Fatal("write this test for this architecture")
-	}
-	forEach(t, func(t *testing.T, w *world, flat []string) {
-		flags := append(flat, "--write", w.workspace, "--read", filepath.Dir(attacker()))
-		for _, name := range []string{"x32", "i386"} {
-			r := finish(t, w.command(t, append(slices.Clone(flags), "--", attacker(), "attack", name)...))
-			if r.exit != 128+int(unix.SIGSYS) || strings.Contains(r.out, "survived") {
-				t.Errorf("%s: exit %d, %s%s", name, r.exit, r.out, r.errors)
-			}
 		}
 	})
 }
@@ -236,7 +224,8 @@ func TestDevicesKeepTheirModes(t *testing.T) {
 	t.Parallel()
 	for _, u := range users() {
 		w := newWorld(t, u)
-		cmd := w.command(t, "--write", w.workspace, "--read", filepath.Dir(attacker()), "--", attacker(), "attack", "devnull")
+		cmd := w.command(t, "--write", w.workspace, "--read", filepath.Dir(attacker()), "--", attacker(), "attack",
+			"devnull")
 		r := finish(t, cmd)
 		r.want(t, 0, "read-only file system read-only file system")
 		var stat unix.Stat_t

@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package sandbox
 
 // RefusedCalls are the system calls that the filter refuses whatever their arguments are.

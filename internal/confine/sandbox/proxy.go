@@ -176,7 +176,8 @@ func (p *proxy) refusals() []Count {
 }
 
 func answer(conn net.Conn, status int, reason string) {
-	fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s\n",
+	fmt.Fprintf(conn,
+		"HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s\n",
 		status, http.StatusText(status), len(reason)+1, reason)
 }
 

@@ -74,7 +74,9 @@ func newPlan(o *Options, environment []string) (*plan, error) {
 	}
 	if !o.omits(WithoutLandlock) {
 		if p.Landlock = landlockABI(); p.Landlock == 0 {
-			return nil, &NotHeldError{What: WithoutLandlock, Cause: errors.New("this kernel does not have it or has it off")}
+			return nil, &NotHeldError{
+				What: WithoutLandlock, Cause: errors.New("this kernel does not have it or has it off"),
+			}
 		}
 	}
 	if p.Namespaces {
@@ -220,7 +222,7 @@ func runInNamespaces(o *Options, p *plan, layout *paths) (result, error) {
 	p.Dir, p.Mounts, p.Links, p.Grants = o.Dir, layout.sorted(), layout.links, layout.grants()
 	p.Environment = withVariable(p.Environment, "TMPDIR", "/tmp")
 	if p.Proxy {
-		p.Environment = withProxy(p.Environment)
+		p.Environment = withProxy(p.Environment, proxyAddress)
 	}
 	runtime.LockOSThread() // the first process dies with the thread that started it
 	defer runtime.UnlockOSThread()
@@ -254,7 +256,9 @@ func startInit(p *plan) (control *os.File, process *os.Process, err error) {
 	})
 	if err != nil {
 		_ = control.Close()
-		return nil, nil, &NotHeldError{What: WithoutNamespaces, Cause: fmt.Errorf("they are not permitted here: %w", err)}
+		return nil, nil, &NotHeldError{
+			What: WithoutNamespaces, Cause: fmt.Errorf("they are not permitted here: %w", err),
+		}
 	}
 	return control, process, nil
 }

@@ -69,6 +69,9 @@ func (o *Options) Check() error {
 			return fmt.Errorf("--without: %q is not one of %s", what, strings.Join(CanOmit, ", "))
 		}
 	}
+	if err := o.Limits.Check(); err != nil {
+		return err
+	}
 	if o.omits(WithoutNamespaces) && o.omits(WithoutLandlock) {
 		return errors.New("--without: without namespaces and Landlock nothing holds the files")
 	}
@@ -77,9 +80,6 @@ func (o *Options) Check() error {
 	}
 	if o.omits(WithoutNamespaces) && len(o.Protect) > 0 {
 		return errors.New("--protect: needs namespaces; Landlock cannot take a path out of a writable directory")
-	}
-	if err := o.Limits.Check(); err != nil {
-		return err
 	}
 	return o.checkPaths()
 }
