@@ -27,6 +27,7 @@ func Run(o *Options) (*Report, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
+	runtime.GOMAXPROCS(1) // threads that look for work would take a third of the time
 	began := time.Now()
 	environment, removed := cleaned(o.Environment, o.Keep)
 	if err := errors.Join(checkStreams(), closeInherited()); err != nil {
