@@ -102,11 +102,12 @@ var alwaysRefused = []named{
 
 // Instructions of the kernel's filter machine.
 const (
-	loadWord  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-	jumpEqual = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-	jumpSet   = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
-	jumpFrom  = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
-	giveBack  = unix.BPF_RET | unix.BPF_K
+	loadWord   = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	jumpEqual  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	jumpSet    = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	jumpFrom   = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	jumpAlways = unix.BPF_JMP | unix.BPF_JA
+	giveBack   = unix.BPF_RET | unix.BPF_K
 )
 
 // Offsets into the data that the filter sees.
@@ -128,7 +129,11 @@ func program(calls []call, refuse uint32) []unix.SockFilter {
 		{Code: jumpFrom, K: foreignNumbers, Jf: 1},
 		end(unix.SECCOMP_RET_KILL_PROCESS),
 	}
+	code = append(code, anyOf(calls, refuse)...)
 	for _, c := range calls {
+		if !c.absent && len(c.tests) == 0 {
+			continue
+		}
 		action := refuse
 		if c.absent {
 			action = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
@@ -139,11 +144,28 @@ func program(calls []call, refuse uint32) []unix.SockFilter {
 			body = append(body, t.code()...)
 		}
 		body = append(body, end(action))
-		skipTo(body, len(body))
-		code = append(code, load(offsetNumber), unix.SockFilter{Code: jumpEqual, K: c.number, Jf: uint8(len(body))})
+		if len(c.tests) > 0 {
+			body = append(body, load(offsetNumber)) // the tests have overwritten it
+			skipTo(body, len(body)-1)
+		}
+		code = append(code, unix.SockFilter{Code: jumpEqual, K: c.number, Jf: uint8(len(body))})
 		code = append(code, body...)
 	}
 	return append(code, end(unix.SECCOMP_RET_ALLOW))
+}
+
+// anyOf refuses the calls that are refused whatever their arguments are. It is one
+// instruction for each, because the kernel runs the filter once for every number when it
+// is installed.
+func anyOf(calls []call, refuse uint32) []unix.SockFilter {
+	var code []unix.SockFilter
+	for _, c := range calls {
+		if !c.absent && len(c.tests) == 0 {
+			code = append(code, unix.SockFilter{Code: jumpEqual, K: c.number, Jt: skip})
+		}
+	}
+	skipTo(code, len(code)+1)
+	return append(code, unix.SockFilter{Code: jumpAlways, K: 1}, unix.SockFilter{Code: giveBack, K: refuse})
 }
 
 // skip marks a jump to the end of a call's instructions; skipTo sets its distance.

@@ -27,7 +27,6 @@ func Run(o *Options) (*Report, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	runtime.GOMAXPROCS(1) // threads that look for work would take a third of the time
 	began := time.Now()
 	environment, removed := cleaned(o.Environment, o.Keep)
 	if err := errors.Join(checkStreams(), closeInherited()); err != nil {
@@ -251,7 +250,7 @@ func startInit(p *plan) (control *os.File, process *os.Process, err error) {
 	control, theirs := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
 	defer theirs.Close()
 	process, err = os.StartProcess("/proc/self/exe", []string{initName}, &os.ProcAttr{
-		Env:   []string{},
+		Env:   []string{"GOMAXPROCS=1"}, // it only waits
 		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr, theirs},
 		Sys:   newNamespacesAttr(p),
 	})
