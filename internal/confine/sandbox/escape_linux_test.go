@@ -240,8 +240,11 @@ func TestDevicesKeepTheirModes(t *testing.T) {
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, w *world, flat []string) {
-		master, slave := openTerminal(t, w)
-		flags := append(flat, "--write", w.workspace, "--read", filepath.Dir(attacker()))
+		slave := openTerminal(t, w)
+		report := filepath.Join(w.root, "report.json")
+		must(t, os.WriteFile(report, nil, 0o666))
+		w.own(t)
+		flags := append(flat, "--write", w.workspace, "--read", filepath.Dir(attacker()), "--report", report)
 		cmd := w.command(t, append(flags, "--", attacker(), "attack", "terminal")...)
 		cmd.Stdin = slave
 		cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setctty = true, true
@@ -251,11 +254,13 @@ func TestTerminal(t *testing.T) {
 		if err != nil || waiting != 0 {
 			t.Errorf("%d bytes were typed, %v", waiting, err)
 		}
-		_ = master
+		if got := readReport(t, report).Calls; !slices.Equal(got, []sandbox.Count{{Name: "ioctl", Count: 1}}) {
+			t.Errorf("the filter refused %v, want one ioctl", got)
+		}
 	})
 }
 
-func openTerminal(t *testing.T, w *world) (master, slave *os.File) {
+func openTerminal(t *testing.T, w *world) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	must(t, err)
@@ -263,13 +268,13 @@ func openTerminal(t *testing.T, w *world) (master, slave *os.File) {
 	must(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
 	must(t, err)
-	slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	slave, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	must(t, err)
 	t.Cleanup(func() { _ = slave.Close() })
 	if w.id >= 0 {
 		must(t, slave.Chown(w.id, w.id))
 	}
-	return master, slave
+	return slave
 }
 
 // TestPrivateMemory: shared memory of the command is its own.
