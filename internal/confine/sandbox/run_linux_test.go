@@ -172,7 +172,7 @@ func TestWhatIsVisible(t *testing.T) {
 func TestTimeoutEndsAll(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, w *world, flat []string) {
-		mark := "86399." + strings.TrimLeft(filepath.Base(w.root), "writ-world-")
+		mark := "86399." + strings.TrimPrefix(filepath.Base(w.root), "writ-world-")
 		r, report := w.reported(t, append(flat, "--write", w.workspace, "--timeout", "700ms"),
 			"setsid sleep "+mark+" & trap '' TERM; sleep "+mark+" & sleep "+mark)
 		r.want(t, sandbox.ExitTimeout, "")
@@ -188,7 +188,7 @@ func TestDeathOfWritEndsAll(t *testing.T) {
 	t.Parallel()
 	for _, u := range users() {
 		w := newWorld(t, u)
-		mark := "86398." + strings.TrimLeft(filepath.Base(w.root), "writ-world-")
+		mark := "86398." + strings.TrimPrefix(filepath.Base(w.root), "writ-world-")
 		cmd := w.command(t, "--write", w.workspace, "--", "/bin/sh", "-c",
 			"setsid sleep "+mark+" & echo ready > ready; sleep "+mark)
 		must(t, cmd.Start())
@@ -203,7 +203,7 @@ func TestDeathOfWritEndsAll(t *testing.T) {
 func TestLeftoversEnd(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, w *world, flat []string) {
-		mark := "86397." + strings.TrimLeft(filepath.Base(w.root), "writ-world-")
+		mark := "86397." + strings.TrimPrefix(filepath.Base(w.root), "writ-world-")
 		w.run(t, append(flat, "--write", w.workspace), "setsid sleep "+mark+" >&- 2>&- <&- & exit 5").want(t, 5, "")
 		gone(t, mark)
 	})

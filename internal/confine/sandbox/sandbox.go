@@ -9,7 +9,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,9 +50,8 @@ type Options struct {
 	Timeout time.Duration // 0: none
 	Without []string
 
-	Decision string    // an id for the report
-	Observe  bool      // count the system calls that the filter refuses
-	Notes    io.Writer // words for a person
+	Decision string // an id for the report
+	Observe  bool   // count the system calls that the filter refuses
 }
 
 // omits reports whether the caller goes without something by name.
