@@ -16,7 +16,7 @@ const maxLines = 600
 var table = layout.Table{
 	// Programs.
 	row("cmd/writd", "internal/cli/writd", "internal/cli"),
-	row("cmd/writ", "internal/cli/writ", "internal/cli"),
+	row("cmd/writ", "internal/cli/writ", "internal/cli", "internal/confine/sandbox"),
 	row("internal/cli/writd",
 		"internal/policy/policytest", "internal/policy/lint", "internal/policy/engine", "internal/policy/document",
 		"internal/toolcall",
@@ -26,6 +26,7 @@ var table = layout.Table{
 	),
 	row("internal/cli/writ",
 		"internal/cli/credentials", "internal/cli", "internal/policy/document/node", "internal/audit/ledger", "client",
+		"internal/confine/sandbox",
 	),
 	row("internal/cli/credentials"),
 	row("internal/cli", "internal/fault"),
@@ -250,6 +251,7 @@ var table = layout.Table{
 	row("internal/audit/ledger", "internal/canonical"),
 	row("internal/principal", "internal/fault"),
 
+	row("internal/confine/sandbox", "internal/confine", "internal/outbound"),
 	row("internal/confine"),
 	row("internal/toolcall"),
 	row("internal/verdict"),

@@ -4,6 +4,7 @@
 package confine
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -60,7 +61,7 @@ func checkPath(p string) error {
 	case strings.ContainsAny(p, "\x00\n"):
 		return fmt.Errorf("must not contain a zero byte or a line break")
 	case first != "" && first != Workspace && first != "~", p == "":
-		return fmt.Errorf(want)
+		return errors.New(want)
 	case path.Clean(p) != p:
 		return fmt.Errorf("must be written without .., . or double slashes, as %s", path.Clean(p))
 	}

@@ -47,7 +47,8 @@ func TestLimitsCheck(t *testing.T) {
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	limits := confine.Limits{
-		Write: []string{"workspace", "workspace/out"}, Read: []string{"~/go", "/data"}, Net: []string{"example.com:443"},
+		Write: []string{"workspace", "workspace/out"}, Read: []string{"~/go", "/data"},
+		Net: []string{"example.com:443"},
 	}
 	got := limits.In("/w", "/home/a").Arguments("d1", []string{"bash", "-c", "echo --write=/"})
 	want := []string{
