@@ -57,8 +57,24 @@ type Command struct {
 	// read, without quotes. Those of programs that only print (echo, printf) are left
 	// out unless something uses their output.
 	Words []string
+	// Reads are the paths whose contents it reads, in the form of Writes.
+	Reads []string
+	// Scripts are the programs that run code of the workspace: make, npm, ./build.sh.
+	Scripts []string
+	// Unknown are the programs without a description, and "program option" where a
+	// described program has an option that is not.
+	Unknown []string
 	// Dynamic is true if the text does not show everything that runs or is written.
 	Dynamic bool
+	// Opaque is true if some word is not known: a pattern, an expansion, the output of
+	// another program.
+	Opaque bool
+}
+
+// Plain reports whether everything about the command is understood: what it starts,
+// reads and writes is in the lists, and nothing else.
+func (c *Command) Plain() bool {
+	return !c.Dynamic && !c.Opaque && len(c.Unknown) == 0 && len(c.Scripts) == 0
 }
 
 // Parse reads a command. It always returns an answer that is safe to judge: if we or
@@ -80,7 +96,9 @@ func parse(command string, read func(*scan, string)) Command {
 		Paths:    sorted(s.paths),
 		Writes:   sorted(s.writes),
 		Words:    sorted(s.words),
+		Unknown:  sorted(s.programs),
 		Dynamic:  s.dynamic || s.runsWhatItMakes(),
+		Opaque:   true,
 	}
 }
 
