@@ -187,6 +187,7 @@ var table = layout.Table{
 	row("internal/policy/document", "internal/policy/document/node", "internal/policy/glob", "internal/verdict"),
 	row("internal/policy/document/node"),
 	row("internal/policy/glob"),
+	row("internal/policy/shell/evasion"),
 	row("internal/policy/shell"),
 	row("internal/auth/federation",
 		"internal/auth", "internal/auth/oidc", "internal/audit", "internal/principal",
