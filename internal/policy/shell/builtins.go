@@ -17,31 +17,23 @@ func names(text string) map[string]bool {
 	return set
 }
 
-// builtinHandlers are builtins of the shell, by their names separated by spaces.
-var builtinHandlers = map[string]handler{
-	"cd chdir pushd":              changeDir,
-	"popd":                        loseDir,
-	"eval":                        func(s *scan, args []arg) { s.evaluate(args[1:]) },
-	"source .":                    source,
-	"alias complete bind history": defining,
-	"hash":                        defining, // hash -p path name
-	"enable":                      defining, // enable -f file name
-	"trap":                        trap,
-	"shopt set":                   setOption,
-	"fc":                          alwaysDynamic,
-	"let test [ unset wait":       arithmetic,
-	"read": func(s *scan, args []arg) {
-		arithmetic(s, args)
-		s.mentionInput()
-	},
-	"printf":                                printTo,
-	"export declare typeset local readonly": exported,
-	"mapfile readarray":                     mapfile,
+// readers are the programs that a list of options does not describe, by the names that
+// the descriptions use.
+var readers map[string]reader
+
+// It is filled in init, because readers read programs that have readers.
+func init() {
+	readers = map[string]reader{
+		"cd": changeDir, "lost": loseDir, "eval": evaluate, "source": source, "define": defining, "trap": trap,
+		"set": setOption, "subscript": subscripts, "input": readInput, "printf": printTo, "export": exported,
+		"test": testFile, "shell": shellCall, "othershell": otherShell, "find": find, "fd": fd, "xargs": xargs,
+		"parallel": parallel, "dd": dd, "editor": editor, "database": database, "containers": containers,
+		"crontab": crontab, "chmod": chmod, "gitconfig": gitConfig, "echo": echo,
+		"link": link, "grep": searchHere, "here": changeHere, "unzip": unzip, "pager": pager, "make": makeRun, "gofmt": searchHere,
+	}
 }
 
-func alwaysDynamic(s *scan, _ []arg) { s.dynamic = true }
-
-func changeDir(s *scan, args []arg) {
+func changeDir(s *scan, _ *program, args []arg) {
 	if s.deferred { // a function may write there
 		s.dynamic = true
 	}
@@ -62,7 +54,16 @@ func changeDir(s *scan, args []arg) {
 	}
 }
 
-func loseDir(s *scan, _ []arg) { s.dir.lost = true }
+func loseDir(s *scan, _ *program, _ []arg) { s.dir.lost = true }
+
+func evaluate(s *scan, _ *program, args []arg) { s.evaluate(args[1:]) }
+
+// readInput reads the builtin read.
+func readInput(s *scan, p *program, args []arg) {
+	subscripts(s, p, args)
+	s.mentionInput()
+	s.opaque = true
+}
 
 // evaluate reads arguments that are joined by spaces and run by the current shell, so
 // that a cd in them lasts.
@@ -79,7 +80,7 @@ func (s *scan) evaluate(args []arg) {
 
 // source runs a file in the current shell. The file can redefine everything, and is
 // unknown except for the script that activates a Python environment.
-func source(s *scan, args []arg) {
+func source(s *scan, _ *program, args []arg) {
 	if len(args) != 2 || !args[1].plain() {
 		s.dynamic = true
 		return
@@ -93,7 +94,7 @@ func source(s *scan, args []arg) {
 }
 
 // defining reads a builtin that lists or makes definitions.
-func defining(s *scan, args []arg) {
+func defining(s *scan, _ *program, args []arg) {
 	for _, a := range args[1:] {
 		if text := a.text(); !a.exact ||
 			text != "-p" && text != "-r" && text != "-l" && strings.Trim(text, "0123456789") != "" {
@@ -103,7 +104,7 @@ func defining(s *scan, args []arg) {
 }
 
 // trap reads code that runs later.
-func trap(s *scan, args []arg) {
+func trap(s *scan, _ *program, args []arg) {
 	code := operands(args, "")
 	if len(code) < 2 || code[0].plain() && (code[0].text() == "-" || code[0].text() == "") {
 		return
@@ -113,7 +114,7 @@ func trap(s *scan, args []arg) {
 }
 
 // setOption reads options that change how the shell reads what follows.
-func setOption(s *scan, args []arg) {
+func setOption(s *scan, _ *program, args []arg) {
 	for _, a := range args[1:] {
 		text := a.text()
 		switch {
@@ -126,24 +127,32 @@ func setOption(s *scan, args []arg) {
 	}
 }
 
-// arithmetic reads a builtin that evaluates subscripts in its arguments: a substitution
+// subscripts reads a builtin that evaluates subscripts in its arguments: a substitution
 // in them runs although it is quoted.
-func arithmetic(s *scan, args []arg) {
+func subscripts(s *scan, _ *program, args []arg) {
 	for _, a := range args[1:] {
 		for _, text := range a.alternatives {
-			if strings.Contains(text, "$(") || strings.Contains(text, "`") {
-				s.dynamic = true
-			}
+			s.dynamic = s.dynamic || substitutes(text)
 		}
 	}
 }
 
-func printTo(s *scan, args []arg) {
-	if len(args) > 1 && (!args[1].exact || strings.HasPrefix(args[1].text(), "-v")) {
-		if !args[1].exact && !strings.HasPrefix(args[1].text(), "-") {
-			return
-		}
-		arithmetic(s, args)
+// substitutes reports whether a text holds what Bash runs when it evaluates the text.
+func substitutes(text string) bool {
+	return strings.Contains(text, "$(") || strings.Contains(text, "`")
+}
+
+// echo prints its arguments: none of them is an option that does more.
+func echo(*scan, *program, []arg) {}
+
+// printTo reads printf. With -v it sets a variable.
+func printTo(s *scan, p *program, args []arg) {
+	if len(args) < 2 || !strings.HasPrefix(args[1].text(), "-") || args[1].text() == "--" {
+		return
+	}
+	subscripts(s, p, args)
+	s.unknown.add("printf " + args[1].text())
+	if strings.HasPrefix(args[1].text(), "-v") || !args[1].exact {
 		s.sets(values(args, 'v', ""))
 	}
 }
@@ -159,19 +168,11 @@ func (s *scan) sets(named []arg) {
 
 // exported reads export and the like where the parser sees a simple command, as after
 // command or builtin.
-func exported(s *scan, args []arg) {
+func exported(s *scan, _ *program, args []arg) {
 	for _, a := range args[1:] {
 		name, value, found := strings.Cut(a.text(), "=")
 		if found {
 			s.environment(name, arg{alternatives: []string{value}, exact: a.exact})
 		}
-	}
-}
-
-// mapfile reads mapfile, whose -C runs a command for the lines that it reads.
-func mapfile(s *scan, args []arg) {
-	arithmetic(s, args)
-	if len(values(args, 'C', "")) > 0 {
-		s.dynamic = true
 	}
 }

@@ -3,20 +3,19 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // scan collects what one command does, across all texts in it.
 type scan struct {
-	programs map[string]bool
-	paths    map[string]bool
-	writes   map[string]bool
-	words    map[string]bool
-	dynamic  bool
+	programs, paths, writes, reads, words, scripts, unknown list
 
-	made map[string]bool // paths whose contents the command writes
-	runs map[string]bool // paths of the programs and scripts it runs
+	dynamic, opaque bool
+
+	made list // paths whose contents the command writes
+	runs list // paths of the programs and scripts it runs
 
 	steps int // commands read so far
 	depth int // nested texts
@@ -27,6 +26,9 @@ type scan struct {
 	dir   workdir   // where it runs
 	// captured is whether another command or a word uses the current one's output.
 	captured bool
+
+	free []arg // memory for arguments
+	args list  // the texts of arguments, so that each needs no memory of its own
 
 	relative int  // relative paths written so far
 	deferred bool // a function writes some, wherever it is called
@@ -40,16 +42,18 @@ type input struct {
 }
 
 func newScan() *scan {
-	return &scan{
-		programs: map[string]bool{},
-		paths:    map[string]bool{},
-		writes:   map[string]bool{},
-		words:    map[string]bool{},
-		made:     map[string]bool{},
-		runs:     map[string]bool{},
-		dir:      workdir{dirs: []string{"."}},
+	s := &scan{dir: workdir{dirs: here}}
+	// One piece of memory for the lists of a usual command.
+	texts := make([]string, 5*listRoom)
+	for i, l := range []*list{&s.programs, &s.words, &s.reads, &s.writes, &s.args} {
+		*l = texts[i*listRoom : i*listRoom : (i+1)*listRoom]
 	}
+	return s
 }
+
+const listRoom = 24
+
+var here = []string{"."}
 
 // text reads a whole command: the outermost, or one that is passed to a shell.
 func (s *scan) text(command string) {
@@ -61,17 +65,30 @@ func (s *scan) text(command string) {
 		s.dynamic = true
 		return
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	file, err := parseText(command)
 	if err != nil {
 		s.tolerant(command)
 		return
 	}
 	outer := s.vars
 	s.depth++
-	s.vars = gather(file)
+	if s.vars = nil; strings.IndexByte(command, '$') >= 0 || strings.Contains(command, "((") ||
+		strings.Contains(command, "[[") || strings.Contains(command, "let") {
+		s.vars = gather(file)
+	}
 	s.statements(file.Stmts)
 	s.depth--
 	s.vars = outer
+}
+
+var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
+
+// parseText parses with a parser that is used again. One that panics is not.
+func parseText(command string) (*syntax.File, error) {
+	parser := parsers.Get().(*syntax.Parser)
+	file, err := parser.Parse(strings.NewReader(command), "")
+	parsers.Put(parser)
+	return file, err
 }
 
 // subshell runs do as in a process of its own: a change of directory does not last.
@@ -112,7 +129,15 @@ func (s *scan) statement(st *syntax.Stmt) {
 	s.input = before
 }
 
+// command reads a command of any form. Only simple commands, lists, pipes, blocks,
+// subshells, if and time can be plain.
 func (s *scan) command(cmd syntax.Command) {
+	switch cmd.(type) {
+	case nil, *syntax.CallExpr, *syntax.BinaryCmd, *syntax.Block, *syntax.Subshell, *syntax.IfClause,
+		*syntax.TimeClause, *syntax.DeclClause:
+	default:
+		s.opaque = true
+	}
 	switch c := cmd.(type) {
 	case nil: // only redirections
 	case *syntax.CallExpr:
@@ -146,12 +171,12 @@ func (s *scan) command(cmd syntax.Command) {
 	case *syntax.DeclClause:
 		s.declare(c)
 	case *syntax.TimeClause:
-		s.programs["time"] = true
+		s.programs.add("time")
 		if c.Stmt != nil {
 			s.statement(c.Stmt)
 		}
 	case *syntax.CoprocClause:
-		s.programs["coproc"] = true
+		s.programs.add("coproc")
 		s.subshell(func() { s.statement(c.Stmt) })
 	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
 		s.inside(c)
@@ -236,7 +261,7 @@ func (s *scan) function(c *syntax.FuncDecl) {
 		names = append(slices.Clone(names), c.Name)
 	}
 	for _, name := range names {
-		if _, known := handlers[handlerName(name.Value)]; known || builtins[name.Value] || callsItself(c, name.Value) {
+		if p, _ := programNamed(name.Value); p != nil || builtins[name.Value] || callsItself(c, name.Value) {
 			s.dynamic = true
 		}
 	}
@@ -258,25 +283,26 @@ func callsItself(c *syntax.FuncDecl, name string) bool {
 
 func (s *scan) run(file string) {
 	for _, dir := range s.dir.dirs {
-		s.runs[join(dir, file)] = true
+		s.runs.add(join(dir, file))
 	}
 }
 
 // runsWhatItMakes reports whether the command writes a file and runs it, which is like
 // code in the command itself.
 func (s *scan) runsWhatItMakes() bool {
-	for file := range s.runs {
-		if s.made[file] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.runs, func(file string) bool { return slices.Contains(s.made, file) })
 }
 
 // inside reads the substitutions in words and expressions.
 func (s *scan) inside(node syntax.Node) {
+	if word, ok := node.(*syntax.Word); ok && isLiteral(word.Parts) {
+		return
+	}
+	s.opaque = true
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
+		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
+			s.evaluated(n)
 		case *syntax.CmdSubst:
 			s.capturing(func() { s.subshell(func() { s.statements(n.Stmts) }) })
 			return false
@@ -294,6 +320,12 @@ func (s *scan) inside(node syntax.Node) {
 			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
 				s.dynamic = true
 			}
+			if n.Index != nil {
+				s.evaluated(n.Index)
+			}
+			if n.Slice != nil {
+				s.evaluatedSlice(n.Slice)
+			}
 			// ${HOME:0:1} is a hidden slash.
 			if n.Slice != nil && n.Param != nil && s.vars[n.Param.Value] == nil {
 				s.dynamic = true
@@ -301,6 +333,57 @@ func (s *scan) inside(node syntax.Node) {
 		}
 		return true
 	})
+}
+
+// isLiteral reports whether parts of a word hold no expansion.
+func isLiteral(parts []syntax.WordPart) bool {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+		case *syntax.DblQuoted:
+			if !isLiteral(part.Parts) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// evaluated reads arithmetic, tests and subscripts. Bash evaluates their text again, so
+// that a quoted substitution runs, also one that is the value of a variable.
+func (s *scan) evaluated(node syntax.Node) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			return false
+		case *syntax.Lit:
+			s.dynamic = s.dynamic || substitutes(n.Value) || s.evaluates(n.Value)
+		case *syntax.SglQuoted:
+			s.dynamic = s.dynamic || substitutes(n.Value) || n.Dollar
+		}
+		return true
+	})
+}
+
+func (s *scan) evaluatedSlice(slice *syntax.Slice) {
+	if slice.Offset != nil {
+		s.evaluated(slice.Offset)
+	}
+	if slice.Length != nil {
+		s.evaluated(slice.Length)
+	}
+}
+
+// evaluates reports whether a variable may hold a substitution, or is a parameter of the
+// script.
+func (s *scan) evaluates(name string) bool {
+	x := s.vars[name]
+	if x == nil {
+		return name == "@" || name == "*" || name == "REPLY" || name == "MAPFILE"
+	}
+	return x.unclear || slices.ContainsFunc(s.resolve(x).alternatives, substitutes)
 }
 
 func (s *scan) simple(c *syntax.CallExpr) {
@@ -317,10 +400,12 @@ func (s *scan) simple(c *syntax.CallExpr) {
 
 // declare reads export, local, declare and the like.
 func (s *scan) declare(c *syntax.DeclClause) {
-	s.programs[c.Variant.Value] = true
+	s.programs.add(c.Variant.Value)
+	s.opaque = s.opaque || c.Variant.Value != "export"
 	for _, a := range c.Args {
 		if a.Naked && a.Name == nil && a.Value != nil {
 			s.inside(a.Value)
+			s.opaque = true
 			flags := s.expandWord(a.Value)
 			// A reference to another name, or a computed value, changes what later words
 			// mean.

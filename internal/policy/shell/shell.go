@@ -21,7 +21,6 @@
 package shell
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -92,13 +91,15 @@ func parse(command string, read func(*scan, string)) Command {
 	s := newScan()
 	read(s, command)
 	return Command{
-		Programs: sorted(s.programs),
-		Paths:    sorted(s.paths),
-		Writes:   sorted(s.writes),
-		Words:    sorted(s.words),
-		Unknown:  sorted(s.programs),
+		Programs: s.programs.sorted(),
+		Paths:    s.paths.sorted(),
+		Writes:   s.writes.sorted(),
+		Reads:    s.reads.sorted(),
+		Words:    s.words.sorted(),
+		Scripts:  s.scripts.sorted(),
+		Unknown:  s.unknown.sorted(),
 		Dynamic:  s.dynamic || s.runsWhatItMakes(),
-		Opaque:   true,
+		Opaque:   s.opaque,
 	}
 }
 
@@ -107,8 +108,17 @@ func ambiguous(text string) bool {
 	return len(text) > maxBytes || !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\r")
 }
 
-func sorted(set map[string]bool) []string {
-	list := slices.AppendSeq(make([]string, 0, len(set)), maps.Keys(set))
-	slices.Sort(list)
-	return list
+// list is a set of texts, which is small as a rule.
+type list []string
+
+func (l *list) add(text string) {
+	if n := len(*l); n >= 64 && n&(n-1) == 0 { // keep out repeats before it grows
+		*l = l.sorted()
+	}
+	*l = append(*l, text)
+}
+
+func (l *list) sorted() []string {
+	slices.Sort(*l)
+	return slices.Compact(*l)
 }

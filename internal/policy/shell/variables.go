@@ -216,16 +216,14 @@ func (s *scan) resolve(x *variable) arg {
 }
 
 func unique(list []string) []string {
-	seen := map[string]bool{}
-	var once []string
+	once := make([]string, 0, max(len(list), 1))
 	for _, item := range list {
-		if !seen[item] {
-			seen[item] = true
+		if !slices.Contains(once, item) { // they are few
 			once = append(once, item)
 		}
 	}
-	if once == nil {
-		return []string{""}
+	if len(once) == 0 {
+		return append(once, "")
 	}
 	return once
 }

@@ -28,28 +28,36 @@ func (p workdir) cd(to arg) workdir {
 			p.into = append(p.into, join(dir, target))
 		}
 	}
-	p.dirs = unique(append(slices.Clone(p.dirs), p.into...))
-	if len(p.dirs) > maxDirs {
-		p.dirs, p.lost = p.dirs[:maxDirs], true
-	}
+	into := p.into
+	p = p.or(workdir{dirs: into})
+	p.moved, p.into = true, into
 	return p
 }
 
 func (p workdir) arrived() workdir {
 	if p.moved && !p.lost {
 		p.dirs = unique(p.into)
+		if len(p.dirs) > maxDirs {
+			p.dirs, p.lost = p.dirs[:maxDirs], true
+		}
 	}
 	p.moved, p.into = false, nil
 	return p
 }
 
+// or is one of two places.
 func (p workdir) or(q workdir) workdir {
-	p.dirs = unique(append(slices.Clone(p.dirs), q.dirs...))
 	p.lost = p.lost || q.lost
-	if len(p.dirs) > maxDirs {
-		p.dirs, p.lost = p.dirs[:maxDirs], true
-	}
 	p.moved, p.into = false, nil
+	for _, dir := range q.dirs {
+		switch {
+		case slices.Contains(p.dirs, dir):
+		case len(p.dirs) == maxDirs:
+			p.lost = true
+		default:
+			p.dirs = append(slices.Clip(p.dirs), dir)
+		}
+	}
 	return p
 }
 

@@ -10,6 +10,9 @@ import (
 // redirect reads >file, <file, <<here and the like.
 func (s *scan) redirect(r *syntax.Redirect) {
 	s.inside(r.Word)
+	if r.N != nil && strings.Trim(r.N.Value, "0123456789") != "" { // {name}>file sets a variable
+		s.opaque = true
+	}
 	if r.Hdoc != nil {
 		s.inside(r.Hdoc)
 	}
@@ -76,6 +79,39 @@ var devices = names("/dev/null /dev/stdout /dev/stderr /dev/tty /dev/full /dev/f
 func (s *scan) read(a arg) {
 	if !a.process {
 		s.mention(a)
+		s.readFile(a)
+	}
+}
+
+// readFile records a file whose content is read.
+func (s *scan) readFile(a arg) {
+	for _, file := range a.alternatives {
+		if file == "" || file == "-" && a.exact || a.process {
+			continue
+		}
+		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(file)
+		for _, dir := range s.dir.dirs {
+			s.reads.add(join(dir, file))
+		}
+	}
+}
+
+// leadsThrough reports whether a path goes up from a name, which may be a link: a/../b
+// need not be b. It is also true of the addresses that Bash itself opens.
+func leadsThrough(file string) bool {
+	if strings.HasPrefix(file, "/dev/tcp/") || strings.HasPrefix(file, "/dev/udp/") {
+		return true
+	}
+	for file = strings.TrimLeft(file, "/"); ; {
+		first, rest, more := strings.Cut(file, "/")
+		switch {
+		case !more:
+			return false
+		case first != "" && first != "." && first != "..":
+			return rest == ".." || strings.HasPrefix(rest, "../") || strings.Contains(rest, "/../") ||
+				strings.HasSuffix(rest, "/..")
+		}
+		file = rest
 	}
 }
 
@@ -93,11 +129,11 @@ func (s *scan) mention(a arg) {
 		if text == "" {
 			continue
 		}
-		s.words[text] = true
+		s.words.add(text)
 		// The same path in another spelling.
 		if strings.Contains(text, "//") || strings.Contains(text, "/.") {
 			if cleaned := clean(text); !strings.Contains(text, "://") {
-				s.words[cleaned] = true
+				s.words.add(cleaned)
 			}
 		}
 	}
@@ -107,7 +143,7 @@ func (s *scan) mention(a arg) {
 func (s *scan) write(a arg) {
 	for _, target := range a.alternatives {
 		for _, dir := range s.dir.dirs {
-			s.made[join(dir, target)] = true
+			s.made.add(join(dir, target))
 		}
 	}
 	s.change(a)
@@ -125,6 +161,7 @@ func (s *scan) change(a arg) {
 		if target == "" || a.exact && !a.glob && devices[target] {
 			continue
 		}
+		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(target)
 		if strings.HasPrefix(target, "~+") || strings.HasPrefix(target, "~-") || a.glob && !nearby(target) {
 			s.dynamic = true
 		}
@@ -133,7 +170,7 @@ func (s *scan) change(a arg) {
 			s.dynamic = s.dynamic || s.dir.lost
 		}
 		for _, dir := range s.dir.dirs {
-			s.writes[join(dir, target)] = true
+			s.writes.add(join(dir, target))
 		}
 	}
 }
