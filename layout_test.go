@@ -250,6 +250,7 @@ var table = layout.Table{
 	row("internal/audit/ledger", "internal/canonical"),
 	row("internal/principal", "internal/fault"),
 
+	row("internal/confine"),
 	row("internal/toolcall"),
 	row("internal/verdict"),
 
