@@ -2,8 +2,10 @@ package evasion
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -22,12 +24,13 @@ type generator struct {
 	seed     uint64
 	carriers map[effect][]string
 	wraps    [][]string // structure, substitution, evaluation, program
-	options  map[string][]string
-	programs []string
+	options  map[string][]option
+	programs []string // that options are tried with
 }
 
-func newGenerator(seed uint64, options map[string][]string) (*generator, error) {
-	g := &generator{seed: seed, carriers: map[effect][]string{}, options: options, programs: fuzzed}
+func newGenerator(seed uint64, options map[string][]option) (*generator, error) {
+	g := &generator{seed: seed, carriers: map[effect][]string{}, options: options}
+	g.programs = slices.Sorted(maps.Keys(options))
 	for e, name := range map[effect]string{write: "write", read: "read", start: "start"} {
 		templates, err := readTemplates(name)
 		if err != nil {
@@ -50,7 +53,7 @@ func (g *generator) candidate(i int, inside bool) string {
 	c := &composition{generator: g, r: rand.New(rand.NewPCG(g.seed, uint64(i))), inside: inside}
 	// Most of what is judged plain is written plainly: look there most.
 	c.mood = []mood{{0, 0}, {0, 0}, {0, 0}, {25, 0}, {50, 0}, {20, 20}, {0, 50}}[c.r.IntN(7)]
-	effects := []effect{write, write, write, read, read, start, anything, anything}
+	effects := []effect{write, write, write, read, read, start, anything, anything, anything}
 	f := c.carry(effects[c.r.IntN(len(effects))])
 	for range []int{0, 0, 0, 0, 1, 1, 1, 2, 2, 3}[c.r.IntN(10)] {
 		lists := []int{0, 0, 0, 0, 1, 2, 2, 3, 3, 3}

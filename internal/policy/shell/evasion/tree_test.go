@@ -141,7 +141,7 @@ func (s snapshot) add(root, path string) error {
 		return err
 	}
 	if path == workspace && root != workspace {
-		s.states[path] = state{mode: stat.Mode}
+		s.states[path] = state{mode: stat.Mode & syscall.S_IFMT}
 		return nil
 	}
 	s.states[path] = state{stat.Ino, stat.Nlink, stat.Mode, stat.Size, stat.Mtim, stat.Ctim}
