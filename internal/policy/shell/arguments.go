@@ -197,11 +197,17 @@ func (p *program) letter(c byte) *option {
 // next takes the next argument as the value of an option.
 func (r *reading) next(o *option) {
 	if r.at++; r.at < len(r.args) {
+		// We may be wrong about the value, and then this is an option.
+		r.s.opaque = r.s.opaque || looksLikeOption(r.args[r.at].text())
 		r.value(o, r.args[r.at])
 		return
 	}
 	r.s.opaque = true // it may come from elsewhere, as from xargs
 	r.value(o, unknown)
+}
+
+func looksLikeOption(text string) bool {
+	return len(text) > 1 && text[0] == '-' && strings.Trim(text[1:], "0123456789") != ""
 }
 
 func (r *reading) value(o *option, a arg) {
@@ -246,6 +252,7 @@ func (s *scan) apply(r *reading) {
 	for _, v := range r.values {
 		switch v.option.kind {
 		case kindDir:
+			s.readFile(v.arg)
 			s.dir, moved = s.dir.cd(v.arg).arrived(), true
 		case kindLost:
 			s.dir.lost, moved = true, true
@@ -261,6 +268,9 @@ func (s *scan) apply(r *reading) {
 	}
 	for _, v := range r.values {
 		s.useValue(r, v)
+	}
+	for _, a := range r.p.also {
+		s.use(r.p, a.kind, s.lit(a.text))
 	}
 	if r.sub != nil {
 		s.describe(r.sub, r.args[r.at:])
@@ -301,7 +311,7 @@ func (s *scan) useOperands(r *reading) {
 	}
 	takes := r.takes()
 	if !takes.stated {
-		if r.p.subs != nil && len(r.operands) > 0 {
+		if r.p.subs != nil && !r.p.script && len(r.operands) > 0 {
 			s.unknown.add(r.p.name + " " + r.operands[0].text())
 		}
 		s.shellsWithin(r.args)

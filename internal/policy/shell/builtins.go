@@ -29,7 +29,7 @@ func init() {
 		"test": testFile, "shell": shellCall, "othershell": otherShell, "find": find, "fd": fd, "xargs": xargs,
 		"parallel": parallel, "dd": dd, "editor": editor, "database": database, "containers": containers,
 		"crontab": crontab, "chmod": chmod, "gitconfig": gitConfig, "echo": echo,
-		"link": link, "grep": searchHere, "here": changeHere, "unzip": unzip, "pager": pager, "make": makeRun, "gofmt": searchHere,
+		"link": link, "whole": searchHere, "here": changeHere, "unzip": unzip, "pager": pager, "make": makeRun,
 	}
 }
 
@@ -38,9 +38,12 @@ func changeDir(s *scan, _ *program, args []arg) {
 		s.dynamic = true
 	}
 	targets := operands(args, "")
+	if len(args) > 1 && len(targets) < len(args)-1 || len(targets) > 1 { // cd -, or with options
+		s.opaque = true
+	}
 	for _, a := range args[1:] {
 		if a.text() == "-" { // the previous directory, which we do not track
-			s.dir.lost = true
+			s.dir.lost, s.opaque = true, true
 			return
 		}
 	}
@@ -48,6 +51,7 @@ func changeDir(s *scan, _ *program, args []arg) {
 	case 0:
 		s.dir = s.dir.cd(literal("~"))
 	case 1:
+		s.readFile(targets[0])
 		s.dir = s.dir.cd(targets[0])
 	default:
 		s.dir.lost = true
@@ -113,16 +117,20 @@ func trap(s *scan, _ *program, args []arg) {
 	s.inner(code[:1])
 }
 
-// setOption reads options that change how the shell reads what follows.
-func setOption(s *scan, _ *program, args []arg) {
+// setOption reads options that change how the shell reads what follows. Those for
+// errors are plain.
+func setOption(s *scan, p *program, args []arg) {
 	for _, a := range args[1:] {
 		text := a.text()
+		letters, isOption := strings.CutPrefix(text, "-")
 		switch {
+		case p.name == "set" && (isOption && strings.Trim(letters, "eux") == "" || isOption && letters == "euo"):
+		case p.name == "set" && (text == "-o" || text == "pipefail" || text == "errexit" || text == "nounset"):
 		case !a.exact, text == "dotglob", text == "extglob", text == "expand_aliases", text == "lastpipe",
-			text == "keyword", text == "cdable_vars":
+			text == "keyword", text == "cdable_vars", isOption && strings.Contains(letters, "k"):
 			s.dynamic = true
-		case args[0].text() == "set" && strings.HasPrefix(text, "-") && strings.Contains(text, "k"):
-			s.dynamic = true
+		default:
+			s.unknown.add(p.name + " " + text)
 		}
 	}
 }

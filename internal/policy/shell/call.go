@@ -50,7 +50,7 @@ func (s *scan) program(text string, args []arg) {
 		}
 	}
 	p, whole := programNamed(name)
-	if !whole {
+	if !whole && name == text {
 		s.unknown.add(name)
 	}
 	if p == nil {

@@ -29,6 +29,7 @@ type program struct {
 	short    [128]uint8 // index of -x in options, plus one
 	takes    pattern
 	variants []variant
+	also     []also
 	subs     map[string]*program
 	read     reader // for programs that a list of options does not describe
 
@@ -89,6 +90,12 @@ type pattern struct {
 	many          kind
 }
 
+// also is something that a program does besides what its arguments say.
+type also struct {
+	kind kind
+	text string
+}
+
 // variant changes a description while all its modes are on.
 type variant struct {
 	modes   modes
@@ -113,8 +120,11 @@ func readPrograms() (map[string]*program, error) {
 			}
 		}
 	}
-	for _, p := range r.every {
+	for _, n := range r.every {
+		p := *n.into[n.key]
+		p.name = n.name // each name has a description of its own
 		p.finish()
+		n.into[n.key] = &p
 	}
 	return r.all, nil
 }
@@ -122,8 +132,14 @@ func readPrograms() (map[string]*program, error) {
 type descriptionReader struct {
 	all     map[string]*program
 	sets    map[string]*program // options that several programs share: @name
-	every   []*program
+	every   []named
 	current *program
+}
+
+// named is one name of a program, and the map that it stands in.
+type named struct {
+	into      map[string]*program
+	key, name string
 }
 
 func (r *descriptionReader) line(line string) error {
@@ -145,7 +161,6 @@ func (r *descriptionReader) begin(text string) error {
 	names := strings.Split(text, ",")
 	p := &program{name: strings.TrimSpace(names[0]), modes: maps.Clone(sharedModes)}
 	r.current = p
-	r.every = append(r.every, p)
 	for _, name := range names {
 		words := strings.Fields(name)
 		if len(words) == 0 {
@@ -170,6 +185,7 @@ func (r *descriptionReader) begin(text string) error {
 			return fmt.Errorf("%s is described twice", strings.TrimSpace(name))
 		}
 		into[last] = p
+		r.every = append(r.every, named{into, last, strings.Join(words, " ")})
 	}
 	return nil
 }
@@ -185,6 +201,12 @@ func (r *descriptionReader) detail(p *program, fields []string) error {
 		if p.read == nil {
 			return fmt.Errorf("there is no reader %s", fields[1])
 		}
+		return nil
+	case "also":
+		if len(fields) != 3 || kindNamed(fields[1]) == 0 {
+			return fmt.Errorf("%q: expected also KIND TEXT", strings.Join(fields, " "))
+		}
+		p.also = append(p.also, also{kindNamed(fields[1]), fields[2]})
 		return nil
 	case "use":
 		for _, name := range fields[1:] {

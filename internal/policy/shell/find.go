@@ -76,8 +76,12 @@ func (s *scan) findExec(rest []arg, i int, found []arg) int {
 func below(roots, tests []arg) []arg {
 	name, plain := "", true
 	for i, test := range tests {
-		switch test.text() {
-		case "-name", "-iname":
+		text := test.text()
+		if text == "-delete" || strings.HasPrefix(text, "-exec") || strings.HasPrefix(text, "-ok") {
+			break // what follows does not restrict it
+		}
+		switch text {
+		case "-name":
 			plain = plain && name == "" && i+1 < len(tests) && tests[i+1].exact
 			if plain {
 				name = tests[i+1].text()
@@ -105,7 +109,7 @@ func (s *scan) started(command []arg, mark string, found []arg) {
 		case a.text() == mark && a.exact && i > 0:
 			args = append(args, found...)
 		case mark != "" && strings.Contains(a.text(), mark): // a name becomes part of code or a path
-			a.exact = false
+			a.exact, s.opaque = false, true
 			args = append(args, a)
 		default:
 			args = append(args, a)

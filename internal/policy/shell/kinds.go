@@ -14,6 +14,7 @@ const (
 	kindRead                     // a file or directory that it reads
 	kindTree                     // a file, or a directory with all that is below
 	kindWrite                    // a file that it creates, changes or removes
+	kindRemove                   // a file that it removes or moves, devices too
 	kindChange                   // a file of which it changes the mode, owner or times
 	kindTarget                   // a file that it writes, or host:file
 	kindName                     // an address whose last part is the file that it writes
@@ -34,6 +35,8 @@ const (
 	kindSSH                      // an option of ssh's configuration
 	kindSed                      // a script of sed
 	kindAwk                      // a program of awk
+	kindJq                       // a filter of jq
+	kindSuffix                   // what is appended to the name of a backup
 	kindWord                     // a word of letters and digits
 	kindArchive                  // an archive that is read; host:file starts a program
 	kindPack                     // an archive that is written
@@ -42,8 +45,8 @@ const (
 )
 
 var kindNames = []string{
-	"", "text", "read", "tree", "write", "change", "target", "name", "dir", "into", "lost", "code", "shell", "each",
-	"program", "script", "module", "command", "variable", "remote", "revision", "setting", "ssh", "sed", "awk", "word",
+	"", "text", "read", "tree", "write", "remove", "change", "target", "name", "dir", "into", "lost", "code", "shell", "each",
+	"program", "script", "module", "command", "variable", "remote", "revision", "setting", "ssh", "sed", "awk", "jq", "suffix", "word",
 	"archive", "pack", "clone", "mark",
 }
 
@@ -65,6 +68,9 @@ func (s *scan) use(p *program, k kind, a arg) {
 		s.readFile(a.followed(literal("/**")))
 	case kindWrite:
 		s.write(a)
+	case kindRemove:
+		s.made.add(a.text())
+		s.change(a)
 	case kindChange:
 		s.change(a)
 	case kindTarget:
@@ -78,6 +84,11 @@ func (s *scan) use(p *program, k kind, a arg) {
 		if strings.Trim(strings.ToLower(a.text()), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 			s.unknown.add(p.name + " " + a.text())
 		}
+	case kindJq: // modules are files
+		s.opaque = s.opaque || strings.Contains(a.text(), "import") || strings.Contains(a.text(), "include")
+	case kindSuffix:
+		s.opaque = s.opaque || a.text() != "" || !a.exact
+		s.dynamic = s.dynamic || strings.ContainsAny(a.text(), "/*")
 	case kindArchive, kindPack:
 		s.dynamic = s.dynamic || strings.Contains(a.text(), ":")
 		if k == kindPack {
@@ -139,8 +150,10 @@ func (s *scan) gitRemote(p *program, a arg) {
 // gitRevision reads a revision or a path: both may name a file.
 func (s *scan) gitRevision(a arg) {
 	s.readFile(a)
-	if _, file, ok := strings.Cut(a.text(), ":"); ok && a.plain() {
-		s.readFile(literal(strings.TrimLeft(file, "0123:")))
+	text := a.text()
+	if first := strings.IndexByte(text, ':'); first >= 0 && a.plain() {
+		s.readFile(literal(strings.TrimLeft(text[first:], "0123:")))
+		s.readFile(literal(text[strings.LastIndexByte(text, ':')+1:]))
 	}
 }
 

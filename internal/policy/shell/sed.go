@@ -8,7 +8,7 @@ import "strings"
 // where one begins.
 func (s *scan) sedScript(script arg) {
 	for _, text := range script.alternatives {
-		if !sedPlain(text) {
+		if !script.exact || !sedPlain(text) {
 			s.opaque = true
 			s.sedActs(text, false)
 			if strings.Contains(text, "[") { // some versions end a pattern within brackets
@@ -206,7 +206,8 @@ func (r *sedReader) command() bool {
 		r.reads = append(r.reads, r.line())
 		return true
 	case ':', 'b', 't', 'T': // a label, which ends before the next command
-		for r.at < len(r.text) && strings.IndexByte(";}\n", r.text[r.at]) < 0 {
+		r.skip(" \t")
+		for r.at < len(r.text) && strings.IndexByte("; \t}\n", r.text[r.at]) < 0 {
 			r.at++
 		}
 		return true

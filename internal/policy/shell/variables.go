@@ -230,6 +230,7 @@ func unique(list []string) []string {
 
 // assign reads name=value, before a command or alone.
 func (s *scan) assign(a *syntax.Assign) {
+	s.opaque = s.opaque || a.Index != nil || a.Array != nil || a.Append
 	if a.Index != nil {
 		s.inside(a.Index)
 	}

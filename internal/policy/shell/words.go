@@ -55,8 +55,9 @@ func (s *scan) expand(words []*syntax.Word) []arg {
 			args = append(args, a)
 			continue
 		}
+		s.spelled(word)
 		for _, one := range s.braces(word) {
-			a := s.expandWord(one)
+			a := s.parts(one)
 			if a.splits && len(a.alternatives) == 1 && strings.ContainsAny(a.text(), " \t\n") {
 				for field := range strings.FieldsSeq(a.text()) {
 					piece := a
@@ -77,10 +78,9 @@ func (s *scan) expand(words []*syntax.Word) []arg {
 // braces expands a{b,c}. It counts the words first, because every brace multiplies
 // them.
 func (s *scan) braces(word *syntax.Word) []*syntax.Word {
-	if !syntax.SplitBraces(word) {
+	if !hasBrace(word) || !syntax.SplitBraces(word) {
 		return []*syntax.Word{word}
 	}
-	s.opaque = true
 	if countBraces(word.Parts) > maxBrace {
 		s.dynamic = true
 		return []*syntax.Word{word}
@@ -94,6 +94,18 @@ func (s *scan) braces(word *syntax.Word) []*syntax.Word {
 		words = append(words, one)
 	}
 	return words
+}
+
+// hasBrace reports whether a word may have a brace expansion: {} and @{1} have none.
+func hasBrace(word *syntax.Word) bool {
+	brace, separator := false, false
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			b, sep, _ := signs(lit.Value, false, false)
+			brace, separator = brace || b, separator || sep
+		}
+	}
+	return brace && separator
 }
 
 // countBraces is the number of words of an expansion, up to maxBrace+1.
@@ -227,6 +239,10 @@ func (s *scan) expandWord(word *syntax.Word) arg {
 		return a
 	}
 	s.spelled(word)
+	return s.parts(word)
+}
+
+func (s *scan) parts(word *syntax.Word) arg {
 	a := arg{alternatives: []string{""}, exact: true}
 	for _, part := range word.Parts {
 		a = s.part(a, part, false)

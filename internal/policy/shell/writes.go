@@ -146,6 +146,9 @@ func (s *scan) write(a arg) {
 			s.made.add(join(dir, target))
 		}
 	}
+	if len(a.alternatives) == 1 && a.plain() && devices[a.text()] {
+		return
+	}
 	s.change(a)
 }
 
@@ -158,7 +161,7 @@ func (s *scan) change(a arg) {
 		s.dynamic = true
 	}
 	for _, target := range a.alternatives {
-		if target == "" || a.exact && !a.glob && devices[target] {
+		if target == "" {
 			continue
 		}
 		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(target)
