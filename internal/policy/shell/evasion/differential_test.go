@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func TestPlainCommandsDoWhatIsSaid(t *testing.T) {
 		}
 		compared++
 		if wrong := compare(shell.Parse(commands[i]), readTrace(o.Trace)); len(wrong) > 0 {
-			t.Errorf("%s\n  %s", commands[i], strings.Join(wrong, "\n  "))
+			t.Errorf("%s\n  %s", commands[i], strings.Join(wrong[:min(len(wrong), 4)], "\n  "))
 		}
 	})
 	t.Logf("EVASION_SEED=%d: %d plain commands compared with what they did", seed, compared)
@@ -77,55 +78,84 @@ func plainCommands(t *testing.T, g *generator, n int) []string {
 
 // compare lists what a command did that was not said.
 func compare(said shell.Command, did trace) (wrong []string) {
+	say := func(format string, arguments ...any) { wrong = append(wrong, fmt.Sprintf(format, arguments...)) }
 	for _, program := range slices.Sorted(maps.Keys(did.programs)) {
-		name := path.Base(program)
-		if !ownPart(program) && !slices.Contains(said.Programs, name) {
-			wrong = append(wrong, fmt.Sprintf("started %s; said %v", program, said.Programs))
+		if !ownPart(program, did.programs[program]) && !slices.Contains(said.Programs, path.Base(program)) {
+			say("started %s; said %v", program, said.Programs)
 		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(did.writes)) {
-		if !ownWrite(file) && !covers(said.Writes, file) {
-			wrong = append(wrong, fmt.Sprintf("wrote %s; said %v", file, said.Writes))
+		// A new version is made beside the old one, then takes its name.
+		if !ownWrite(file) && !covers(said.Writes, file) && !covers(said.Writes, did.moved[file]) {
+			say("wrote %s; said %v", file, said.Writes)
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(did.made)) {
+		if !ownWrite(file) && !covers(said.Writes, file) && !leadsTo(file, said.Writes) {
+			say("made %s; said %v", file, said.Writes)
 		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(did.reads)) {
-		if !ownRead(file) && !covers(said.Reads, file) && !covers(said.Writes, file) {
-			wrong = append(wrong, fmt.Sprintf("read %s; said %v", file, said.Reads))
+		if !ownRead(file) && !covers(said.Reads, file) && !covers(said.Writes, file) && !did.made[file] {
+			say("read %s; said %v", file, said.Reads)
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(did.lists)) {
+		if !ownRead(file) && !inside(file) && !covers(said.Reads, file) {
+			say("listed %s; said %v", file, said.Reads)
 		}
 	}
 	return wrong
 }
 
-// covers reports whether a list of shell.Command names a file or a directory above it.
+// absolute is a path of shell.Command from the root.
+func absolute(said string) string {
+	switch {
+	case said == "~" || strings.HasPrefix(said, "~/"):
+		return home + said[1:]
+	case !path.IsAbs(said):
+		return path.Join(workspace, said)
+	}
+	return path.Clean(said)
+}
+
+// covers reports whether a list of shell.Command names a file. In there, * is a part of
+// a name and ** is everything below.
 func covers(list []string, file string) bool {
 	for _, said := range list {
-		switch {
-		case said == "**":
-			said = workspace
-		case said == "~" || strings.HasPrefix(said, "~/"):
-			said = home + said[1:]
-		case !path.IsAbs(said):
-			said = path.Join(workspace, said)
-		}
-		if file == said || strings.HasPrefix(file, strings.TrimSuffix(said, "/")+"/") {
+		pattern := regexp.QuoteMeta(absolute(said))
+		pattern = strings.ReplaceAll(pattern, `/\*\*/`, "/(.*/)?")
+		pattern = strings.ReplaceAll(pattern, `/\*\*`, "(/.*)?")
+		pattern = strings.ReplaceAll(pattern, `\*`, "[^/]*")
+		if matched, err := regexp.MatchString("^"+pattern+"$", file); err == nil && matched {
 			return true
 		}
 	}
 	return false
 }
 
-// ownPart reports whether a program is the shell itself, or a part of another program
-// that nobody calls by hand.
-func ownPart(program string) bool {
-	return program == "/bin/bash" || strings.HasPrefix(program, "/usr/lib/") || strings.HasPrefix(program, "/usr/libexec/")
+// leadsTo reports whether a directory is above one that is said.
+func leadsTo(directory string, list []string) bool {
+	return slices.ContainsFunc(list, func(said string) bool { return strings.HasPrefix(absolute(said), directory+"/") })
 }
 
-// ownRead reports whether a file is one that programs read by themselves: libraries,
-// locales, terminals, settings of the system, descriptions of processes, devices. Where a
-// program stands in a directory, it may look at its names.
+// ownPart reports whether a program is the shell itself, or a part of another program
+// that nobody calls by hand.
+func ownPart(program, arguments string) bool {
+	return program == "/bin/bash" || program == "/bin/sh" && strings.Contains(arguments, `"-c", "git-upload-pack '`) ||
+		strings.HasPrefix(program, "/usr/lib/") || strings.HasPrefix(program, "/usr/libexec/")
+}
+
+// own are the places that programs read by themselves: libraries, locales, terminals,
+// settings of the system, descriptions of processes, devices, and where programs are.
+var own = []string{
+	"/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/proc", "/sys", "/dev", "/run", "/tmp", home + "/bin",
+	workspace + "/.git",
+}
+
 func ownRead(file string) bool {
-	for _, own := range []string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/proc", "/sys", "/dev", "/run", "/tmp"} {
-		if file == own || strings.HasPrefix(file, own+"/") {
+	for _, place := range own {
+		if file == place || strings.HasPrefix(file, place+"/") {
 			return true
 		}
 	}
@@ -133,11 +163,13 @@ func ownRead(file string) bool {
 	case ".gitignore", ".gitattributes", ".gitmodules", ".mailmap": // git's own
 		return true
 	}
-	return file == "/" || file == workspace || strings.HasPrefix(file, workspace+"/.git/") || file == workspace+"/.git"
+	return file == "/" || file == workspace // find and others open where they stand
 }
 
-// ownWrite reports whether a file takes no trace of what is written, or is temporary.
+// ownWrite reports whether a file takes no trace of what is written, is temporary, or is
+// where git notes which files have not changed.
 func ownWrite(file string) bool {
 	return file == "/dev/null" || file == "/dev/tty" || strings.HasPrefix(file, "/tmp/") ||
-		strings.HasPrefix(file, "/proc/self/fd/") || strings.HasPrefix(file, "/dev/fd/")
+		strings.HasPrefix(file, "/proc/self/fd/") || strings.HasPrefix(file, "/dev/fd/") ||
+		file == workspace+"/.git/index" || file == workspace+"/.git/index.lock"
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// tracer writes the system calls of a command about files and processes to traceFile.
+// traced writes the system calls of a command about files and processes to traceFile.
 func traced(command string) order {
 	return order{Trace: true, Argv: []string{
 		"/usr/bin/strace", "-f", "-qq", "-y", "-s", "4096", "-e", "signal=none", "-o", traceFile,
@@ -17,7 +17,11 @@ func traced(command string) order {
 
 // trace is what a command did, with absolute paths.
 type trace struct {
-	programs, writes, reads map[string]bool
+	programs      map[string]string // with their arguments
+	writes, reads map[string]bool
+	lists         map[string]bool   // directories whose names it read
+	made          map[string]bool   // directories that it made
+	moved         map[string]string // from one name to another
 }
 
 // tracing reads the lines of strace.
@@ -39,7 +43,10 @@ var (
 
 func readTrace(text string) trace {
 	t := &tracing{
-		trace:       trace{map[string]bool{}, map[string]bool{}, map[string]bool{}},
+		trace: trace{
+			programs: map[string]string{}, writes: map[string]bool{}, reads: map[string]bool{},
+			lists: map[string]bool{}, made: map[string]bool{}, moved: map[string]string{},
+		},
 		directories: map[string]string{}, open: map[string]string{},
 	}
 	for line := range strings.Lines(text) {
@@ -88,9 +95,14 @@ func (t *tracing) call(process, text string) {
 	case name == "chdir" || name == "fchdir":
 		t.directories[process] = files[0]
 	case name == "execve" || name == "execveat":
-		t.programs[files[0]] = true
+		t.programs[files[0]] = arguments
 	case strings.HasPrefix(name, "open") || name == "creat":
 		t.opened(name, arguments, files[0])
+	case strings.HasPrefix(name, "mkdir"):
+		t.made[files[0]] = true
+	case strings.HasPrefix(name, "rename") && len(files) == 2:
+		t.moved[files[0]] = files[1]
+		t.writes[files[0]], t.writes[files[1]] = true, true
 	case changes[name]:
 		for _, f := range files {
 			t.writes[f] = true
@@ -102,6 +114,8 @@ func (t *tracing) opened(name, arguments, file string) {
 	switch {
 	case name == "creat" || writeFlags.MatchString(arguments):
 		t.writes[file] = true
+	case strings.Contains(arguments, "O_DIRECTORY"):
+		t.lists[file] = true
 	case !strings.Contains(arguments, "O_PATH"):
 		t.reads[file] = true
 	}
@@ -111,8 +125,7 @@ var writeFlags = regexp.MustCompile(`\bO_(WRONLY|RDWR|CREAT|TRUNC|APPEND|TMPFILE
 
 // changes are the calls that change the file they name.
 var changes = map[string]bool{
-	"unlink": true, "unlinkat": true, "rmdir": true, "mkdir": true, "mkdirat": true, "mknod": true, "mknodat": true,
-	"rename": true, "renameat": true, "renameat2": true, "link": true, "linkat": true, "symlink": true,
+	"unlink": true, "unlinkat": true, "rmdir": true, "mknod": true, "mknodat": true, "link": true, "linkat": true, "symlink": true,
 	"symlinkat": true, "chmod": true, "fchmod": true, "fchmodat": true, "fchmodat2": true, "chown": true, "fchown": true,
 	"lchown": true, "fchownat": true, "truncate": true, "utime": true, "utimes": true, "utimensat": true,
 	"futimesat": true, "setxattr": true, "lsetxattr": true, "fsetxattr": true, "removexattr": true,
@@ -122,7 +135,7 @@ var changes = map[string]bool{
 // files are the paths that a call names. Of a new symbolic link only its own name
 // counts, not what it points to; of a program, not its arguments.
 func (t *tracing) files(process, name, arguments string) (files []string) {
-	if m := descriptor.FindStringSubmatch(arguments); m != nil && !strings.Contains(arguments, `"`) {
+	if m := descriptor.FindStringSubmatch(arguments); m != nil && strings.HasPrefix(name, "f") && !strings.HasSuffix(name, "at") {
 		return []string{m[1]}
 	}
 	for _, m := range fileArgument.FindAllStringSubmatch(arguments, -1) {
