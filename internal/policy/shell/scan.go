@@ -72,6 +72,7 @@ func (s *scan) text(command string) {
 	}
 	outer := s.vars
 	s.depth++
+	s.opaque = s.opaque || strings.HasSuffix(command, `\`) // shells differ
 	if s.vars = nil; strings.IndexByte(command, '$') >= 0 || strings.Contains(command, "((") ||
 		strings.Contains(command, "[[") || strings.Contains(command, "let") {
 		s.vars = gather(file)

@@ -1,23 +1,21 @@
-// Package shell finds out from the text of a shell command what it runs, what it
+// Package shell finds out from the text of a shell command what it runs, reads and
 // writes, and whether that can be known at all.
 //
 // An agent writes the command, so the text is hostile. Parse reads all of it: pipes,
 // lists, substitutions, functions, loops, here-documents, the text of sh -c and eval,
-// and the command that a wrapper such as env, sudo, xargs or find -exec starts. It reads
+// and the command that a program such as env, sudo, xargs or find -exec starts. It reads
 // as Bash does, removes quotes, expands braces, and follows variables that the command
-// itself sets to plain text.
+// itself sets to plain text. It executes nothing and opens no file.
 //
-// It executes nothing and reads no file. What runs often depends on things outside the
-// text: a variable of the environment, the output of another program, a file that is
-// sourced. Then Dynamic is true, and the caller must not conclude anything from what the
-// lists lack. Text that is too long, too deeply nested or not shell is Dynamic too, with
-// the programs that a tolerant reading finds: never an empty, harmless answer.
+// A command is plain if nothing about it is in doubt: the syntax is of a short list,
+// every word is known, and every program and option is in the descriptions below
+// programs. Whatever else is found only adds a doubt: Dynamic, Opaque, Unknown or
+// Scripts. Then the lists hold what can be seen, and the caller must not conclude
+// anything from what they lack.
 //
-// Programs that follow a file (make, npm run, ./build.sh, python app.py) are not
-// Dynamic: the file is in the workspace, and writing it was judged when it was written.
-// Code in the command itself that is not shell (python -c, perl -e) is Dynamic, and so
-// is a file that the same command writes and runs. Reading is not judged: cat "$x" is
-// not Dynamic.
+// Text that is too long, too deeply nested or not shell is Dynamic, with the programs
+// that a tolerant reading finds: never an empty, harmless answer. docs/shell.md explains
+// what plain means and how a program is described.
 package shell
 
 import (
@@ -53,7 +51,7 @@ type Command struct {
 	// below.
 	Writes []string
 	// Words are the plain texts given to programs as arguments, and the files that are
-	// read, without quotes. Those of programs that only print (echo, printf) are left
+	// redirected in, without quotes. Those of programs that only print (echo, printf) are left
 	// out unless something uses their output.
 	Words []string
 	// Reads are the paths whose contents it reads, in the form of Writes.
@@ -63,7 +61,8 @@ type Command struct {
 	// Unknown are the programs without a description, and "program option" where a
 	// described program has an option that is not.
 	Unknown []string
-	// Dynamic is true if the text does not show everything that runs or is written.
+	// Dynamic is true if the text does not show what runs, or where something is
+	// written.
 	Dynamic bool
 	// Opaque is true if some word is not known: a pattern, an expansion, the output of
 	// another program.
