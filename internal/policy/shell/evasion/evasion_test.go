@@ -52,7 +52,7 @@ func daySeed(t *testing.T) uint64 {
 // while it is judged plain and inside is a failure.
 func TestEvasions(t *testing.T) {
 	seed, n := daySeed(t), number(t, "EVASIONS", 300)
-	g, err := newGenerator(seed, readOptions(t))
+	g, err := newGenerator(seed, programOptions(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestEvasions(t *testing.T) {
 // plain and inside: one that does harm fails.
 func TestEvasionsJudgedPlain(t *testing.T) {
 	seed, n := daySeed(t), number(t, "EVASIONS_JUDGED", 20_000)
-	g, err := newGenerator(seed, readOptions(t))
+	g, err := newGenerator(seed, programOptions(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -83,6 +84,23 @@ func optionsOf(fields []string) (found []option) {
 		}
 	}
 	return found
+}
+
+// installed holds what readOptions found, for all tests.
+var installed = struct {
+	sync.Mutex
+	options map[string][]option
+}{}
+
+// programOptions are the options of the described programs that the sandbox has.
+func programOptions(t *testing.T) map[string][]option {
+	t.Helper()
+	installed.Lock()
+	defer installed.Unlock()
+	if installed.options == nil {
+		installed.options = readOptions(t)
+	}
+	return installed.options
 }
 
 // readOptions finds out which described programs the sandbox has, and what further long
