@@ -14,6 +14,7 @@ const (
 	kindRead                     // a file or directory that it reads
 	kindTree                     // a file, or a directory with all that is below
 	kindWrite                    // a file that it creates, changes or removes
+	kindDest                     // a file that it writes, or a directory for the other operands
 	kindRemove                   // a file that it removes or moves, devices too
 	kindChange                   // a file of which it changes the mode, owner or times
 	kindTarget                   // a file that it writes, or host:file
@@ -35,6 +36,8 @@ const (
 	kindSSH                      // an option of ssh's configuration
 	kindSed                      // a script of sed
 	kindAwk                      // a program of awk
+	kindOpen                     // a file that a person sees or edits, or +command
+	kindPage                     // a file that a person sees, or +command
 	kindJq                       // a filter of jq
 	kindSuffix                   // what is appended to the name of a backup
 	kindWord                     // a word of letters and digits
@@ -45,8 +48,8 @@ const (
 )
 
 var kindNames = []string{
-	"", "text", "read", "tree", "write", "remove", "change", "target", "name", "dir", "into", "lost", "code", "shell", "each",
-	"program", "script", "module", "command", "variable", "remote", "revision", "setting", "ssh", "sed", "awk", "jq", "suffix", "word",
+	"", "text", "read", "tree", "write", "dest", "remove", "change", "target", "name", "dir", "into", "lost", "code", "shell", "each",
+	"program", "script", "module", "command", "variable", "remote", "revision", "setting", "ssh", "sed", "awk", "open", "page", "jq", "suffix", "word",
 	"archive", "pack", "clone", "mark",
 }
 
@@ -68,7 +71,7 @@ func (s *scan) use(p *program, k kind, a arg) {
 		s.readFile(a.followed(literal("/**")))
 	case kindWrite:
 		s.write(a)
-	case kindRemove:
+	case kindRemove, kindDest:
 		s.made.add(a.text())
 		s.change(a)
 	case kindChange:
@@ -84,6 +87,12 @@ func (s *scan) use(p *program, k kind, a arg) {
 		if strings.Trim(strings.ToLower(a.text()), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 			s.unknown.add(p.name + " " + a.text())
 		}
+	case kindOpen:
+		s.dynamic = s.dynamic || s.input.given || !a.exact || strings.HasPrefix(a.text(), "+")
+		s.write(a)
+	case kindPage:
+		s.dynamic = s.dynamic || strings.HasPrefix(a.text(), "+")
+		s.readFile(a)
 	case kindJq: // modules are files
 		s.opaque = s.opaque || strings.Contains(a.text(), "import") || strings.Contains(a.text(), "include")
 	case kindSuffix:
