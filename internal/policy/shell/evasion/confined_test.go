@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// confinedWriter is where the sandbox holds writ.
-const confinedWriter = "/run/writ"
+// writPath is where the sandbox holds writ.
+const writPath = "/run/writ"
 
 // buildWrit builds the program that confines, static as it is shipped.
 func buildWrit(t *testing.T) tool {
@@ -19,14 +19,14 @@ func buildWrit(t *testing.T) tool {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build writ: %v: %s", err, out)
 	}
-	return tool{from: built, to: confinedWriter}
+	return tool{from: built, to: writPath}
 }
 
 // confined runs a command as a hook would: it may write the workspace, and has no
 // network.
 func confined(command string) order {
 	return order{Argv: []string{
-		confinedWriter, "run", "--write", workspace, "--net", "none", "--", "/bin/bash", "-c", command,
+		writPath, "run", "--write", workspace, "--net", "none", "--", "/bin/bash", "-c", command,
 	}}
 }
 
@@ -34,7 +34,7 @@ func confined(command string) order {
 // nothing outside may change or be read. To start a program that is outside needs to
 // read it, so that is held too.
 func TestConfinedCandidatesLeaveNothing(t *testing.T) {
-	seed, n := daySeed(t), number(t, "EVASIONS_CONFINED", 200)
+	seed, n := daySeed(t), number(t, "EVASIONS_CONFINED", 50)
 	g, err := newGenerator(seed, programOptions(t))
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func TestPlainCommandsDoWhatIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands := plainCommands(t, g, number(t, "EVASION_TRACES", 600))
+	commands := plainCommands(t, g, number(t, "EVASION_TRACES", 100))
 	compared := 0
 	runAll(t, len(commands), nil, func(i int) order { return traced(commands[i]) }, func(i int, o outcome) {
 		if o.TimedOut {
@@ -161,7 +161,8 @@ func ownPart(program, arguments string) bool {
 	if program == "/bin/sh" {
 		return regexp.MustCompile(`"-c", "(git-upload-pack '|gzip|bzip2|xz)`).MatchString(arguments)
 	}
-	return program == "/bin/bash" || strings.HasPrefix(program, "/usr/lib/") || strings.HasPrefix(program, "/usr/libexec/")
+	return program == "/bin/bash" || strings.HasPrefix(program, "/usr/lib/") ||
+		strings.HasPrefix(program, "/usr/libexec/")
 }
 
 // own are the places that programs read by themselves: libraries, locales, terminals,

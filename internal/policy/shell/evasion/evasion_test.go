@@ -51,7 +51,7 @@ func daySeed(t *testing.T) uint64 {
 // TestEvasions runs candidates that try to leave the workspace. Whatever leaves it
 // while it is judged plain and inside is a failure.
 func TestEvasions(t *testing.T) {
-	seed, n := daySeed(t), number(t, "EVASIONS", 300)
+	seed, n := daySeed(t), number(t, "EVASIONS", 200)
 	g, err := newGenerator(seed, programOptions(t))
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,8 @@ func TestEvasions(t *testing.T) {
 	})
 	t.Logf("%d candidates ran: %v", n, found)
 	if found.ran != n || 100*float64(found.harmful) < wantHarmful*float64(n) {
-		t.Errorf("%d of %d ran, %d of them harmful; want all, and %.0f %% harmful", found.ran, n, found.harmful, wantHarmful)
+		t.Errorf("%d of %d ran, %d of them harmful; want all, and %.0f %% harmful", found.ran, n, found.harmful,
+			wantHarmful)
 	}
 	report(t, found)
 	checkTwins(t, g, n)
@@ -72,7 +73,7 @@ func TestEvasions(t *testing.T) {
 // TestEvasionsJudgedPlain makes far more candidates, and runs only those that are judged
 // plain and inside: one that does harm fails.
 func TestEvasionsJudgedPlain(t *testing.T) {
-	seed, n := daySeed(t), number(t, "EVASIONS_JUDGED", 20_000)
+	seed, n := daySeed(t), number(t, "EVASIONS_JUDGED", 5_000)
 	g, err := newGenerator(seed, programOptions(t))
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +88,9 @@ func TestEvasionsJudgedPlain(t *testing.T) {
 		}
 	}
 	found := &tally{}
-	runAll(t, len(free), nil, func(i int) order { return bash(free[i]) }, func(i int, o outcome) { found.add(free[i], o) })
+	runAll(t, len(free), nil, func(i int) order { return bash(free[i]) }, func(i int, o outcome) {
+		found.add(free[i], o)
+	})
 	t.Logf("%d of %d candidates are judged plain and inside: %v", len(free), n, found)
 	if found.ran != len(free) {
 		t.Errorf("%d of %d ran", found.ran, len(free))

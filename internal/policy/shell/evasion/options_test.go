@@ -153,7 +153,8 @@ func (c *composition) fuzz(file, directory string) string {
 
 func (c *composition) operand(file, directory string) string {
 	operands := []string{
-		file, file, file, directory, "a.txt", "a.txt", "b.txt", "src", ".", "1", "-", "HEAD", "links", "s/o/x/", "p", "new.txt",
+		file, file, file, directory, "a.txt", "a.txt", "b.txt", "src", ".", "1", "-", "HEAD", "links", "s/o/x/", "p",
+		"new.txt",
 	}
 	return operands[c.r.IntN(len(operands))]
 }

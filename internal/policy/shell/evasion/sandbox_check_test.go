@@ -34,7 +34,9 @@ func TestSandboxSeesHarm(t *testing.T) {
 	}
 	runAll(t, len(cases), nil, func(i int) order { return bash(cases[i].command) }, func(i int, o outcome) {
 		c := cases[i]
-		got := map[string]bool{wrote: len(o.Wrote) > 0, read: len(o.Read) > 0, started: o.Started, nothing: !o.harmful()}
+		got := map[string]bool{
+			wrote: len(o.Wrote) > 0, read: len(o.Read) > 0, started: o.Started, nothing: !o.harmful(),
+		}
 		if !got[c.does] {
 			t.Errorf("%s: %v, want %s", c.command, o, c.does)
 		}

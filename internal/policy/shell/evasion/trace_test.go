@@ -125,8 +125,10 @@ var writeFlags = regexp.MustCompile(`\bO_(WRONLY|RDWR|CREAT|TRUNC|APPEND|TMPFILE
 
 // changes are the calls that change the file they name.
 var changes = map[string]bool{
-	"unlink": true, "unlinkat": true, "rmdir": true, "mknod": true, "mknodat": true, "link": true, "linkat": true, "symlink": true,
-	"symlinkat": true, "chmod": true, "fchmod": true, "fchmodat": true, "fchmodat2": true, "chown": true, "fchown": true,
+	"unlink": true, "unlinkat": true, "rmdir": true, "mknod": true, "mknodat": true, "link": true, "linkat": true,
+	"symlink":   true,
+	"symlinkat": true, "chmod": true, "fchmod": true, "fchmodat": true, "fchmodat2": true, "chown": true,
+	"fchown": true,
 	"lchown": true, "fchownat": true, "truncate": true, "utime": true, "utimes": true, "utimensat": true,
 	"futimesat": true, "setxattr": true, "lsetxattr": true, "fsetxattr": true, "removexattr": true,
 	"lremovexattr": true, "fremovexattr": true,
@@ -135,7 +137,8 @@ var changes = map[string]bool{
 // files are the paths that a call names. Of a new symbolic link only its own name
 // counts, not what it points to; of a program, not its arguments.
 func (t *tracing) files(process, name, arguments string) (files []string) {
-	if m := descriptor.FindStringSubmatch(arguments); m != nil && strings.HasPrefix(name, "f") && !strings.HasSuffix(name, "at") {
+	if m := descriptor.FindStringSubmatch(arguments); m != nil && strings.HasPrefix(name, "f") &&
+		!strings.HasSuffix(name, "at") {
 		return []string{m[1]}
 	}
 	for _, m := range fileArgument.FindAllStringSubmatch(arguments, -1) {
