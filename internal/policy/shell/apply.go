@@ -49,6 +49,8 @@ func (s *scan) apply(r *reading) {
 	if r.sub == nil {
 		s.mark(r.p)
 	}
+	// Another directory may be a repository that the agent made, with settings of its own.
+	s.opaque = s.opaque || r.p.rooted && (len(s.dir.dirs) != 1 || s.dir.dirs[0] != "." || s.dir.lost)
 	s.dynamic = s.dynamic || r.on&modeDynamic != 0
 	s.opaque = s.opaque || r.on&modeOpaque != 0
 	if r.on&modeScript != 0 {
@@ -165,7 +167,11 @@ func (s *scan) startRest(r *reading, rest []arg) {
 		}
 		return
 	}
-	s.call(rest)
+	if r.p.name == "command" || r.p.name == "builtin" {
+		s.call(rest)
+		return
+	}
+	s.subshell(func() { s.call(rest) }) // a cd in another process does not last
 }
 
 // given reports whether the arguments say what runs, or that nothing does.

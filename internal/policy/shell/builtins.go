@@ -140,6 +140,11 @@ func echo(*scan, *program, []arg) {}
 
 // printTo reads printf. With -v it sets a variable.
 func printTo(s *scan, p *program, args []arg) {
+	for _, a := range args[1:min(3, len(args))] {
+		if storesLength(a.text()) {
+			s.unknown.add("printf %n")
+		}
+	}
 	if len(args) < 2 || !strings.HasPrefix(args[1].text(), "-") || args[1].text() == "--" {
 		return
 	}
@@ -149,6 +154,17 @@ func printTo(s *scan, p *program, args []arg) {
 		s.sets(args[2:min(3, len(args))])
 		s.sets([]arg{args[1].without(2)})
 	}
+}
+
+// storesLength reports whether a format has %n, which sets a variable.
+func storesLength(format string) bool {
+	format = strings.ReplaceAll(format, "%%", "")
+	for _, rest := range strings.Split(format, "%")[1:] {
+		if strings.HasPrefix(strings.TrimLeft(rest, "-+ #0123456789.*hlLjztq'"), "n") {
+			return true
+		}
+	}
+	return false
 }
 
 // sets reads variables whose values we do not track.

@@ -88,7 +88,9 @@ func database(s *scan, _ *program, args []arg) {
 
 func reachesShell(text string) bool {
 	lower := strings.ToLower(text)
-	for _, word := range []string{`\!`, "program", "system", "load_extension", "edit(", `\copy`, `\o`, `\w`, `\g`, "|"} {
+	for _, word := range []string{
+		`\!`, "program", "system", "load_extension", "edit(", `\copy`, `\o`, `\w`, `\g`, "|",
+	} {
 		if strings.Contains(lower, word) {
 			return true
 		}

@@ -140,17 +140,21 @@ func (s *scan) mention(a arg) {
 	}
 }
 
-// write records a path whose content changes, or that is removed.
+// write records a path whose content changes, unless it is a device.
 func (s *scan) write(a arg) {
+	s.makes(a)
+	if !a.plain() || !devices[a.text()] {
+		s.change(a)
+	}
+}
+
+// makes records a file that the command may run afterwards.
+func (s *scan) makes(a arg) {
 	for _, target := range a.alternatives {
 		for _, dir := range s.dir.dirs {
 			s.made.add(join(dir, target))
 		}
 	}
-	if len(a.alternatives) == 1 && a.plain() && devices[a.text()] {
-		return
-	}
-	s.change(a)
 }
 
 // change records a path of which anything changes.

@@ -113,14 +113,19 @@ func (d *driver) prepare() (err error) {
 // reset makes the trees fresh where the last command changed them.
 func (d *driver) reset(harmed bool) error {
 	now, err := look(workspace)
-	if err != nil || len(d.inside.changed(now)) > 0 {
-		if err := writeTree(workspace, d.tree); err != nil {
+	if err != nil { // it is not there, or closed to us
+		if err := errors.Join(remove(workspace), os.Mkdir(workspace, 0o755)); err != nil {
+			return err
+		}
+		now, harmed = snapshot{}, true
+	}
+	if changed := d.inside.changed(now); len(changed) > 0 {
+		if err := repairTree(workspace, d.tree, changed); err != nil {
 			return err
 		}
 		if d.inside, err = look(workspace); err != nil {
 			return err
 		}
-		harmed = harmed || now.states[workspace].inode != d.inside.states[workspace].inode
 	}
 	if harmed {
 		if err := plantCanaries(); err != nil {

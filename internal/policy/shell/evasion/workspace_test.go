@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 // repository with a branch whose tree has links to the outside.
 const workspaceScript = `
 set -e
+export GIT_AUTHOR_DATE='1100000000 +0000' GIT_COMMITTER_DATE='1100000000 +0000'
 mkdir -p src docs empty
 printf 'one\ntwo\nthree\n' > a.txt
 printf 'one\n2\nthree\n' > b.txt
@@ -83,30 +83,47 @@ func readTree(root string) (map[string]file, error) {
 	return tree, err
 }
 
-// writeTree makes root hold exactly the tree.
-func writeTree(root string, tree map[string]file) error {
-	if info, err := os.Lstat(root); err != nil || !info.IsDir() {
-		if err := remove(root); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(os.MkdirAll(root, 0o755), os.Chmod(root, 0o755), clearDirectory(root)); err != nil {
+// repairTree makes the changed paths below root what the tree says.
+func repairTree(root string, tree map[string]file, changed []string) error {
+	slices.Sort(changed) // directories before what is in them
+	if err := os.Chmod(root, 0o755); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		f, path := tree[name], filepath.Join(root, name)
-		var err error
-		switch {
-		case f.mode.IsDir():
-			err = os.Mkdir(path, f.mode.Perm())
-		case f.mode&fs.ModeSymlink != 0:
-			err = os.Symlink(f.content, path)
-		default:
-			err = os.WriteFile(path, []byte(f.content), f.mode.Perm())
-		}
+	for _, path := range changed {
+		name, err := filepath.Rel(root, path)
 		if err != nil {
+			return err
+		}
+		f, wanted := tree[name]
+		if name == "." {
+			continue
+		}
+		if info, err := os.Lstat(path); wanted && err == nil && f.mode.IsDir() && info.IsDir() {
+			err = os.Chmod(path, f.mode.Perm())
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := remove(path); err != nil {
+			return err
+		}
+		if !wanted {
+			continue
+		}
+		if err := f.put(path); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (f file) put(path string) error {
+	switch {
+	case f.mode.IsDir():
+		return os.Mkdir(path, f.mode.Perm())
+	case f.mode&fs.ModeSymlink != 0:
+		return os.Symlink(f.content, path)
+	}
+	return os.WriteFile(path, []byte(f.content), f.mode.Perm())
 }
