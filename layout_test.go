@@ -189,6 +189,7 @@ var table = layout.Table{
 		"internal/confine"),
 	row("internal/policy/document/node"),
 	row("internal/policy/glob"),
+	row("internal/policy/shell/evasion"),
 	row("internal/policy/shell"),
 	row("internal/auth/federation",
 		"internal/auth", "internal/auth/oidc", "internal/audit", "internal/principal",

@@ -27,9 +27,9 @@ func init() {
 		"cd": changeDir, "lost": loseDir, "eval": evaluate, "source": source, "define": defining, "trap": trap,
 		"set": setOption, "subscript": subscripts, "input": readInput, "printf": printTo, "export": exported,
 		"test": testFile, "shell": shellCall, "othershell": otherShell, "find": find, "fd": fd, "xargs": xargs,
-		"parallel": parallel, "dd": dd, "editor": editor, "database": database, "containers": containers,
-		"crontab": crontab, "chmod": chmod, "gitconfig": gitConfig, "echo": echo,
-		"link": link, "whole": searchHere, "here": changeHere, "unzip": unzip, "pager": pager, "make": makeRun,
+		"parallel": parallel, "dd": dd, "database": database, "containers": containers,
+		"chmod": chmod, "gitconfig": gitConfig, "echo": echo,
+		"link": link, "whole": searchHere, "here": changeHere, "unzip": unzip,
 	}
 }
 
@@ -37,7 +37,7 @@ func changeDir(s *scan, _ *program, args []arg) {
 	if s.deferred { // a function may write there
 		s.dynamic = true
 	}
-	targets := operands(args, "")
+	targets := operands(args)
 	if len(args) > 1 && len(targets) < len(args)-1 || len(targets) > 1 { // cd -, or with options
 		s.opaque = true
 	}
@@ -109,7 +109,7 @@ func defining(s *scan, _ *program, args []arg) {
 
 // trap reads code that runs later.
 func trap(s *scan, _ *program, args []arg) {
-	code := operands(args, "")
+	code := operands(args)
 	if len(code) < 2 || code[0].plain() && (code[0].text() == "-" || code[0].text() == "") {
 		return
 	}
@@ -135,34 +135,36 @@ func setOption(s *scan, p *program, args []arg) {
 	}
 }
 
-// subscripts reads a builtin that evaluates subscripts in its arguments: a substitution
-// in them runs although it is quoted.
-func subscripts(s *scan, _ *program, args []arg) {
-	for _, a := range args[1:] {
-		for _, text := range a.alternatives {
-			s.dynamic = s.dynamic || substitutes(text)
-		}
-	}
-}
-
-// substitutes reports whether a text holds what Bash runs when it evaluates the text.
-func substitutes(text string) bool {
-	return strings.Contains(text, "$(") || strings.Contains(text, "`")
-}
-
 // echo prints its arguments: none of them is an option that does more.
 func echo(*scan, *program, []arg) {}
 
 // printTo reads printf. With -v it sets a variable.
 func printTo(s *scan, p *program, args []arg) {
+	for _, a := range args[1:min(3, len(args))] {
+		if storesLength(a.text()) {
+			s.unknown.add("printf %n")
+		}
+	}
 	if len(args) < 2 || !strings.HasPrefix(args[1].text(), "-") || args[1].text() == "--" {
 		return
 	}
 	subscripts(s, p, args)
 	s.unknown.add("printf " + args[1].text())
 	if strings.HasPrefix(args[1].text(), "-v") || !args[1].exact {
-		s.sets(values(args, 'v', ""))
+		s.sets(args[2:min(3, len(args))])
+		s.sets([]arg{args[1].without(2)})
 	}
+}
+
+// storesLength reports whether a format has %n, which sets a variable.
+func storesLength(format string) bool {
+	format = strings.ReplaceAll(format, "%%", "")
+	for _, rest := range strings.Split(format, "%")[1:] {
+		if strings.HasPrefix(strings.TrimLeft(rest, "-+ #0123456789.*hlLjztq'"), "n") {
+			return true
+		}
+	}
+	return false
 }
 
 // sets reads variables whose values we do not track.

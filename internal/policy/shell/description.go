@@ -43,6 +43,7 @@ type program struct {
 	old     bool // the first operand may be letters of options
 	closed  bool // an option without a description is dynamic although it is partial
 	needs   bool // without operands it reads code, or starts a shell
+	rooted  bool // plain only where the command starts, because of its settings there
 	sets    bool // operands of the form name=value set variables
 	starts  bool // operands begin with a program, so that options end there
 }
@@ -231,7 +232,7 @@ func (r *descriptionReader) detail(p *program, fields []string) error {
 func (p *program) attributes(fields []string) error {
 	all := map[string]*bool{
 		"partial": &p.partial, "script": &p.script, "dynamic": &p.dynamic, "links": &p.links, "single": &p.single,
-		"old": &p.old, "closed": &p.closed, "needs": &p.needs, "sets": &p.sets,
+		"old": &p.old, "closed": &p.closed, "needs": &p.needs, "sets": &p.sets, "rooted": &p.rooted,
 	}
 	for _, field := range fields {
 		if all[field] == nil {

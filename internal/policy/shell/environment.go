@@ -38,6 +38,13 @@ var controllingPrefixes = []string{
 var plainVariables = names(`LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME TZ CI NO_COLOR FORCE_COLOR
 	CLICOLOR COLUMNS LINES GOOS GOARCH CGO_ENABLED NODE_ENV`)
 
+// plainValue reports whether a value leads to no file. TZ names one.
+func plainValue(value arg) bool {
+	text := value.text()
+	return value.plain() && !strings.HasPrefix(text, "/") && !strings.Contains(text, "..") &&
+		strings.Trim(text, awkPatternSigns+"/,@") == "" && !strings.Contains(text, ":")
+}
+
 func influenceOf(name string) influence {
 	if commanding[name] {
 		return command
@@ -55,7 +62,7 @@ func influenceOf(name string) influence {
 
 // environment reads the assignment of a variable of the environment.
 func (s *scan) environment(name string, value arg) {
-	if !plainVariables[name] {
+	if !plainVariables[name] || !plainValue(value) {
 		s.unknown.add(name + "=")
 	}
 	switch influenceOf(name) {

@@ -75,13 +75,15 @@ func (s *scan) findExec(rest []arg, i int, found []arg) int {
 // below is what find can find: everything below its roots, or the names it matches.
 func below(roots, tests []arg) []arg {
 	name, plain := "", true
+	acts := false // what follows an action does not restrict it
 	for i, test := range tests {
 		text := test.text()
-		if text == "-delete" || strings.HasPrefix(text, "-exec") || strings.HasPrefix(text, "-ok") {
-			break // what follows does not restrict it
-		}
+		acts = acts || text == "-delete" || strings.HasPrefix(text, "-exec") || strings.HasPrefix(text, "-ok")
 		switch text {
 		case "-name":
+			if acts {
+				continue
+			}
 			plain = plain && name == "" && i+1 < len(tests) && tests[i+1].exact
 			if plain {
 				name = tests[i+1].text()

@@ -37,7 +37,8 @@ func FuzzPlain(f *testing.F) {
 	for _, seed := range []string{
 		"ls -la", "cat a b > c", "cd a && git log -n 5 | head", "sed -n '1,5p' x", "find . -name '*.o' -delete",
 		"grep -r 'a b' src", "if [ -f x ]; then cat x; fi", "cat <<'E' > f\n$(id)\nE", "LANG=C sort -o x y",
-		`echo "a\$b" 'c` + "`" + `d' e\ f`, "tar czf a.tgz -C b c", "git show HEAD@{1}:x", "bash -c 'cat x'", "awk '{print $1}' x",
+		`echo "a\$b" 'c` + "`" + `d' e\ f`, "tar czf a.tgz -C b c", "git show HEAD@{1}:x", "bash -c 'cat x'",
+		"awk '{print $1}' x",
 	} {
 		f.Add(seed)
 	}

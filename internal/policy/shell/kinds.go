@@ -14,6 +14,7 @@ const (
 	kindRead                     // a file or directory that it reads
 	kindTree                     // a file, or a directory with all that is below
 	kindWrite                    // a file that it creates, changes or removes
+	kindDest                     // a file that it writes, or a directory for the other operands
 	kindRemove                   // a file that it removes or moves, devices too
 	kindChange                   // a file of which it changes the mode, owner or times
 	kindTarget                   // a file that it writes, or host:file
@@ -32,9 +33,11 @@ const (
 	kindRemote                   // a remote of git
 	kindRevision                 // a revision or a path of git
 	kindSetting                  // name=value of git's configuration
-	kindSSH                      // an option of ssh's configuration
+	kindSsh                      // an option of ssh's configuration
 	kindSed                      // a script of sed
 	kindAwk                      // a program of awk
+	kindOpen                     // a file that a person sees or edits, or +command
+	kindPage                     // a file that a person sees, or +command
 	kindJq                       // a filter of jq
 	kindSuffix                   // what is appended to the name of a backup
 	kindWord                     // a word of letters and digits
@@ -45,9 +48,15 @@ const (
 )
 
 var kindNames = []string{
-	"", "text", "read", "tree", "write", "remove", "change", "target", "name", "dir", "into", "lost", "code", "shell", "each",
-	"program", "script", "module", "command", "variable", "remote", "revision", "setting", "ssh", "sed", "awk", "jq", "suffix", "word",
-	"archive", "pack", "clone", "mark",
+	kindText: "text", kindRead: "read", kindTree: "tree", kindWrite: "write",
+	kindDest: "dest", kindRemove: "remove", kindChange: "change", kindTarget: "target",
+	kindName: "name", kindDir: "dir", kindInto: "into", kindLost: "lost",
+	kindCode: "code", kindShell: "shell", kindEach: "each", kindProgram: "program",
+	kindScript: "script", kindModule: "module", kindCommand: "command", kindVariable: "variable",
+	kindRemote: "remote", kindRevision: "revision", kindSetting: "setting", kindSsh: "ssh",
+	kindSed: "sed", kindAwk: "awk", kindOpen: "open", kindPage: "page",
+	kindJq: "jq", kindSuffix: "suffix", kindWord: "word", kindArchive: "archive",
+	kindPack: "pack", kindClone: "clone", kindMark: "mark",
 }
 
 func kindNamed(name string) kind { return kind(max(slices.Index(kindNames, name), 0)) }
@@ -61,43 +70,6 @@ func (k kind) starts() bool {
 func (s *scan) use(p *program, k kind, a arg) {
 	switch k {
 	case kindText, kindMark, kindDir, kindInto, kindLost:
-	case kindRead:
-		s.readFile(a)
-	case kindTree:
-		s.readFile(a)
-		s.readFile(a.followed(literal("/**")))
-	case kindWrite:
-		s.write(a)
-	case kindRemove:
-		s.made.add(a.text())
-		s.change(a)
-	case kindChange:
-		s.change(a)
-	case kindTarget:
-		if host, _, remote := strings.Cut(a.text(), ":"); !remote || strings.Contains(host, "/") {
-			s.write(a)
-		}
-	case kindName:
-		address, _, _ := strings.Cut(a.text(), "?")
-		s.write(arg{alternatives: []string{path.Base(address)}, exact: a.exact, glob: a.glob})
-	case kindWord:
-		if strings.Trim(strings.ToLower(a.text()), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			s.unknown.add(p.name + " " + a.text())
-		}
-	case kindJq: // modules are files
-		s.opaque = s.opaque || strings.Contains(a.text(), "import") || strings.Contains(a.text(), "include")
-	case kindSuffix:
-		s.opaque = s.opaque || a.text() != "" || !a.exact
-		s.dynamic = s.dynamic || strings.ContainsAny(a.text(), "/*")
-	case kindArchive, kindPack:
-		s.dynamic = s.dynamic || strings.Contains(a.text(), ":")
-		if k == kindPack {
-			s.write(a)
-		} else {
-			s.readFile(a)
-		}
-	case kindClone:
-		s.dynamic = s.dynamic || strings.Contains(a.text(), "::")
 	case kindShell, kindEach:
 		s.inner([]arg{a})
 	case kindProgram:
@@ -112,7 +84,7 @@ func (s *scan) use(p *program, k kind, a arg) {
 		s.gitRevision(a)
 	case kindSetting:
 		s.gitSetting(a)
-	case kindSSH:
+	case kindSsh:
 		s.sshOption(a)
 	case kindSed:
 		s.sedScript(a)
@@ -120,9 +92,60 @@ func (s *scan) use(p *program, k kind, a arg) {
 		s.awkProgram(a)
 	case kindModule:
 		s.module(a)
-	default: // code
-		s.dynamic = true
+	case kindWord:
+		if strings.Trim(strings.ToLower(a.text()), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			s.unknown.add(p.name + " " + a.text())
+		}
+	case kindJq: // modules are files
+		s.opaque = s.opaque || strings.Contains(a.text(), "import") || strings.Contains(a.text(), "include")
+	case kindClone:
+		s.dynamic = s.dynamic || strings.Contains(a.text(), "::")
+	case kindSuffix:
+		s.opaque = s.opaque || a.text() != "" || !a.exact
+		s.dynamic = s.dynamic || strings.ContainsAny(a.text(), "/*")
+	default:
+		s.dynamic = !s.useFile(k, a) || s.dynamic
 	}
+}
+
+// useFile records the use of a file. Any other kind is code.
+func (s *scan) useFile(k kind, a arg) bool {
+	switch k {
+	case kindRead:
+		s.readFile(a)
+	case kindTree:
+		s.readFile(a)
+		s.readFile(a.followed(literal("/**")))
+	case kindWrite:
+		s.write(a)
+	case kindRemove, kindDest:
+		s.makes(a)
+		s.change(a)
+	case kindChange:
+		s.change(a)
+	case kindTarget:
+		if host, _, remote := strings.Cut(a.text(), ":"); !remote || strings.Contains(host, "/") {
+			s.write(a)
+		}
+	case kindName:
+		address, _, _ := strings.Cut(a.text(), "?")
+		s.write(arg{alternatives: []string{path.Base(address)}, exact: a.exact, glob: a.glob})
+	case kindArchive:
+		s.dynamic = s.dynamic || strings.Contains(a.text(), ":")
+		s.readFile(a)
+	case kindPack:
+		s.dynamic = s.dynamic || strings.Contains(a.text(), ":")
+		s.write(a)
+	case kindOpen:
+		s.dynamic = s.dynamic || s.input.given || !a.exact || strings.HasPrefix(a.text(), "+")
+		s.write(a)
+	case kindPage:
+		s.dynamic = s.dynamic || strings.HasPrefix(a.text(), "+")
+		s.readFile(a)
+	default:
+		return false
+	}
+	return true
 }
 
 // makeVariable reads an operand of make, which may change how recipes run.

@@ -41,17 +41,27 @@ type input struct {
 	text  string
 }
 
+// scans are used again, because most of the work would be to make their lists anew.
+var scans = sync.Pool{New: func() any { return new(scan) }}
+
 func newScan() *scan {
-	s := &scan{dir: workdir{dirs: here}}
-	// One piece of memory for the lists of a usual command.
-	texts := make([]string, 5*listRoom)
-	for i, l := range []*list{&s.programs, &s.words, &s.reads, &s.writes, &s.args} {
-		*l = texts[i*listRoom : i*listRoom : (i+1)*listRoom]
+	s := scans.Get().(*scan)
+	*s = scan{
+		programs: s.programs.emptied(),
+		paths:    s.paths.emptied(),
+		writes:   s.writes.emptied(),
+		reads:    s.reads.emptied(),
+		words:    s.words.emptied(),
+		scripts:  s.scripts.emptied(),
+		unknown:  s.unknown.emptied(),
+		made:     s.made.emptied(),
+		runs:     s.runs.emptied(),
+		args:     s.args.emptied(),
+		free:     s.free[:0],
+		dir:      workdir{dirs: here},
 	}
 	return s
 }
-
-const listRoom = 24
 
 var here = []string{"."}
 
@@ -350,41 +360,6 @@ func isLiteral(parts []syntax.WordPart) bool {
 		}
 	}
 	return true
-}
-
-// evaluated reads arithmetic, tests and subscripts. Bash evaluates their text again, so
-// that a quoted substitution runs, also one that is the value of a variable.
-func (s *scan) evaluated(node syntax.Node) {
-	syntax.Walk(node, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.CmdSubst:
-			return false
-		case *syntax.Lit:
-			s.dynamic = s.dynamic || substitutes(n.Value) || s.evaluates(n.Value)
-		case *syntax.SglQuoted:
-			s.dynamic = s.dynamic || substitutes(n.Value) || n.Dollar
-		}
-		return true
-	})
-}
-
-func (s *scan) evaluatedSlice(slice *syntax.Slice) {
-	if slice.Offset != nil {
-		s.evaluated(slice.Offset)
-	}
-	if slice.Length != nil {
-		s.evaluated(slice.Length)
-	}
-}
-
-// evaluates reports whether a variable may hold a substitution, or is a parameter of the
-// script.
-func (s *scan) evaluates(name string) bool {
-	x := s.vars[name]
-	if x == nil {
-		return name == "@" || name == "*" || name == "REPLY" || name == "MAPFILE"
-	}
-	return x.unclear || slices.ContainsFunc(s.resolve(x).alternatives, substitutes)
 }
 
 func (s *scan) simple(c *syntax.CallExpr) {

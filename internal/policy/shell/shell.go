@@ -89,17 +89,19 @@ func Parse(command string) (found Command) {
 func parse(command string, read func(*scan, string)) Command {
 	s := newScan()
 	read(s, command)
-	return Command{
-		Programs: s.programs.sorted(),
-		Paths:    s.paths.sorted(),
-		Writes:   s.writes.sorted(),
-		Reads:    s.reads.sorted(),
-		Words:    s.words.sorted(),
-		Scripts:  s.scripts.sorted(),
-		Unknown:  s.unknown.sorted(),
+	found := Command{
+		Programs: slices.Clone(s.programs.sorted()),
+		Paths:    slices.Clone(s.paths.sorted()),
+		Writes:   slices.Clone(s.writes.sorted()),
+		Reads:    slices.Clone(s.reads.sorted()),
+		Words:    slices.Clone(s.words.sorted()),
+		Scripts:  slices.Clone(s.scripts.sorted()),
+		Unknown:  slices.Clone(s.unknown.sorted()),
 		Dynamic:  s.dynamic || s.runsWhatItMakes(),
 		Opaque:   s.opaque,
 	}
+	scans.Put(s) // not after a panic
+	return found
 }
 
 // ambiguous reports whether shells may read a text differently than we do.
@@ -115,6 +117,14 @@ func (l *list) add(text string) {
 		*l = l.sorted()
 	}
 	*l = append(*l, text)
+}
+
+// emptied is a list to begin with, in the same memory unless that is large.
+func (l *list) emptied() list {
+	if cap(*l) > 1_024 {
+		return nil
+	}
+	return (*l)[:0]
 }
 
 func (l *list) sorted() []string {

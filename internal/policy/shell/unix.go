@@ -73,21 +73,6 @@ func chmod(s *scan, p *program, args []arg) {
 	}
 }
 
-// editor reads commands given to an editor, and the files that it opens.
-func editor(s *scan, _ *program, args []arg) {
-	for _, a := range args[1:] {
-		text := a.text()
-		if strings.HasPrefix(text, "+") ||
-			strings.HasPrefix(text, "-") && text != "-" && text != "--version" && text != "--help" || !a.exact {
-			s.dynamic = true
-		}
-	}
-	if s.input.given || len(args) == 1 {
-		s.dynamic = true
-	}
-	s.writeAll(operands(args, ""))
-}
-
 // sqliteAsks are the commands of sqlite that only print.
 var sqliteAsks = names(".tables .schema .headers .mode .indexes .databases .help .quit .exit .dump .width .fullschema")
 
@@ -103,7 +88,9 @@ func database(s *scan, _ *program, args []arg) {
 
 func reachesShell(text string) bool {
 	lower := strings.ToLower(text)
-	for _, word := range []string{`\!`, "program", "system", "load_extension", "edit(", `\copy`, `\o`, `\w`, `\g`, "|"} {
+	for _, word := range []string{
+		`\!`, "program", "system", "load_extension", "edit(", `\copy`, `\o`, `\w`, `\g`, "|",
+	} {
 		if strings.Contains(lower, word) {
 			return true
 		}
@@ -134,14 +121,10 @@ func containers(s *scan, p *program, args []arg) {
 	}
 }
 
-func crontab(s *scan, _ *program, args []arg) {
-	s.dynamic = s.dynamic || len(args) != 2 || args[1].text() != "-l"
-}
-
 // gitConfig reads git config. Only asking for one setting is described; a setting that
 // is set has effect from then on.
 func gitConfig(s *scan, p *program, args []arg) {
-	words := operands(args, "ft", "--file", "--type", "--blob")
+	words := operands(args)
 	options := len(args) - 1 - len(words)
 	switch {
 	case len(args) == 2 && (args[1].text() == "--list" || args[1].text() == "-l" || args[1].text() == "list"):
@@ -207,24 +190,6 @@ func unzip(s *scan, p *program, args []arg) {
 	r := s.arguments(p, args)
 	if r.on < firstOwnMode {
 		r.on |= modeUnpack
-	}
-	s.apply(&r)
-}
-
-// pager reads commands that a pager runs when it starts.
-func pager(s *scan, p *program, args []arg) {
-	for _, a := range args[1:] {
-		s.dynamic = s.dynamic || strings.HasPrefix(a.text(), "+")
-	}
-	r := s.arguments(p, args)
-	s.apply(&r)
-}
-
-// makeRun reads make, whose operands are targets and variables.
-func makeRun(s *scan, p *program, args []arg) {
-	r := s.arguments(p, args)
-	for _, a := range r.operands {
-		s.makeVariable(a)
 	}
 	s.apply(&r)
 }

@@ -30,7 +30,7 @@ func literal(text string) arg { return arg{alternatives: []string{text}, exact: 
 // room is memory for n arguments.
 func (s *scan) room(n int) []arg {
 	if cap(s.free)-len(s.free) < n {
-		s.free = make([]arg, 0, max(n, 64))
+		s.free = make([]arg, 0, max(n, 256))
 	}
 	at := len(s.free)
 	s.free = s.free[:at+n]

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -139,17 +140,21 @@ func (s *scan) mention(a arg) {
 	}
 }
 
-// write records a path whose content changes, or that is removed.
+// write records a path whose content changes, unless it is a device.
 func (s *scan) write(a arg) {
+	s.makes(a)
+	if !a.plain() || !devices[a.text()] {
+		s.change(a)
+	}
+}
+
+// makes records a file that the command may run afterwards.
+func (s *scan) makes(a arg) {
 	for _, target := range a.alternatives {
 		for _, dir := range s.dir.dirs {
 			s.made.add(join(dir, target))
 		}
 	}
-	if len(a.alternatives) == 1 && a.plain() && devices[a.text()] {
-		return
-	}
-	s.change(a)
 }
 
 // change records a path of which anything changes.
@@ -192,77 +197,16 @@ func nearby(pattern string) bool {
 	return true
 }
 
-// operands are the arguments that are not options, nor values of the options with these
-// letters and names.
-func operands(args []arg, short string, long ...string) []arg {
-	var found []arg
-	for i := 1; i < len(args); i++ {
-		text := args[i].text()
-		switch {
-		case text == "--" && args[i].plain():
-			return append(found, args[i+1:]...)
-		case strings.HasPrefix(text, "--"):
-			if takesValue(text, long) {
-				i++
-			}
-		case strings.HasPrefix(text, "-") && len(text) > 1:
-			if at := strings.IndexAny(text[1:], short); short != "" && at == len(text)-2 {
-				i++
-			}
-		default:
-			found = append(found, args[i])
+// operands are the arguments that are not options.
+func operands(args []arg) []arg {
+	for i, a := range args[1:] {
+		if a.text() == "--" && a.plain() {
+			return append(operands(args[:i+1]), args[i+2:]...)
 		}
 	}
-	return found
-}
-
-// takesValue reports whether the next argument is the value of a long option, which may
-// be abbreviated.
-func takesValue(option string, long []string) bool {
-	for _, name := range long {
-		if abbreviates(option, name) && !strings.Contains(option, "=") {
-			return true
-		}
-	}
-	return false
-}
-
-// abbreviates reports whether an argument is a long option or an abbreviation of it, as
-// getopt accepts it.
-func abbreviates(argument, option string) bool {
-	name, _, _ := strings.Cut(argument, "=")
-	return len(name) > 2 && strings.HasPrefix(option, name)
-}
-
-// values finds the values of an option: -o value, -ovalue, --long=value, --long value.
-func values(args []arg, letter byte, long string) []arg {
-	var found []arg
-	for i := 1; i < len(args); i++ {
-		text := args[i].text()
-		switch {
-		case strings.HasPrefix(text, "--"):
-			if long == "" || !abbreviates(text, long) {
-				continue
-			}
-			if name, _, joined := strings.Cut(text, "="); joined {
-				found = append(found, args[i].without(len(name)+1))
-			} else if i+1 < len(args) {
-				found = append(found, args[i+1])
-			}
-		case strings.HasPrefix(text, "-") && letter != 0:
-			at := strings.IndexByte(text, letter)
-			switch {
-			case at < 1:
-			case at < len(text)-1:
-				found = append(found, args[i].without(at+1))
-			case !args[i].exact: // -o"$x"
-				found = append(found, unknown)
-			case i+1 < len(args):
-				found = append(found, args[i+1])
-			}
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(args[1:]), func(a arg) bool {
+		return len(a.text()) > 1 && a.text()[0] == '-'
+	})
 }
 
 func (a arg) without(n int) arg {
