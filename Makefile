@@ -29,7 +29,7 @@ EVASIONS = 1000000
 
 .PHONY: evasions
 evasions: ## Run a million commands that try to leave a sandbox; takes hours
-	EVASIONS=$(EVASIONS) EVASIONS_JUDGED=$(EVASIONS)0 EVASIONS_CONFINED=$(EVASIONS) EVASION_TRACES=5000 \
+	EVASION_SEED=$${EVASION_SEED:-$$(date +%s)} EVASIONS=$(EVASIONS) EVASIONS_JUDGED=$(EVASIONS)0 EVASIONS_CONFINED=$(EVASIONS) EVASION_TRACES=5000 \
 		go test -v -count 1 -timeout 0 ./internal/policy/shell/evasion
 
 .PHONY: loaded

@@ -34,7 +34,7 @@ func confined(command string) order {
 // nothing outside may change or be read. To start a program that is outside needs to
 // read it, so that is held too.
 func TestConfinedCandidatesLeaveNothing(t *testing.T) {
-	seed, n := daySeed(t), number(t, "EVASIONS_CONFINED", 50)
+	seed, n := seedOf(t), number(t, "EVASIONS_CONFINED", 50)
 	g, err := newGenerator(seed, programOptions(t))
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func TestPlainCommandsDoWhatIsSaid(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Fatalf("strace is missing (scripts/install strace): %v", err)
 	}
-	seed := daySeed(t)
+	seed := seedOf(t)
 	g, err := newGenerator(seed, programOptions(t))
 	if err != nil {
 		t.Fatal(err)

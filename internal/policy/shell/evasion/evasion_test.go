@@ -2,12 +2,10 @@ package evasion
 
 import (
 	"fmt"
-	"hash/fnv"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"writ/internal/policy/shell"
 )
@@ -33,8 +31,11 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// daySeed is EVASION_SEED, or one that every day has of its own.
-func daySeed(t *testing.T) uint64 {
+// usualSeed is the same in every run, so that a run that fails shows what a change did. Other seeds run by hand.
+const usualSeed = 20261116
+
+// seedOf is EVASION_SEED, or the usual one.
+func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	if text := os.Getenv("EVASION_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -43,15 +44,13 @@ func daySeed(t *testing.T) uint64 {
 		}
 		return seed
 	}
-	hash := fnv.New64a()
-	fmt.Fprint(hash, time.Now().UTC().Format(time.DateOnly))
-	return hash.Sum64()
+	return usualSeed
 }
 
 // TestEvasions runs candidates that try to leave the workspace. Whatever leaves it
 // while it is judged plain and inside is a failure.
 func TestEvasions(t *testing.T) {
-	seed, n := daySeed(t), number(t, "EVASIONS", 200)
+	seed, n := seedOf(t), number(t, "EVASIONS", 200)
 	g, err := newGenerator(seed, programOptions(t))
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +72,7 @@ func TestEvasions(t *testing.T) {
 // TestEvasionsJudgedPlain makes far more candidates, and runs only those that are judged
 // plain and inside: one that does harm fails.
 func TestEvasionsJudgedPlain(t *testing.T) {
-	seed, n := daySeed(t), number(t, "EVASIONS_JUDGED", 5_000)
+	seed, n := seedOf(t), number(t, "EVASIONS_JUDGED", 5_000)
 	g, err := newGenerator(seed, programOptions(t))
 	if err != nil {
 		t.Fatal(err)
