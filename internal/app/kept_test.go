@@ -212,8 +212,8 @@ func TestLogsThatArePutBackGoOnInANewEpoch(t *testing.T) {
 	})
 }
 
-// TestOneAlteredLogStopsNothingElse alters one log so that it cannot be read. Checks find what was altered in the others
-// too, and the server starts and goes on with these. The operator can have the log go on.
+// TestOneAlteredLogStopsNothingElse alters one log so that it cannot be read. Checks find what was altered in the
+// others too, and the server starts and goes on with these. The operator can have the log go on.
 func TestOneAlteredLogStopsNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]string{

@@ -41,3 +41,16 @@ func TestALogFromBeforeAnUpgradeIsMissed(t *testing.T) {
 		}
 	})
 }
+
+// TestHeadsAreCheckedWhateverInstantTheySay: heads are listed by the instant of their last entry, which nobody signs.
+func TestHeadsAreCheckedWhateverInstantTheySay(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		s := open(t, db)
+		fill(t, db, s.Log, "org", 0, 3)
+		change(t, db, `UPDATE audit_head SET checkpoint = '', updated_at = -1 WHERE log = 'org'`)
+		if bad, err := s.BadHeads(t.Context()); err != nil || len(bad) != 1 || bad[0].Log != "org" {
+			t.Errorf("bad heads %v, %v; want that of org", bad, err)
+		}
+	})
+}
