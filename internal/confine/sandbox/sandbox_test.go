@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"writ/internal/confine"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -20,15 +22,52 @@ func TestEnvironment(t *testing.T) {
 	passed, removed := cleaned([]string{
 		"PATH=/bin", "GOFLAGS=-x", "KEYBOARD=us", "GITHUB_TOKEN=1", "aws_secret_access_key=2", "DB_PASSWORD=3",
 		"OPENAI_API_KEY=4", "SSH_AUTH_SOCK=/x", "WRIT_URL=5", "HTTPS_PROXY=http://proxy", "no_proxy=*", "KEPT_TOKEN=6",
+		"REDIS_URL=redis://:pw@host/0", "PIP_INDEX_URL=https://u:p@h/s", "DOCS_URL=https://h/a@b:c", "SSHPASS=7", "API_KEYS=8",
 	}, []string{"KEPT_TOKEN"})
-	if want := []string{"PATH=/bin", "GOFLAGS=-x", "KEYBOARD=us", "KEPT_TOKEN=6"}; !slices.Equal(passed, want) {
+	if want := []string{
+		"PATH=/bin", "GOFLAGS=-x", "KEYBOARD=us", "KEPT_TOKEN=6", "DOCS_URL=https://h/a@b:c",
+	}; !slices.Equal(passed, want) {
 		t.Errorf("passed %q, want %q", passed, want)
 	}
 	want := []string{
-		"DB_PASSWORD", "GITHUB_TOKEN", "OPENAI_API_KEY", "SSH_AUTH_SOCK", "WRIT_URL", "aws_secret_access_key",
+		"API_KEYS", "DB_PASSWORD", "GITHUB_TOKEN", "OPENAI_API_KEY", "PIP_INDEX_URL", "REDIS_URL", "SSHPASS", "SSH_AUTH_SOCK",
+		"WRIT_URL", "aws_secret_access_key",
 	}
 	if !slices.Equal(removed, want) {
 		t.Errorf("removed %q, want %q", removed, want)
+	}
+}
+
+// TestLinksDoNotWiden: an earlier command can make links in the working directory.
+func TestLinksDoNotWiden(t *testing.T) {
+	t.Parallel()
+	outside, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(outside, "work")
+	if err := os.MkdirAll(filepath.Join(dir, "real"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{
+		"root": "/", "dev": "/dev", "up": "..", "near": "real", "../named": "work",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, problem := range map[string]string{
+		dir + "/root": "name the directories", dir + "/root/etc/..": "name the directories", dir + "/dev": "name the directories",
+		dir + "/up": "leads out of the working directory", dir + "/root/usr": "leads out of the working directory",
+		dir + "/near": "", dir + "/real": "", dir: "", outside + "/named": "",
+	} {
+		for _, limits := range []confine.Limits{{Write: []string{path}}, {Read: []string{path}}} {
+			o := Options{Command: []string{"true"}, Dir: dir, Limits: limits}
+			err := o.checkPaths()
+			if (err == nil) != (problem == "") || err != nil && !strings.Contains(err.Error(), problem) {
+				t.Errorf("%s: %v, want %q", path, err, problem)
+			}
+		}
 	}
 }
 
