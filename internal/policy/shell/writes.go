@@ -169,7 +169,7 @@ func (s *scan) change(a arg) {
 		if target == "" {
 			continue
 		}
-		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(target)
+		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(target) || steersGit(target)
 		if strings.HasPrefix(target, "~+") || strings.HasPrefix(target, "~-") || a.glob && !nearby(target) {
 			s.dynamic = true
 		}
@@ -181,6 +181,19 @@ func (s *scan) change(a arg) {
 			s.writes.add(join(dir, target))
 		}
 	}
+}
+
+// steersGit reports whether a path can make git take another configuration, which can name programs: any file of a
+// repository, and the one that makes a directory a repository.
+func steersGit(target string) bool {
+	if target == ".git/**" { // what git itself writes
+		return false
+	}
+	if strings.EqualFold(path.Base(target), "HEAD") {
+		return true
+	}
+	lower := strings.ToLower(target)
+	return strings.Contains(lower, ".git") && slices.Contains(strings.Split(lower, "/"), ".git")
 }
 
 // nearby reports whether a pattern stays below the current directory and does not name
