@@ -22,7 +22,8 @@ func TestEnvironment(t *testing.T) {
 	passed, removed := cleaned([]string{
 		"PATH=/bin", "GOFLAGS=-x", "KEYBOARD=us", "GITHUB_TOKEN=1", "aws_secret_access_key=2", "DB_PASSWORD=3",
 		"OPENAI_API_KEY=4", "SSH_AUTH_SOCK=/x", "WRIT_URL=5", "HTTPS_PROXY=http://proxy", "no_proxy=*", "KEPT_TOKEN=6",
-		"REDIS_URL=redis://:pw@host/0", "PIP_INDEX_URL=https://u:p@h/s", "DOCS_URL=https://h/a@b:c", "SSHPASS=7", "API_KEYS=8",
+		"REDIS_URL=redis://:pw@host/0", "PIP_INDEX_URL=https://u:p@h/s", "DOCS_URL=https://h/a@b:c", "SSHPASS=7",
+		"API_KEYS=8",
 	}, []string{"KEPT_TOKEN"})
 	if want := []string{
 		"PATH=/bin", "GOFLAGS=-x", "KEYBOARD=us", "KEPT_TOKEN=6", "DOCS_URL=https://h/a@b:c",
@@ -30,7 +31,8 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("passed %q, want %q", passed, want)
 	}
 	want := []string{
-		"API_KEYS", "DB_PASSWORD", "GITHUB_TOKEN", "OPENAI_API_KEY", "PIP_INDEX_URL", "REDIS_URL", "SSHPASS", "SSH_AUTH_SOCK",
+		"API_KEYS", "DB_PASSWORD", "GITHUB_TOKEN", "OPENAI_API_KEY", "PIP_INDEX_URL", "REDIS_URL", "SSHPASS",
+		"SSH_AUTH_SOCK",
 		"WRIT_URL", "aws_secret_access_key",
 	}
 	if !slices.Equal(removed, want) {
@@ -57,8 +59,9 @@ func TestLinksDoNotWiden(t *testing.T) {
 		}
 	}
 	for path, problem := range map[string]string{
-		dir + "/root": "name the directories", dir + "/root/etc/..": "name the directories", dir + "/dev": "name the directories",
-		dir + "/up": "leads out of the working directory", dir + "/root/usr": "leads out of the working directory",
+		dir + "/root": "name the directories", dir + "/root/etc/..": "name the directories",
+		dir + "/dev": "name the directories",
+		dir + "/up":  "leads out of the working directory", dir + "/root/usr": "leads out of the working directory",
 		dir + "/near": "", dir + "/real": "", dir: "", outside + "/named": "",
 	} {
 		for _, limits := range []confine.Limits{{Write: []string{path}}, {Read: []string{path}}} {
