@@ -2,8 +2,10 @@ package sandbox
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -167,6 +169,41 @@ func TestProxyKnowsConnectAlone(t *testing.T) {
 		n, _ := ours.Read(answer)
 		if got := string(answer[:n]); got != want {
 			t.Errorf("%q is answered with %q, want %q", request, got, want)
+		}
+		_ = ours.Close()
+	}
+}
+
+// TestProxyChecksTheName: a server that many sites share answers for all of them.
+func TestProxyChecksTheName(t *testing.T) {
+	t.Parallel()
+	hello := func(name string) func(net.Conn) {
+		return func(conn net.Conn) {
+			_ = tls.Client(conn, &tls.Config{ServerName: name, InsecureSkipVerify: name == ""}).Handshake()
+		}
+	}
+	for _, c := range []struct {
+		to, refused string
+		send        func(net.Conn)
+	}{
+		{"one.test:443", "", hello("one.test")},
+		{"one.test:443", "", hello("ONE.test")},
+		{"one.test:443", "two.test by way of one.test:443", hello("two.test")},
+		{"one.test:443", " by way of one.test:443", hello("")},
+		{"one.test:22", "", func(conn net.Conn) { _, _ = conn.Write([]byte("SSH-2.0-x")) }},
+		{"192.0.2.1:443", "", hello("two.test")},
+	} {
+		ours, theirs := net.Pipe()
+		go c.send(ours)
+		p := newProxy(nil)
+		begin := make([]byte, 1)
+		_, err := io.ReadFull(p.named(theirs, c.to, nil), begin)
+		got := ""
+		if refused := p.refusals(); len(refused) > 0 {
+			got = refused[0].Name
+		}
+		if got != c.refused || (err == nil) != (c.refused == "") {
+			t.Errorf("%s: refused %q, %v, want %q", c.to, got, err, c.refused)
 		}
 		_ = ours.Close()
 	}
