@@ -178,7 +178,8 @@ func (s *scan) change(a arg) {
 		if target == "" {
 			continue
 		}
-		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(target) || steersGit(target) || s.leavesDir(target)
+		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(target) || s.leavesDir(target) ||
+			steersGit(target)
 		if strings.HasPrefix(target, "~+") || strings.HasPrefix(target, "~-") || a.glob && !nearby(target) {
 			s.dynamic = true
 		}
