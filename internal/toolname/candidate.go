@@ -59,8 +59,8 @@ func Others(candidates []Candidate, called string) []Candidate {
 	return candidates
 }
 
-// ownNames are the names that a server of a plugin may have by itself, if Claude Code put the plugin's before it. A plugin
-// may call its server like one that is trusted, so they are only claims.
+// ownNames are the names that a server of a plugin may have by itself, if Claude Code put the plugin's before it. A
+// plugin may call its server like one that is trusted, so they are only claims.
 func ownNames(n Name) (found []Name) {
 	rest, ok := strings.CutPrefix(n.Server, pluginMark)
 	for i, c := range rest {
