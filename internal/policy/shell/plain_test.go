@@ -30,6 +30,8 @@ func TestPlain(t *testing.T) {
 		{"mv a /dev/null", "", "/dev/null /dev/null/a a"},
 		{"grep -r '' .", "** .", ""},
 		{"grep -rn x", "** .", ""},
+		{"grep -d recurse x .", "** .", ""},
+		{"grep --directories=recurse x .", "** .", ""},
 		{"grep -e x f", "f", ""},
 		{"rg x src", "src src/**", ""},
 		{"diff a b", "a a/** b b/**", ""},
