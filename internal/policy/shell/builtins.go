@@ -50,6 +50,7 @@ func changeDir(s *scan, _ *program, args []arg) {
 	}
 	switch len(targets) {
 	case 0:
+		s.readFile(literal("~"))
 		s.dir = s.dir.cd(literal("~"))
 	case 1:
 		s.readFile(targets[0])

@@ -30,6 +30,8 @@ func TestPlain(t *testing.T) {
 		{"mv a /dev/null", "", "/dev/null /dev/null/a a"},
 		{"grep -r '' .", "** .", ""},
 		{"grep -rn x", "** .", ""},
+		{"cd; find", "~", ""},
+		{"cd; du", "~", ""},
 		{"grep -d recurse x .", "** .", ""},
 		{"grep --directories=recurse x .", "** .", ""},
 		{"grep -e x f", "f", ""},
