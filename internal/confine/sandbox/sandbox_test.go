@@ -54,16 +54,16 @@ func TestLinksDoNotWiden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, to := range map[string]string{
-		"root": "/", "dev": "/dev", "up": "..", "near": "real", "../named": "work",
+		"top": "/", "dev": "/dev", "up": "..", "near": "real", "../named": "work",
 	} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for path, problem := range map[string]string{
-		dir + "/root": "name the directories", dir + "/root/etc/..": "name the directories",
+		dir + "/top": "name the directories", dir + "/top/etc/..": "name the directories",
 		dir + "/dev": "name the directories",
-		dir + "/up":  "leads out of the working directory", dir + "/root/usr": "leads out of the working directory",
+		dir + "/up":  "leads out of the working directory", dir + "/top/usr": "leads out of the working directory",
 		dir + "/near": "", dir + "/real": "", dir: "", outside + "/named": "",
 	} {
 		for _, limits := range []confine.Limits{{Write: []string{path}}, {Read: []string{path}}} {
@@ -226,8 +226,8 @@ func TestProfile(t *testing.T) {
 	for name, limits := range map[string]macLimits{
 		"nothing": {},
 		"all": {
-			write: []string{"/private/tmp/writ-run-1", `/Users/a/My "work"\x`}, read: []string{"/Users/a/go"},
-			protected: []string{"/Users/a/work/.git/hooks"}, proxyPort: 3128,
+			write: []string{"/private/tmp/writ-run-1", `/Volumes/code/My "work"\x`}, read: []string{"/Volumes/code/go"},
+			protected: []string{"/Volumes/code/work/.git/hooks"}, proxyPort: 3128,
 		},
 	} {
 		file := filepath.Join("testdata", "profile-"+name+".sb")
