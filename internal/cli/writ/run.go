@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"writ/internal/cli"
 	"writ/internal/confine/sandbox"
@@ -44,17 +45,33 @@ could not be confined; 126 if it could not be started; 127 if it was not found.`
 		Args:                  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Command = args
-			return f.run(s)
+			return exitWith(f.run(s))
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return refuseRun(s, err) })
-	cmd.Flags().SetInterspersed(false)
-	f.declare(cmd)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitWith(refuseRun(s, err)) })
+	f.declare(cmd.Flags())
 	return cmd
 }
 
-func (f *runFlags) declare(cmd *cobra.Command) {
-	flags := cmd.Flags()
+// runDirectly is writ run without the tree of commands. It leaves the help to that.
+func runDirectly(args []string, s cli.Streams) (code int, ran bool) {
+	var f runFlags
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	flags.Usage = func() {}
+	f.declare(flags)
+	err := flags.Parse(args)
+	if errors.Is(err, pflag.ErrHelp) {
+		return 0, false
+	}
+	if err != nil {
+		return refuseRun(s, err), true
+	}
+	f.Command = flags.Args()
+	return f.run(s), true
+}
+
+func (f *runFlags) declare(flags *pflag.FlagSet) {
+	flags.SetInterspersed(false)
 	flags.StringArrayVar(&f.Limits.Write, "write", nil, "a `DIR` that the command may read and write")
 	flags.StringArrayVar(&f.Limits.Read, "read", nil, "a `DIR` or file that it may read")
 	flags.StringArrayVar(&f.net, "net", nil, "none, or a `HOST:PORT` that it may reach (default none)")
@@ -68,13 +85,22 @@ func (f *runFlags) declare(cmd *cobra.Command) {
 	flags.StringVar(&f.Decision, "decision", "", "the `ID` of the decision that demands this, for the report")
 }
 
-// refuseRun says why nothing ran.
-func refuseRun(s cli.Streams, err error) error {
-	fmt.Fprintf(s.Err, "writ run: %s\n", cli.Printable(err.Error()))
-	return cli.Ended(sandbox.ExitCode(err))
+// exitWith is the error that ends the program with an exit code.
+func exitWith(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return cli.Ended(code)
 }
 
-func (f *runFlags) run(s cli.Streams) error {
+// refuseRun says why nothing ran, and returns the exit code for it.
+func refuseRun(s cli.Streams, err error) int {
+	fmt.Fprintf(s.Err, "writ run: %s\n", cli.Printable(err.Error()))
+	return sandbox.ExitCode(err)
+}
+
+// run runs the command and returns the exit code.
+func (f *runFlags) run(s cli.Streams) int {
 	if err := f.complete(); err != nil {
 		return refuseRun(s, err)
 	}
@@ -97,10 +123,7 @@ func (f *runFlags) run(s cli.Streams) error {
 			return refuseRun(s, err)
 		}
 	}
-	if result.Exit == 0 {
-		return nil
-	}
-	return cli.Ended(result.Exit)
+	return result.Exit
 }
 
 // complete makes options of the flags and of this process.

@@ -107,13 +107,14 @@ func (p *plan) landlockGrants() []grant {
 	return grants
 }
 
-// allow adds a rule. A path that does not exist needs none.
+// allow adds a rule. A path that does not exist needs none, and a link gives nothing: what it leads to has a rule of
+// its own, or none.
 func allow(ruleset int, path string, rights uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	fd, err := openPath(unix.AT_FDCWD, path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ELOOP):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	defer unix.Close(fd)

@@ -149,10 +149,21 @@ func (p *paths) hideSecrets(flat bool) {
 	}
 	delete(p.points, "/etc")
 	for _, name := range publicSettings {
-		if actual, err := filepath.EvalSymlinks("/etc/" + name); err == nil && within(actual, "/etc") {
+		if actual, err := realSetting("/etc/" + name); err == nil && within(actual, "/etc") {
 			p.add(actual, readable)
 		}
 	}
+}
+
+// realSetting follows links. Most files of /etc are none, and there are many to look at.
+func realSetting(path string) (string, error) {
+	if filepath.Dir(path) == "/etc" {
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return path, err
+		}
+	}
+	return filepath.EvalSymlinks(path)
 }
 
 // publicSettings are the parts of /etc that programs need and that hold no secret.

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -28,6 +27,7 @@ func Run(o *Options) (*Report, error) {
 		return nil, err
 	}
 	began := time.Now()
+	signals := catchSignals()
 	environment, removed := cleaned(o.Environment, o.Keep)
 	if err := errors.Join(checkStreams(), closeInherited()); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func Run(o *Options) (*Report, error) {
 	if p.Namespaces {
 		run = runInNamespaces
 	}
-	r, err := run(o, p, layout)
+	r, err := run(o, p, layout, signals)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func heldBy(p *plan) Held {
 }
 
 // runFlat runs the command with Landlock, the filter and limits alone.
-func runFlat(o *Options, p *plan, layout *paths) (result, error) {
+func runFlat(o *Options, p *plan, layout *paths, signals caught) (result, error) {
 	private, err := os.MkdirTemp("", "writ-run-")
 	if err != nil {
 		return result{}, fmt.Errorf("make a private directory: %w", err)
@@ -130,8 +130,7 @@ func runFlat(o *Options, p *plan, layout *paths) (result, error) {
 			return result{}, err
 		}
 	}
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, forwarded...)
+	arriving := signals()
 	var seen observer
 	var r result
 	r.ending, err = onOwnThread(func() (ending, error) {
@@ -142,7 +141,7 @@ func runFlat(o *Options, p *plan, layout *paths) (result, error) {
 		if p.Observe {
 			go seen.observe(listener)
 		}
-		go forward(signals, pid)
+		go forward(arriving, pid)
 		late := after(o.Timeout, func() { killDescendants(pid) })
 		end, err := reap(pid)
 		r.timedOut = late()
@@ -215,7 +214,7 @@ func killChildren() {
 }
 
 // runInNamespaces starts this program again as the first process of new namespaces.
-func runInNamespaces(o *Options, p *plan, layout *paths) (result, error) {
+func runInNamespaces(o *Options, p *plan, layout *paths, signals caught) (result, error) {
 	if !layout.sees(o.Dir) {
 		return result{}, errOutside
 	}
@@ -231,10 +230,9 @@ func runInNamespaces(o *Options, p *plan, layout *paths) (result, error) {
 		return result{}, err
 	}
 	defer control.Close()
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, forwarded...)
+	arriving := signals()
 	go func() {
-		for received := range signals {
+		for received := range arriving {
 			_ = process.Signal(received)
 		}
 	}()
