@@ -113,10 +113,14 @@ func runConfined(p *plan, signals caught) (ending, error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return ending{}, err
 	}
+	ready, err := prepare(p)
+	if err != nil {
+		return ending{}, err
+	}
 	arriving := signals()
 	var seen observer
-	end, err := onOwnThread(func() (ending, error) {
-		pid, listener, err := spawn(p, &syscall.SysProcAttr{Setsid: true})
+	end, err := newThread(p.Namespaces, p.Observe).run(func(listener int) (ending, error) {
+		pid, err := ready.spawn(&syscall.SysProcAttr{Setsid: true})
 		if err != nil {
 			return ending{}, err
 		}

@@ -27,7 +27,10 @@ func Run(o *Options) (*Report, error) {
 		return nil, err
 	}
 	began := time.Now()
-	signals := catchSignals()
+	signals, run := catchSignals(), runInNamespaces
+	if o.omits(WithoutNamespaces) {
+		run = newThread(false, o.Observe).runFlat
+	}
 	environment, removed := cleaned(o.Environment, o.Keep)
 	if err := errors.Join(checkStreams(), closeInherited()); err != nil {
 		return nil, err
@@ -41,10 +44,6 @@ func Run(o *Options) (*Report, error) {
 		return nil, err
 	}
 	watched := watch(layout.unheld(protectedPaths(realPaths(o.Limits.Write), o.Protect), p.Namespaces))
-	run := runFlat
-	if p.Namespaces {
-		run = runInNamespaces
-	}
 	r, err := run(o, p, layout, signals)
 	if err != nil {
 		return nil, err
@@ -111,7 +110,7 @@ func heldBy(p *plan) Held {
 }
 
 // runFlat runs the command with Landlock, the filter and limits alone.
-func runFlat(o *Options, p *plan, layout *paths, signals caught) (result, error) {
+func (t *thread) runFlat(o *Options, p *plan, layout *paths, signals caught) (result, error) {
 	private, err := os.MkdirTemp("", "writ-run-")
 	if err != nil {
 		return result{}, fmt.Errorf("make a private directory: %w", err)
@@ -130,11 +129,15 @@ func runFlat(o *Options, p *plan, layout *paths, signals caught) (result, error)
 			return result{}, err
 		}
 	}
+	ready, err := prepare(p)
+	if err != nil {
+		return result{}, err
+	}
 	arriving := signals()
 	var seen observer
 	var r result
-	r.ending, err = onOwnThread(func() (ending, error) {
-		pid, listener, err := spawn(p, &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL})
+	r.ending, err = t.run(func(listener int) (ending, error) {
+		pid, err := ready.spawn(&syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL})
 		if err != nil {
 			return ending{}, err
 		}
