@@ -37,8 +37,9 @@ home directory are empty and end with it.
 
 What this machine cannot hold is an error, unless --without names it.
 
-Exit code: the command's; 128 and the number of the signal that ended it; 124 after --timeout; 125 if it
-could not be confined; 126 if it could not be started; 127 if it was not found.`,
+Exit code: the command's; 128 and the number of the signal that ended it; 123 if it succeeded and a protected
+path appeared or changed; 124 after --timeout; 125 if it could not be confined; 126 if it could not be
+started; 127 if it was not found.`,
 		Example: `  writ run --write . -- make test
   writ run --write . --net proxy.golang.org:443 --timeout 10m -- go build ./...`,
 		DisableFlagsInUseLine: true,
@@ -114,6 +115,9 @@ func (f *runFlags) run(s cli.Streams) int {
 	}
 	for _, change := range result.Protected {
 		fmt.Fprintf(s.Err, "writ run: protected path %s: %s\n", change.Change, cli.Line(change.Path))
+		if change.SetAside != "" {
+			fmt.Fprintf(s.Err, "writ run: set aside as %s\n", cli.Line(change.SetAside))
+		}
 	}
 	if result.TimedOut {
 		fmt.Fprintf(s.Err, "writ run: ended after %v\n", f.Timeout)

@@ -43,7 +43,8 @@ func Run(o *Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	watched := watch(layout.unheld(protectedPaths(realPaths(o.Limits.Write), o.Protect), p.Namespaces))
+	write := realPaths(o.Limits.Write)
+	before := watch(layout.unheld(protectedPaths(write, o.Protect), p.Namespaces), write)
 	r, err := run(o, p, layout, signals)
 	if err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func Run(o *Options) (*Report, error) {
 	report.Exit, report.Signal, report.TimedOut = r.Exit, r.Signal, r.timedOut
 	report.Calls, report.CallsAreAll = append(report.Calls, r.Calls...), p.Observe
 	report.Hosts = append(report.Hosts, r.hosts...)
-	report.Protected = changesSince(watched)
+	report.tell(changes(before))
 	return report, nil
 }
 

@@ -30,6 +30,7 @@ var CanOmit = []string{WithoutNamespaces, WithoutLandlock, WithoutScopes, Withou
 
 // Exit codes of Run's own failures, as those of env(1) and timeout(1).
 const (
+	ExitProtected = 123 // the command succeeded, and protected paths appeared, changed or were removed
 	ExitTimeout   = 124
 	ExitFailure   = 125 // the confinement could not be made
 	ExitCannotRun = 126 // the command was found, and could not be started
