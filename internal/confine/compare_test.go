@@ -36,6 +36,16 @@ func TestIntersect(t *testing.T) {
 			confine.Limits{Write: []string{"workspace"}}, confine.Limits{Read: []string{"workspace/src", "/usr"}},
 			confine.Limits{Read: []string{"workspace/src"}},
 		},
+		"a read-only path that may lie in the workspace": {
+			confine.Limits{Write: []string{"workspace"}, Read: []string{"/srv/app/keys"}},
+			confine.Limits{Write: []string{"workspace"}},
+			confine.Limits{Write: []string{"workspace"}, Protect: []string{"/srv/app/keys"}},
+		},
+		"a read-only path that both may read": {
+			confine.Limits{Write: []string{"workspace"}, Read: []string{"/srv/app/keys"}},
+			confine.Limits{Write: []string{"workspace"}, Read: []string{"/srv/app/keys"}},
+			confine.Limits{Write: []string{"workspace"}, Read: []string{"/srv/app/keys"}},
+		},
 		"hosts": {
 			confine.Limits{Net: []string{"b.com:443", "a.com:443"}},
 			confine.Limits{Net: []string{"a.com:443", "b.com:443"}},
@@ -48,22 +58,59 @@ func TestIntersect(t *testing.T) {
 	}
 }
 
-// TestIntersectNeverWidens: what two limits have in common is within both, whichever comes first.
-func TestIntersectNeverWidens(t *testing.T) {
-	t.Parallel()
+// drawLimits draws any limits.
+func drawLimits(rt *rapid.T) confine.Limits {
 	paths := rapid.SampledFrom([]string{
 		"/", "/srv", "/srv/a", "/srv-a", "~", "~/a", "~/a/b", "workspace", "workspace/out", "/home/ann",
 	})
 	hosts := rapid.SampledFrom([]string{"a.com:443", "a.com:80", "b.com:443"})
-	draw := func(rt *rapid.T) confine.Limits {
-		return confine.Limits{
-			Write: rapid.SliceOfN(paths, 0, 4).Draw(rt, "write"),
-			Read:  rapid.SliceOfN(paths, 0, 4).Draw(rt, "read"),
-			Net:   rapid.SliceOfN(hosts, 0, 3).Draw(rt, "net"),
-		}
+	return confine.Limits{
+		Write:   rapid.SliceOfN(paths, 0, 4).Draw(rt, "write"),
+		Read:    rapid.SliceOfN(paths, 0, 4).Draw(rt, "read"),
+		Net:     rapid.SliceOfN(hosts, 0, 3).Draw(rt, "net"),
+		Protect: rapid.SliceOfN(paths, 0, 2).Draw(rt, "protect"),
+	}
+}
+
+// TestComparisonsHoldAnywhere: wherever the workspace and the home turn out to be, an intersection permits nothing that
+// one of its sides does not, and neither do limits that are said to be within others.
+func TestComparisonsHoldAnywhere(t *testing.T) {
+	t.Parallel()
+	places := rapid.SampledFrom([]string{"/srv", "/srv/a", "/srv/a/b", "/home/ann", "/home/ann/a", "/home/ann/a/b"})
+	files := []string{
+		"/x", "/srv/x", "/srv/a/x", "/srv/a/b/x", "/srv/a/out/x", "/srv/out/x", "/srv-a/x", "/home/ann/x", "/home/ann/a/x",
+		"/home/ann/a/b/x", "/home/ann/out/x", "/home/ann/a/out/x", "/home/ann/a/b/out/x",
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		a, b := draw(rt), draw(rt)
+		a, b := drawLimits(rt), drawLimits(rt)
+		workspace, home := places.Draw(rt, "workspace"), places.Draw(rt, "home")
+		narrower := func(inner, outer confine.Limits) {
+			inner, outer = inner.In(workspace, home), outer.In(workspace, home)
+			for _, file := range files {
+				one := confine.Limits{Read: []string{file}}
+				if one.Within(inner) && !one.Within(outer) {
+					rt.Fatalf("%v permits to read %s, %v does not", inner, file, outer)
+				}
+				one = confine.Limits{Write: []string{file}}
+				if one.Within(inner) && !one.Within(outer) {
+					rt.Fatalf("%v permits to write %s, %v does not", inner, file, outer)
+				}
+			}
+		}
+		both := a.Intersect(b)
+		narrower(both, a)
+		narrower(both, b)
+		if a.Within(b) {
+			narrower(a, b)
+		}
+	})
+}
+
+// TestIntersectNeverWidens: what two limits have in common is within both, whichever comes first.
+func TestIntersectNeverWidens(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		a, b := drawLimits(rt), drawLimits(rt)
 		both := a.Intersect(b)
 		if !both.Within(a) || !both.Within(b) {
 			rt.Fatalf("%v is not within %v and %v", both, a, b)

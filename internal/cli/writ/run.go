@@ -76,7 +76,7 @@ func (f *runFlags) declare(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Limits.Write, "write", nil, "a `DIR` that the command may read and write")
 	flags.StringArrayVar(&f.Limits.Read, "read", nil, "a `DIR` or file that it may read")
 	flags.StringArrayVar(&f.net, "net", nil, "none, or a `HOST:PORT` that it may reach (default none)")
-	flags.StringArrayVar(&f.Protect, "protect", nil, "a `PATH` that stays read-only inside what is writable")
+	flags.StringArrayVar(&f.Limits.Protect, "protect", nil, "a `PATH` that stays read-only inside what is writable")
 	flags.DurationVar(&f.Timeout, "timeout", 0, "end the command and all it started after this `TIME`, such as 90s")
 	flags.StringArrayVar(&f.quotas, "limit", nil, "`NAME=NUMBER`: processes, memory, file (sizes), files (open)")
 	flags.StringArrayVar(&f.Keep, "env", nil, "pass on a variable of this `NAME` although it looks like a secret")
@@ -139,7 +139,7 @@ func (f *runFlags) complete() (err error) {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
 	f.Home, f.Environment = os.Getenv("HOME"), os.Environ()
-	for _, list := range [][]string{f.Limits.Write, f.Limits.Read, f.Protect} {
+	for _, list := range [][]string{f.Limits.Write, f.Limits.Read, f.Limits.Protect} {
 		for i := range list {
 			if list[i], err = filepath.Abs(list[i]); err != nil {
 				return err

@@ -118,7 +118,7 @@ func planPaths(o *Options, asRoot bool) (*paths, error) {
 		write = append(write, actual)
 	}
 	p.addHome(o.Home)
-	for _, path := range protectedPaths(write, o.Protect) {
+	for _, path := range protectedPaths(write, o.Limits.Protect) {
 		p.protect(path, write)
 	}
 	return p, nil

@@ -76,7 +76,7 @@ func macLimitsOf(o *Options, private string) (macLimits, error) {
 			*list.to = append(*list.to, actual)
 		}
 	}
-	l.protected = protectedPaths(l.write[1:], o.Protect)
+	l.protected = protectedPaths(l.write[1:], o.Limits.Protect)
 	return l, nil
 }
 

@@ -44,7 +44,7 @@ func Run(o *Options) (*Report, error) {
 		return nil, err
 	}
 	write := realPaths(o.Limits.Write)
-	before := watch(layout.unheld(protectedPaths(write, o.Protect), p.Namespaces), write)
+	before := watch(layout.unheld(protectedPaths(write, o.Limits.Protect), p.Namespaces), write)
 	r, err := run(o, p, layout, signals)
 	if err != nil {
 		return nil, err

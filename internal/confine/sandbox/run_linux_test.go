@@ -71,7 +71,10 @@ func TestNothingIsOmittedSilently(t *testing.T) {
 	}{
 		{[]string{"--without", "namespaces", "--without", "landlock"}, "nothing holds the files"},
 		{[]string{"--without", "namespaces", "--net", "example.com:443"}, "HOST:PORT needs namespaces"},
-		{[]string{"--without", "namespaces", "--protect", w.workspace + "/x"}, "--protect: needs namespaces"},
+		{
+			[]string{"--without", "namespaces", "--write", w.workspace, "--protect", w.workspace + "/x"},
+			"--protect: needs namespaces",
+		},
 		{append(flatFlags(w.user), "--write", w.workspace, "--read", w.workspace+"/sub"), "that needs namespaces"},
 	} {
 		must(t, os.MkdirAll(w.workspace+"/sub", 0o755))
