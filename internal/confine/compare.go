@@ -8,13 +8,14 @@ import (
 // CheckPath reports what is wrong with an entry of Write or Read.
 func CheckPath(entry string) error { return checkPath(entry) }
 
-// Intersect is what both limits permit, and never more than either of them, wherever the workspace and the home are.
+// Intersect is what both limits permit, and never more than either of them. Nobody knows yet where the workspace and the
+// home are: a read-only path of one side that may lie in what both may write is protected.
 func (l Limits) Intersect(other Limits) Limits {
 	both := Limits{
 		Write: commonPaths(l.Write, other.Write),
 		Read:  commonPaths(l.readable(), other.readable()),
 	}
-	readOnly := func(p string) bool { return !l.certainlyWrites(p) || !other.certainlyWrites(p) }
+	readOnly := func(p string) bool { return !l.mayWrite(p) || !other.mayWrite(p) }
 	both.Write = slices.DeleteFunc(both.Write, readOnly)
 	listed := slices.Concat(l.readOnly(), other.readOnly())
 	all := slices.Clone(both.Read)
@@ -35,13 +36,6 @@ func (l Limits) Intersect(other Limits) Limits {
 	return both
 }
 
-// certainlyWrites reports whether a path may be changed wherever the workspace and the home are: the limits list it, or
-// no read-only directory can turn out to lie around it.
-func (l Limits) certainlyWrites(p string) bool {
-	around := func(q string) bool { return q != "/" && anchor(q) != anchor(p) }
-	return l.mayWrite(p) && (slices.Contains(l.Write, p) || !slices.ContainsFunc(l.readOnly(), around))
-}
-
 // mayHold reports whether a path may turn out to lie inside a writable directory: one of them is absolute and the other
 // begins with workspace or ~, or they begin with different words.
 func (l Limits) mayHold(p string) bool {
@@ -57,9 +51,12 @@ func anchor(p string) string {
 // Within reports whether the limits permit nothing that the others do not.
 func (l Limits) Within(others Limits) bool {
 	outside := func(p string) bool { return !isBelowAny(p, others.readable()) }
-	widens := func(p string) bool { return l.mayWrite(p) && !others.certainlyWrites(p) }
-	loses := func(p string) bool { return widens(p) || l.mayHold(p) && !slices.Contains(l.readOnly(), p) }
-	return !slices.ContainsFunc(l.Write, widens) && !slices.ContainsFunc(others.readOnly(), loses) &&
+	widens := func(p string) bool { return l.mayWrite(p) && !others.mayWrite(p) }
+	loses := func(p string) bool {
+		return l.mayHold(p) && !slices.Contains(l.readOnly(), p) && !slices.Contains(others.Write, p)
+	}
+	return !slices.ContainsFunc(l.Write, widens) && !slices.ContainsFunc(others.readOnly(), widens) &&
+		!slices.ContainsFunc(others.Protect, loses) &&
 		!slices.ContainsFunc(l.Read, outside) &&
 		!slices.ContainsFunc(l.Net, func(host string) bool { return !slices.Contains(others.Net, host) })
 }
