@@ -8,8 +8,8 @@ import (
 // CheckPath reports what is wrong with an entry of Write or Read.
 func CheckPath(entry string) error { return checkPath(entry) }
 
-// Intersect is what both limits permit, and never more than either of them. Nobody knows yet where the workspace and the
-// home are: a read-only path of one side that may lie in what both may write is protected.
+// Intersect is what both limits permit, and never more than either of them. Nobody knows yet where the
+// workspace and the home are: a read-only path of one side that may lie in what both may write is protected.
 func (l Limits) Intersect(other Limits) Limits {
 	both := Limits{
 		Write: commonPaths(l.Write, other.Write),
@@ -79,7 +79,9 @@ func (l Limits) mayWrite(p string) bool {
 // readOnly are the directories that may not be changed where they lie inside writable ones. One that is writable by its
 // own name is not among them.
 func (l Limits) readOnly() []string {
-	return slices.DeleteFunc(slices.Concat(l.Read, l.Protect), func(p string) bool { return slices.Contains(l.Write, p) })
+	return slices.DeleteFunc(slices.Concat(l.Read, l.Protect), func(p string) bool {
+		return slices.Contains(l.Write, p)
+	})
 }
 
 // readable are the directories that a command may read: what it may write as well.

@@ -72,15 +72,18 @@ func drawLimits(rt *rapid.T) confine.Limits {
 	}
 }
 
-// TestIntersectionsHoldAnywhere: wherever the workspace and the home turn out to be, an intersection permits nothing that
-// one of its sides does not.
+// TestIntersectionsHoldAnywhere: wherever the workspace and the home turn out to be, an intersection permits
+// nothing that one of its sides does not.
 func TestIntersectionsHoldAnywhere(t *testing.T) {
 	t.Parallel()
 	places := rapid.SampledFrom([]string{"/srv", "/srv/a", "/srv/a/b", "/home/ann", "/home/ann/a", "/home/ann/a/b"})
 	writable := rapid.SampledFrom([]string{"workspace", "~", "/srv/a"})
-	readable := rapid.SampledFrom([]string{"workspace/out", "~/a", "~/a/b", "/srv", "/srv/a/b", "/home/ann", "workspace"})
+	readable := rapid.SampledFrom([]string{
+		"workspace/out", "~/a", "~/a/b", "/srv", "/srv/a/b", "/home/ann", "workspace",
+	})
 	files := []string{
-		"/x", "/srv/x", "/srv/a/x", "/srv/a/b/x", "/srv/a/out/x", "/srv/out/x", "/srv-a/x", "/home/ann/x", "/home/ann/a/x",
+		"/x", "/srv/x", "/srv/a/x", "/srv/a/b/x", "/srv/a/out/x", "/srv/out/x", "/srv-a/x", "/home/ann/x",
+		"/home/ann/a/x",
 		"/home/ann/a/b/x", "/home/ann/out/x", "/home/ann/a/out/x", "/home/ann/a/b/out/x",
 	}
 	draw := func(rt *rapid.T) confine.Limits {

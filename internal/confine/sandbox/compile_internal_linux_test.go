@@ -97,7 +97,8 @@ func TestFilterMeansItsList(t *testing.T) {
 	t.Parallel()
 	const refuse = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EPERM)
 	values := []uint32{
-		0, 1, unix.AF_UNIX, unix.AF_INET, unix.AF_NETLINK, unix.AF_VSOCK, unix.NETLINK_ROUTE, unix.TIOCSTI, unix.TIOCSETD,
+		0, 1, unix.AF_UNIX, unix.AF_INET, unix.AF_NETLINK, unix.AF_VSOCK, unix.NETLINK_ROUTE, unix.TIOCSTI,
+		unix.TIOCSETD,
 		unix.S_ISUID, unix.S_ISGID | 0o755, 0o644, unix.O_CREAT, unix.O_TMPFILE, unix.CLONE_NEWUSER, 1 << 31,
 	}
 	for _, families := range [][]uint32{{unix.AF_UNIX}, {unix.AF_UNIX, unix.AF_INET, unix.AF_NETLINK}} {

@@ -81,8 +81,8 @@ func divide(calls []call, refuse uint32) []numbers {
 	return list
 }
 
-// search appends code that finds the entry of a number by halves: the kernel runs the filter for every number when it is
-// installed.
+// search appends code that finds the entry of a number by halves: the kernel runs the filter for every number
+// when it is installed.
 func search(code []unix.SockFilter, list []numbers) []unix.SockFilter {
 	if len(list) == 1 {
 		return append(code, list[0].code...)

@@ -143,8 +143,8 @@ var forwarded = []os.Signal{
 // caught waits until the signals are caught, and gives them.
 type caught func() <-chan os.Signal
 
-// catchSignals catches the signals that are passed on. The runtime switches threads twice for each of them, so that this
-// takes long, and happens beside other work.
+// catchSignals catches the signals that are passed on. The runtime switches threads twice for each of them,
+// so that this takes long, and happens beside other work.
 func catchSignals() caught {
 	signals, done := make(chan os.Signal, 16), make(chan struct{})
 	go func() {

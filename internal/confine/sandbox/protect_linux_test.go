@@ -23,7 +23,8 @@ func setAside(t *testing.T, report sandbox.Report) []sandbox.Change {
 		if _, err := os.Lstat(change.Path); err == nil {
 			t.Errorf("%s is still there", change.Path)
 		}
-		if _, err := os.Lstat(change.SetAside); err != nil || !strings.HasPrefix(change.SetAside, change.Path+".refused-") {
+		if _, err := os.Lstat(change.SetAside); err != nil ||
+			!strings.HasPrefix(change.SetAside, change.Path+".refused-") {
 			t.Errorf("%s is not set aside as %q: %v", change.Path, change.SetAside, err)
 		}
 		changes[i].SetAside = ""
@@ -81,7 +82,8 @@ func TestSettingAsideStaysInside(t *testing.T) {
 	w := newWorld(t, user{"caller", -1})
 	must(t, os.Mkdir(w.workspace+"/.git", 0o755))
 	must(t, os.WriteFile(w.outside+"/commondir", []byte("theirs"), 0o644))
-	r, report := w.reported(t, append(flatFlags(w.user), "--write", w.workspace), "rmdir .git; ln -s "+w.outside+" .git")
+	r, report := w.reported(t, append(flatFlags(w.user), "--write", w.workspace),
+		"rmdir .git; ln -s "+w.outside+" .git")
 	if text, err := os.ReadFile(w.outside + "/commondir"); err != nil || string(text) != "theirs" {
 		t.Errorf("outside: %q, %v", text, err)
 	}
