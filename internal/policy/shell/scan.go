@@ -27,8 +27,9 @@ type scan struct {
 	// captured is whether another command or a word uses the current one's output.
 	captured bool
 
-	free []arg // memory for arguments
-	args list  // the texts of arguments, so that each needs no memory of its own
+	free  []arg // memory for arguments
+	args  list  // the texts of arguments, so that each needs no memory of its own
+	quick quick
 
 	relative int  // relative paths written so far
 	deferred bool // a function writes some, wherever it is called
@@ -58,8 +59,10 @@ func newScan() *scan {
 		runs:     s.runs.emptied(),
 		args:     s.args.emptied(),
 		free:     s.free[:0],
+		quick:    s.quick,
 		dir:      workdir{dirs: here},
 	}
+	s.quick.reset()
 	return s
 }
 
@@ -75,19 +78,23 @@ func (s *scan) text(command string) {
 		s.dynamic = true
 		return
 	}
-	file, err := parseText(command)
-	if err != nil {
-		s.tolerant(command)
-		return
+	list, ok := s.quick.read(command)
+	if !ok {
+		file, err := parseText(command)
+		if err != nil {
+			s.tolerant(command)
+			return
+		}
+		list = file.Stmts
 	}
 	outer := s.vars
 	s.depth++
 	s.opaque = s.opaque || strings.HasSuffix(command, `\`) // shells differ
 	if s.vars = nil; strings.IndexByte(command, '$') >= 0 || strings.Contains(command, "((") ||
 		strings.Contains(command, "[[") || strings.Contains(command, "let") {
-		s.vars = gather(file)
+		s.vars = gather(list)
 	}
-	s.statements(file.Stmts)
+	s.statements(list)
 	s.depth--
 	s.vars = outer
 }

@@ -23,12 +23,12 @@ type assignment struct {
 	from, to uint
 }
 
-func gather(file *syntax.File) variables {
+func gather(list []*syntax.Stmt) variables {
 	vars, anything := variables{}, false
-	for _, st := range file.Stmts {
+	for _, st := range list {
 		vars.certain(st)
 	}
-	syntax.Walk(file, func(n syntax.Node) bool {
+	syntax.Walk(&syntax.Block{Stmts: list}, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Assign:
 			vars.possible(n)
