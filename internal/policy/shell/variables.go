@@ -37,8 +37,7 @@ func gather(list []*syntax.Stmt) variables {
 		case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause:
 			vars.computed(n)
 		case *syntax.CallExpr:
-			vars.setByCall(n)
-			anything = anything || rewrites(n)
+			anything = vars.setByCall(n) || anything
 		}
 		return true
 	})
@@ -122,55 +121,53 @@ func (v variables) computed(n syntax.Node) {
 	})
 }
 
-var setters = names("read mapfile readarray getopts printf unset let eval source . wait select")
+var (
+	setters   = names("read mapfile readarray getopts printf unset let eval source . wait select")
+	rewriters = names("eval source . trap alias")
+)
 
-// setByCall adds the variables that a command may set. The setter may follow a wrapper
-// (command read x) and be quoted, so any word counts.
-func (v variables) setByCall(c *syntax.CallExpr) {
+// setByCall adds the variables that a command may set, and reports whether any variable
+// can have any value after it. The setter may follow a wrapper (command read x) and be
+// quoted, so any word counts.
+func (v variables) setByCall(c *syntax.CallExpr) (rewrites bool) {
 	sets := false
 	for _, w := range c.Args {
-		sets = sets || setters[unquoted(w)]
+		text := unquoted(w.Parts)
+		sets = sets || setters[text]
+		rewrites = rewrites || rewriters[text]
+		if name, _, assigned := strings.Cut(text, "="); assigned {
+			if name = strings.TrimSuffix(name, "+"); syntax.ValidName(name) {
+				v.named(name).unclear = true
+			}
+		}
 	}
-	for _, w := range c.Args {
-		text := unquoted(w)
-		name, _, assigned := strings.Cut(text, "=")
-		switch {
-		case assigned && syntax.ValidName(strings.TrimSuffix(name, "+")):
-			v.named(strings.TrimSuffix(name, "+")).unclear = true
-		case sets && syntax.ValidName(text):
+	for i := 0; sets && i < len(c.Args); i++ {
+		switch text := unquoted(c.Args[i].Parts); {
+		case syntax.ValidName(text):
 			v.named(text).unclear = true
-		case sets && len(text) > 2 && text[0] == '-' && syntax.ValidName(text[2:]): // printf -vx
+		case len(text) > 2 && text[0] == '-' && syntax.ValidName(text[2:]): // printf -vx
 			v.named(text[2:]).unclear = true
 		}
 	}
-}
-
-// rewrites reports whether any variable can have any value after a command.
-func rewrites(c *syntax.CallExpr) bool {
-	for _, w := range c.Args {
-		switch unquoted(w) {
-		case "eval", "source", ".", "trap", "alias":
-			return true
-		}
-	}
-	return false
+	return rewrites
 }
 
 // unquoted is the text of a word without quotes and expansions.
-func unquoted(w *syntax.Word) string {
-	var b strings.Builder
-	syntax.Walk(w, func(n syntax.Node) bool {
-		switch n := n.(type) {
+func unquoted(parts []syntax.WordPart) string {
+	text := ""
+	for _, part := range parts {
+		switch part := part.(type) {
 		case *syntax.Lit:
-			b.WriteString(strings.ReplaceAll(n.Value, `\`, ""))
+			text += strings.ReplaceAll(part.Value, `\`, "")
 		case *syntax.SglQuoted:
-			b.WriteString(n.Value)
-		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ParamExp, *syntax.ArithmExp:
-			return false
+			text += part.Value
+		case *syntax.DblQuoted:
+			text += unquoted(part.Parts)
+		case *syntax.ExtGlob:
+			text += part.Pattern.Value
 		}
-		return true
-	})
-	return b.String()
+	}
+	return text
 }
 
 // meaning is the value of $name at an offset of the text. The home directory is ~, and
