@@ -90,7 +90,7 @@ func (s *scan) text(command string) {
 	outer := s.vars
 	s.depth++
 	s.opaque = s.opaque || strings.HasSuffix(command, `\`) // shells differ
-	if s.vars = nil; strings.IndexByte(command, '$') >= 0 || strings.Contains(command, "((") ||
+	if s.vars = (variables{}); strings.IndexByte(command, '$') >= 0 || strings.Contains(command, "((") ||
 		strings.Contains(command, "[[") || strings.Contains(command, "let") {
 		s.vars = gather(list)
 	}
@@ -270,6 +270,13 @@ func isCall(st *syntax.Stmt) bool {
 	return ok && !st.Negated && !st.Background
 }
 
+// builtins are names that a function must not have, because it would change what the
+// rest of the command means.
+var builtins = names(`. : [ alias bg bind break builtin caller cd command compgen complete continue declare dirs disown
+	echo enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf
+	pushd pwd read readarray readonly return set shift shopt source suspend test time times trap true type typeset ulimit
+	umask unalias unset wait ls cat cp mv rm grep sed awk find git sudo curl wget mkdir touch chmod head tail sort`)
+
 // function reads a function's body as if it ran. What the body runs is reported
 // whatever the function's name, so a name hides nothing unless it is one that we know,
 // or the function calls itself.
@@ -345,7 +352,7 @@ func (s *scan) inside(node syntax.Node) {
 				s.evaluatedSlice(n.Slice)
 			}
 			// ${HOME:0:1} is a hidden slash.
-			if n.Slice != nil && n.Param != nil && s.vars[n.Param.Value] == nil {
+			if n.Slice != nil && n.Param != nil && s.vars.named[n.Param.Value] == nil {
 				s.dynamic = true
 			}
 		}

@@ -131,3 +131,12 @@ func (l *list) sorted() []string {
 	slices.Sort(*l)
 	return slices.Compact(*l)
 }
+
+// names is a set of words.
+func names(text string) map[string]bool {
+	set := map[string]bool{}
+	for name := range strings.FieldsSeq(text) {
+		set[name] = true
+	}
+	return set
+}

@@ -314,7 +314,7 @@ func (s *scan) parameter(p *syntax.ParamExp) arg {
 		p.Names != 0 || p.Flags != nil {
 		return unknown
 	}
-	value := s.meaning(p.Param.Value, p.Pos().Offset())
+	value := s.meaning(p.Param.Value)
 	if p.Exp == nil {
 		return value
 	}

@@ -220,18 +220,6 @@ func nearby(pattern string) bool {
 	return true
 }
 
-// operands are the arguments that are not options.
-func operands(args []arg) []arg {
-	for i, a := range args[1:] {
-		if a.text() == "--" && a.plain() {
-			return append(operands(args[:i+1]), args[i+2:]...)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(args[1:]), func(a arg) bool {
-		return len(a.text()) > 1 && a.text()[0] == '-'
-	})
-}
-
 func (a arg) without(n int) arg {
 	rest := make([]string, len(a.alternatives))
 	for i, text := range a.alternatives {
