@@ -78,13 +78,11 @@ func (s *scan) arguments(p *program, args []arg) reading {
 
 func (r *reading) argument(a arg) {
 	text := a.text()
+	r.s.dynamic = r.s.dynamic || r.p.starts && !a.exact // an option, or what is started
 	switch {
 	case r.p.pairs: // dd of=file
 		r.s.dynamic = r.s.dynamic || !a.exact
 		r.long(literal("--").followed(a))
-	case r.p.starts && !a.exact: // an option, or what is started
-		r.s.dynamic = true
-		r.operand(a)
 	case text == "--" && a.exact:
 		r.ended = true
 	case text == "-":

@@ -91,10 +91,10 @@ func unquoted(parts []syntax.WordPart) string {
 func (s *scan) meaning(name string) arg {
 	x := s.vars.named[name]
 	switch {
-	case x == nil && name == "HOME":
-		return literal("~")
-	case x == nil && name == "PWD":
-		return literal(".")
+	case x == nil && (name == "HOME" || name == "PWD"):
+		value := literal(map[string]string{"HOME": "~", "PWD": "."}[name])
+		value.exact = !s.vars.computed
+		return value
 	case x == nil || x.resolving:
 		return unknown
 	}

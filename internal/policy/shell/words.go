@@ -1,7 +1,7 @@
 package shell
 
 import (
-	"strconv"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -56,90 +56,37 @@ func (s *scan) expand(words []*syntax.Word) []arg {
 			continue
 		}
 		s.spelled(word)
-		for _, one := range s.braces(word) {
-			a := s.parts(one)
-			if a.splits && len(a.alternatives) == 1 && strings.ContainsAny(a.text(), " \t\n") {
-				for field := range strings.FieldsSeq(a.text()) {
-					piece := a
-					piece.alternatives = []string{field}
-					args = append(args, piece)
-				}
-				continue
+		if !syntax.SplitBraces(word) {
+			args = s.split(args, s.parts(word))
+			continue
+		}
+		count := 0
+		for one, err := range expand.BracesSeq(nil, word) {
+			if count++; err != nil || count > maxBrace {
+				s.dynamic = true
+				break
 			}
-			if a.splits && strings.ContainsAny(strings.Join(a.alternatives, ""), " \t\n") {
-				a.exact = false
-			}
-			args = append(args, a)
+			args = s.split(args, s.parts(one))
 		}
 	}
 	return args
 }
 
-// braces expands a{b,c}. It counts the words first, because every brace multiplies
-// them.
-func (s *scan) braces(word *syntax.Word) []*syntax.Word {
-	if !hasBrace(word) || !syntax.SplitBraces(word) {
-		return []*syntax.Word{word}
+// split appends the words that an unquoted variable may become.
+func (s *scan) split(args []arg, a arg) []arg {
+	if !a.splits || !slices.ContainsFunc(a.alternatives, func(text string) bool { return strings.ContainsAny(text, " \t\n") }) {
+		return append(args, a)
 	}
-	if countBraces(word.Parts) > maxBrace {
-		s.dynamic = true
-		return []*syntax.Word{word}
+	a.exact = false
+	if len(a.alternatives) > 1 {
+		return append(args, a)
 	}
-	var words []*syntax.Word
-	for one, err := range expand.BracesSeq(nil, word) {
-		if err != nil {
-			s.dynamic = true
-			break
-		}
-		words = append(words, one)
+	for field := range strings.FieldsSeq(a.text()) {
+		piece := a
+		piece.alternatives = []string{field}
+		args = append(args, piece)
 	}
-	return words
-}
-
-// hasBrace reports whether a word may have a brace expansion: {} and @{1} have none.
-func hasBrace(word *syntax.Word) bool {
-	brace, separator := false, false
-	for _, part := range word.Parts {
-		if lit, ok := part.(*syntax.Lit); ok {
-			b, sep, _ := signs(lit.Value, false, false)
-			brace, separator = brace || b, separator || sep
-		}
-	}
-	return brace && separator
-}
-
-// countBraces is the number of words of an expansion, up to maxBrace+1.
-func countBraces(parts []syntax.WordPart) int {
-	product := 1
-	for _, part := range parts {
-		brace, ok := part.(*syntax.BraceExp)
-		if !ok {
-			continue
-		}
-		sum := 0
-		if brace.Sequence {
-			sum = countSequence(brace)
-		} else {
-			for _, elem := range brace.Elems {
-				sum = min(sum+countBraces(elem.Parts), maxBrace+1)
-			}
-		}
-		product = min(product*max(sum, 2), maxBrace+1)
-	}
-	return product
-}
-
-func countSequence(brace *syntax.BraceExp) int {
-	a, b := brace.Elems[0].Lit(), brace.Elems[1].Lit()
-	from, err1 := strconv.ParseInt(a, 10, 32)
-	to, err2 := strconv.ParseInt(b, 10, 32)
-	switch {
-	case err1 == nil && err2 == nil:
-		return int(min(max(from-to, to-from), maxBrace) + 1)
-	case len(a) == 1 && len(b) == 1: // letters
-		return int(max(a[0], b[0])-min(a[0], b[0])) + 1
-	}
-	return maxBrace + 1
+	return args
 }
 
 // simpleWord is the argument of a word that is a single literal without special signs.
@@ -184,54 +131,46 @@ func onlyLiteral(part *syntax.DblQuoted) (string, bool) {
 // spelled notes whether the shell, or the system, may take a word for another text than
 // the one that is written.
 func (s *scan) spelled(word *syntax.Word) {
-	brace, separator := false, false
+	alone, bare := len(word.Parts) == 1, ""
 	for i, part := range word.Parts {
+		unclear := true
 		switch part := part.(type) {
 		case *syntax.Lit:
-			if i == 0 && len(word.Parts) == 1 && part.Value == "[" {
-				return
-			}
-			b, sep, unclear := signs(part.Value, i == 0, len(word.Parts) == 1)
-			brace, separator = brace || b, separator || sep
-			s.opaque = s.opaque || unclear
+			bare += part.Value
+			unclear = expands(part.Value, i == 0, alone) && !(alone && part.Value == "[")
 		case *syntax.SglQuoted:
-			s.opaque = s.opaque || part.Dollar || i == 0 && strings.HasPrefix(part.Value, "~")
+			unclear = part.Dollar || i == 0 && strings.HasPrefix(part.Value, "~")
 		case *syntax.DblQuoted:
 			text, _ := onlyLiteral(part)
-			s.opaque = s.opaque || part.Dollar || !isLiteral(part.Parts) || i == 0 && strings.HasPrefix(text, "~")
-		default:
-			s.opaque = true
+			unclear = part.Dollar || !isLiteral(part.Parts) || i == 0 && strings.HasPrefix(text, "~")
 		}
+		s.opaque = s.opaque || unclear
 	}
-	s.opaque = s.opaque || brace && separator
+	s.opaque = s.opaque || strings.Contains(bare, "{") && (strings.Contains(bare, ",") || strings.Contains(bare, ".."))
 }
 
-// signs looks for signs of braces and of other expansions in an unquoted literal.
-func signs(text string, first, alone bool) (brace, separator, unclear bool) {
+// expands looks for signs of expansions, other than braces, in an unquoted literal.
+func expands(text string, first, alone bool) bool {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
-			i++
-			unclear = unclear || first && i == 1 && strings.HasPrefix(text[1:], "~")
-		case '*', '?', '[':
-			unclear = true
-		case '{':
-			brace = true
-		case ',':
-			separator = true
-		case '.':
-			separator = separator || strings.HasPrefix(text[i:], "..")
-		case '~':
-			if i == 0 && first {
-				unclear = unclear || text != "~" && !strings.HasPrefix(text, "~/") || text == "~" && !alone
-				continue
+			if i++; first && i == 1 && strings.HasPrefix(text[1:], "~") {
+				return true
 			}
-			unclear = unclear || i == 0 || text[i-1] == '=' || text[i-1] == ':'
+		case '*', '?', '[':
+			return true
+		case '~':
+			home := i == 0 && first && (text == "~" && alone || strings.HasPrefix(text, "~/"))
+			if !home && (i == 0 || text[i-1] == '=' || text[i-1] == ':') {
+				return true
+			}
 		case '=':
-			unclear = unclear || i == 0 && first && len(text) > 1
+			if i == 0 && first && len(text) > 1 {
+				return true
+			}
 		}
 	}
-	return brace, separator, unclear
+	return false
 }
 
 func (s *scan) expandWord(word *syntax.Word) arg {

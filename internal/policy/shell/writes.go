@@ -125,12 +125,10 @@ func (s *scan) leavesDir(file string) bool {
 	return file == ".." || strings.HasPrefix(file, "../")
 }
 
-// mentionInput records the words of the input, if it is known.
+// mentionInput records the words of the input, as far as it is known.
 func (s *scan) mentionInput() {
-	if s.input.known {
-		for field := range strings.FieldsSeq(s.input.text) {
-			s.mention(literal(field))
-		}
+	for field := range strings.FieldsSeq(s.input.text) {
+		s.mention(literal(field))
 	}
 }
 
