@@ -55,8 +55,9 @@ func (s *scan) expand(words []*syntax.Word) []arg {
 			args = append(args, a)
 			continue
 		}
-		s.spelled(word)
-		if !syntax.SplitBraces(word) {
+		bare := s.spelled(word)
+		many := strings.Count(bare, "{") > maxBraces // each multiplies the words, and the work
+		if s.dynamic = s.dynamic || many; many || !syntax.SplitBraces(word) {
 			args = s.split(args, s.parts(word))
 			continue
 		}
@@ -129,9 +130,9 @@ func onlyLiteral(part *syntax.DblQuoted) (string, bool) {
 }
 
 // spelled notes whether the shell, or the system, may take a word for another text than
-// the one that is written.
-func (s *scan) spelled(word *syntax.Word) {
-	alone, bare := len(word.Parts) == 1, ""
+// the one that is written, and returns what is not quoted.
+func (s *scan) spelled(word *syntax.Word) (bare string) {
+	alone := len(word.Parts) == 1
 	for i, part := range word.Parts {
 		unclear := true
 		switch part := part.(type) {
@@ -147,6 +148,7 @@ func (s *scan) spelled(word *syntax.Word) {
 		s.opaque = s.opaque || unclear
 	}
 	s.opaque = s.opaque || strings.Contains(bare, "{") && (strings.Contains(bare, ",") || strings.Contains(bare, ".."))
+	return bare
 }
 
 // expands looks for signs of expansions, other than braces, in an unquoted literal.
