@@ -28,6 +28,8 @@ func gather(list []*syntax.Stmt) variables {
 	v := variables{named: map[string]*variable{}}
 	syntax.Walk(&syntax.Block{Stmts: list}, func(n syntax.Node) bool {
 		switch n := n.(type) {
+		case *syntax.Word:
+			return !isLiteral(n.Parts) // most are, and hold no command
 		case *syntax.Assign:
 			v.computed = v.computed || n.Append || n.Index != nil || n.Array != nil
 			if n.Name != nil && n.Value != nil {

@@ -57,18 +57,24 @@ func (s *scan) expand(words []*syntax.Word) []arg {
 		}
 		bare := s.spelled(word)
 		many := strings.Count(bare, "{") > maxBraces // each multiplies the words, and the work
-		if s.dynamic = s.dynamic || many; many || !syntax.SplitBraces(word) {
+		if s.dynamic = s.dynamic || many; !many && syntax.SplitBraces(word) {
+			args = s.braces(args, word)
+		} else {
 			args = s.split(args, s.parts(word))
-			continue
 		}
-		count := 0
-		for one, err := range expand.BracesSeq(nil, word) {
-			if count++; err != nil || count > maxBrace {
-				s.dynamic = true
-				break
-			}
-			args = s.split(args, s.parts(one))
+	}
+	return args
+}
+
+// braces appends the words that a{b,c} stands for.
+func (s *scan) braces(args []arg, word *syntax.Word) []arg {
+	count := 0
+	for one, err := range expand.BracesSeq(nil, word) {
+		if count++; err != nil || count > maxBrace {
+			s.dynamic = true
+			break
 		}
+		args = s.split(args, s.parts(one))
 	}
 	return args
 }

@@ -64,6 +64,9 @@ func (p workdir) or(q workdir) workdir {
 
 // join is the cleaned path of a name in a directory.
 func join(dir, name string) string {
+	if name == "." {
+		return dir // it is clean
+	}
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "~") && dir != "." {
 		name = dir + "/" + name
 	}
