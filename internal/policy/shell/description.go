@@ -239,7 +239,8 @@ func (p *program) attributes(fields []string) error {
 	all := map[string]*bool{
 		"partial": &p.partial, "script": &p.script, "dynamic": &p.dynamic, "links": &p.links, "single": &p.single,
 		"old": &p.old, "closed": &p.closed, "needs": &p.needs, "sets": &p.sets, "rooted": &p.rooted,
-		"ends": &p.ends, "pairs": &p.pairs, "whole": &p.whole, "here": &p.here, "input": &p.input, "unpacks": &p.unpacks,
+		"ends": &p.ends, "pairs": &p.pairs, "whole": &p.whole, "here": &p.here, "input": &p.input,
+		"unpacks": &p.unpacks,
 	}
 	for _, field := range fields {
 		if all[field] == nil {

@@ -22,7 +22,6 @@ func (k kind) starts() bool {
 
 // use records what a program does with one value.
 func (s *scan) use(p *program, k kind, a arg) {
-	text := a.text()
 	switch k {
 	case "text", "mark", "dir", "into", "lost": // names no file, or is a directory that others are in
 	case "read", "tree", "write", "dest", "remove", "change", "target", "name", "archive", "pack", "open", "page":
@@ -33,18 +32,24 @@ func (s *scan) use(p *program, k kind, a arg) {
 		s.mayRun(a)
 	case "script": // a file whose code it runs
 		s.script(a)
+	case "code", "command":
+		s.dynamic = true
+	case "remote", "revision", "setting", "clone":
+		s.useGit(p, k, a)
+	default:
+		s.useOwn(p, k, a)
+	}
+}
+
+// useOwn reads kinds that belong to one program or a few.
+func (s *scan) useOwn(p *program, k kind, a arg) {
+	text := a.text()
+	switch k {
 	case "variable": // name=value for make, which may change how recipes run
 		name, value, assigned := strings.Cut(text, "=")
 		name = strings.TrimRight(name, ":?+!")
 		s.dynamic = s.dynamic || assigned && (name == "SHELL" || name == ".SHELLFLAGS" ||
 			strings.ContainsAny(value, "`$;|&") || influenceOf(name) == control)
-	case "remote": // a remote of git by its name: an address is not described, and some start a program
-		s.dynamic = s.dynamic || strings.Contains(text, "::")
-		s.demand(!strings.ContainsAny(text, ":/\\@.~"), p, a)
-	case "revision": // a revision or a path of git
-		s.gitRevision(a)
-	case "setting": // name=value of git's configuration
-		s.gitSetting(a)
 	case "ssh": // an option of ssh's configuration
 		s.dynamic = s.dynamic || !a.exact || !sshHarmless.MatchString(text)
 	case "sed":
@@ -61,8 +66,6 @@ func (s *scan) use(p *program, k kind, a arg) {
 		s.demand(!strings.ContainsAny(text, "eE"), p, a)
 	case "jq": // a filter: modules are files, and some names are the environment
 		s.opaque = s.opaque || jqReaches.MatchString(text)
-	case "clone": // a repository that is copied
-		s.dynamic = s.dynamic || strings.Contains(text, "::")
 	case "assignment": // name=value of the environment
 		if name, _, ok := strings.Cut(text, "="); ok {
 			s.environment(name, a.without(len(name)+1))
@@ -139,6 +142,22 @@ func (s *scan) useFile(k kind, a arg) {
 	case "page": // a file that a person sees, or +command
 		s.dynamic = s.dynamic || strings.HasPrefix(text, "+")
 		s.readFile(a)
+	}
+}
+
+// useGit reads the kinds of git.
+func (s *scan) useGit(p *program, k kind, a arg) {
+	text := a.text()
+	switch k {
+	case "remote": // a remote of git by its name: an address is not described, and some start a program
+		s.dynamic = s.dynamic || strings.Contains(text, "::")
+		s.demand(!strings.ContainsAny(text, ":/\\@.~"), p, a)
+	case "revision": // a revision or a path of git
+		s.gitRevision(a)
+	case "setting": // name=value of git's configuration
+		s.gitSetting(a)
+	case "clone": // a repository that is copied
+		s.dynamic = s.dynamic || strings.Contains(text, "::")
 	}
 }
 

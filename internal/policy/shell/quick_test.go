@@ -12,9 +12,12 @@ import (
 // FuzzQuick holds that quick makes the tree that the parser makes, or gives up.
 func FuzzQuick(f *testing.F) {
 	for _, seed := range []string{
-		command200, "ls", " a b;c ; d;", "a|b&&c||d|e;f", "a>b 2>&1 <c >>d", "> x", "2>x a", "a 2> 'b' c", "a>b", "a 22>b",
-		`a'b'"c" "" '' "d e" --x='*.go'`, "if a", "a if", "x=1 a", "a x=1", "a{b,c} {} {x}>y", "[ -f a ]", "a[1] b[2]", "A0] 0[",
-		"a && b &", "a | & b", "a |& b", "a;;b", ";a", "a ||", "é", "'é'", "a #b", "a#b", "! a", "a !", "a >& b", "a >&-",
+		command200, "ls", " a b;c ; d;", "a|b&&c||d|e;f", "a>b 2>&1 <c >>d", "> x", "2>x a", "a 2> 'b' c", "a>b",
+		"a 22>b",
+		`a'b'"c" "" '' "d e" --x='*.go'`, "if a", "a if", "x=1 a", "a x=1", "a{b,c} {} {x}>y", "[ -f a ]", "a[1] b[2]",
+		"A0] 0[",
+		"a && b &", "a | & b", "a |& b", "a;;b", ";a", "a ||", "é", "'é'", "a #b", "a#b", "! a", "a !", "a >& b",
+		"a >&-",
 		"time a", "a time", "let x", "+(a)", "a'b", `"a$b"`, "a\\b", "a\tb", "a \x01", "a 2'3'>x", "function a", "]] x",
 		"a >", "a > ; b", "a >>> b", "a >| b", "a <> b", "a <<b", "a <(b)", "{ a; }", "a*?^~ ~/x", "@x", "a=b", "a+=b",
 	} {

@@ -9,7 +9,8 @@ import (
 var (
 	sedSubstitute = sedBetween(`s`, `/|,#:@%!_`)
 	sedAddress    = `(?:\d+|\$|/[^/\\\[\n;]*/)`
-	sedCommand    = `\s*(?:` + sedAddress + `(?:,\+?` + sedAddress + `)?[! ]*)?(?:[pdq=]|` + sedSubstitute + `[giIp0-9]*)\s*`
+	sedCommand    = `\s*(?:` + sedAddress + `(?:,\+?` + sedAddress + `)?[! ]*)?(?:[pdq=]|` + sedSubstitute +
+		`[giIp0-9]*)\s*`
 
 	sedAnyAddress = `(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*)`
 	sedAddresses  = sedAnyAddress + `(?:\s*,\s*(?:[+~]\d+|` + sedAnyAddress + `))?[!\s]*`
@@ -43,7 +44,8 @@ func sedBetween(command, delimiters string) string {
 // readings. What is not known of a script may be anything but a command.
 func (s *scan) sedScript(script arg) {
 	for _, text := range script.alternatives {
-		if script.exact && sedPlain.MatchString(text) && (!strings.Contains(text, "[") || !strings.ContainsAny(text, ";\n")) {
+		single := !strings.ContainsAny(text, ";\n")
+		if script.exact && sedPlain.MatchString(text) && (single || !strings.Contains(text, "[")) {
 			continue
 		}
 		s.opaque = true

@@ -81,7 +81,8 @@ func (s *scan) braces(args []arg, word *syntax.Word) []arg {
 
 // split appends the words that an unquoted variable may become.
 func (s *scan) split(args []arg, a arg) []arg {
-	if !a.splits || !slices.ContainsFunc(a.alternatives, func(text string) bool { return strings.ContainsAny(text, " \t\n") }) {
+	spaced := func(text string) bool { return strings.ContainsAny(text, " \t\n") }
+	if !a.splits || !slices.ContainsFunc(a.alternatives, spaced) {
 		return append(args, a)
 	}
 	a.exact = false
