@@ -15,7 +15,6 @@ func (s *scan) call(args []arg) {
 		return
 	}
 	s.wraps++
-	defer func() { s.wraps-- }()
 	program := args[0]
 	if !program.plain() || program.variable {
 		s.dynamic = true
@@ -23,6 +22,7 @@ func (s *scan) call(args []arg) {
 	for _, text := range program.alternatives {
 		s.program(text, args)
 	}
+	s.wraps--
 }
 
 // program reads one of the names that the program can have.

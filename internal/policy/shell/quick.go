@@ -50,12 +50,7 @@ func (q *quick) reset() {
 }
 
 // quickSigns are the signs of words without quotes, besides letters and digits.
-var quickSigns = func() (signs [256]bool) {
-	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:@%+=~^*?{}") {
-		signs[c] = true
-	}
-	return signs
-}()
+var quickSigns = signs("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:@%+=~^*?{}")
 
 // reserved begin a command that is no simple one.
 var reserved = names(`! [[ ]] { } case coproc do done elif else esac fi for function if in select then time until while

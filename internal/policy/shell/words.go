@@ -102,27 +102,35 @@ func (s *scan) simpleWord(word *syntax.Word) (arg, bool) {
 	if len(word.Parts) != 1 {
 		return arg{}, false
 	}
-	text, special := "", ""
 	switch part := word.Parts[0].(type) {
 	case *syntax.Lit:
-		text, special = part.Value, "\\*?[{~="
+		return s.lit(part.Value), !containsAny(part.Value, &bareSigns)
 	case *syntax.SglQuoted:
-		if text = part.Value; part.Dollar || strings.HasPrefix(text, "~") {
-			return arg{}, false
-		}
+		return s.lit(part.Value), !part.Dollar && !strings.HasPrefix(part.Value, "~")
 	case *syntax.DblQuoted:
-		if lit, ok := onlyLiteral(part); ok {
-			text, special = lit, "\\~"
-		} else {
-			return arg{}, false
+		text, ok := onlyLiteral(part)
+		return s.lit(text), ok && !containsAny(text, &quotedSigns)
+	}
+	return arg{}, false
+}
+
+// bareSigns and quotedSigns have a meaning of their own in words.
+var bareSigns, quotedSigns = signs(`\*?[{~=`), signs(`\~`)
+
+func signs(text string) (set [256]bool) {
+	for i := range len(text) {
+		set[text[i]] = true
+	}
+	return set
+}
+
+func containsAny(text string, set *[256]bool) bool {
+	for i := range len(text) {
+		if set[text[i]] {
+			return true
 		}
-	default:
-		return arg{}, false
 	}
-	if strings.ContainsAny(text, special) {
-		return arg{}, false
-	}
-	return s.lit(text), true
+	return false
 }
 
 func onlyLiteral(part *syntax.DblQuoted) (string, bool) {

@@ -100,6 +100,9 @@ func (s *scan) readFile(a arg) {
 // leadsThrough reports whether a path goes up from a name, which may be a link: a/../b
 // need not be b. It is also true of the addresses that Bash itself opens.
 func leadsThrough(file string) bool {
+	if file[0] != '/' && !strings.Contains(file, "..") {
+		return false // as most
+	}
 	if strings.HasPrefix(file, "/dev/tcp/") || strings.HasPrefix(file, "/dev/udp/") {
 		return true
 	}
@@ -139,7 +142,7 @@ func (s *scan) mention(a arg) {
 		}
 		s.words.add(text)
 		// The same path in another spelling.
-		if strings.Contains(text, "//") || strings.Contains(text, "/.") {
+		if strings.IndexByte(text, '/') >= 0 && (strings.Contains(text, "//") || strings.Contains(text, "/.")) {
 			if cleaned := clean(text); !strings.Contains(text, "://") {
 				s.words.add(cleaned)
 			}
