@@ -47,6 +47,8 @@ format:
 .PHONY: vet
 vet:
 	go vet ./...
+	GOARCH=arm64 go vet ./internal/confine/... ./cmd/... ./internal/cli/writ
+	GOOS=darwin go vet ./internal/confine/... ./cmd/... ./internal/cli/writ
 	cd bench && go vet ./... && go test ./...
 
 .PHONY: staticcheck

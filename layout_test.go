@@ -16,7 +16,7 @@ const maxLines = 600
 var table = layout.Table{
 	// Programs.
 	row("cmd/writd", "internal/cli/writd", "internal/cli"),
-	row("cmd/writ", "internal/cli/writ", "internal/cli", "internal/confine/sandbox"),
+	row("cmd/writ", "internal/cli/writ", "internal/confine/sandbox"),
 	row("internal/cli/writd",
 		"internal/policy/policytest", "internal/policy/lint", "internal/policy/engine", "internal/policy/document",
 		"internal/toolcall",
