@@ -79,7 +79,7 @@ func (s *scan) useOwn(p *program, k kind, a arg) {
 		s.script(a)
 		s.dynamic = s.dynamic || !activates.MatchString(text) || strings.Contains(text, "..")
 	case "errors": // an option of the shell about errors; others change how it reads what follows
-		s.dynamic = s.dynamic || text != "pipefail" && text != "errexit" && text != "nounset"
+		s.dynamic = s.dynamic || !a.exact || !aboutErrors[text]
 	case "suffix": // is appended to the name of a backup
 		s.opaque = s.opaque || text != "" || !a.exact
 		s.dynamic = s.dynamic || strings.ContainsAny(text, "/*")
@@ -95,6 +95,8 @@ var (
 	storesLength = regexp.MustCompile(`%[-+ #0-9.*hlLjztq']*n`)
 	activates    = regexp.MustCompile(`^[^/~].*/bin/activate$`)
 )
+
+var aboutErrors = names("pipefail errexit nounset +e +u +x")
 
 var runningModules = names("code pdb timeit trace cProfile profile runpy pty idlelib IPython antigravity")
 
