@@ -85,6 +85,12 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"GET /audit-log/export":                 inQuery(""),
 			"POST /audit-log/entries/{index}/erase": inQuery(`{}`),
 
+			"POST /agent/register":                inQuery(`{"agentId":"a"}`),
+			"GET /agent/agents":                   inQuery(""),
+			"GET /agent/agents/{agentId}":         inQuery(""),
+			"PATCH /agent/agents/{agentId}":       inQuery(`{}`),
+			"POST /agent/agents/{agentId}/status": inQuery(`{"status":"active","reason":"r"}`),
+
 			"GET /notifications":              inQuery(""),
 			"GET /notifications/unread-count": inQuery(""),
 			"POST /notifications/{id}/read":   inQuery(""),

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"writ/internal/agent"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
@@ -69,6 +70,7 @@ type Areas struct {
 	Policies      *policy.Service
 	Intent        *intent.Service
 	Approvals     *approval.Service
+	Agents        *agent.Service
 	Enforcement   *enforcement.Service
 	Executions    *execution.Service
 	Notifications *notification.Service
@@ -138,6 +140,11 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Address:   organization.Address,
 		Digest:    a.Intent.Digest,
 	})
+	a.Agents = agent.New(db, log, agent.Sources{
+		Role:       organization.RoleOf,
+		MissingKey: apikey.Missing,
+		Suspended:  a.notifySuspended,
+	})
 	a.Webhooks = webhook.NewService(db, log, sealer, a.outbound, publicURL)
 	a.Notifications = notification.New(notification.Options{
 		Database:  db,
@@ -149,7 +156,8 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Policies = policy.New(db, log, spending{a.Telemetry}, policy.ProposalNotifier{
 		Proposed: a.notifyProposal, Settled: a.Notifications.SettleProposal,
 	})
-	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Approvals, a.Organizations, a.Keys, o.Logger)
+	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Approvals, a.Organizations, a.Keys, a.Agents,
+		o.Logger)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
 	a.projector = projection.New(db, a.Telemetry, a.recent)
 	a.Forwarding = forwarding.New(forwarding.Options{

@@ -44,7 +44,7 @@ func (s *Server) startJobs() {
 	}
 	s.jobs.Go(func() { s.outgoing.Run(ctx) })
 	s.jobs.Go(func() { s.Webhooks.Run(ctx, s.warnOf("send webhooks")) })
-	s.jobs.Go(func() { s.flushLastUsed(ctx) })
+	s.jobs.Go(func() { s.flushUses(ctx) })
 	rare := func(interval time.Duration, work func()) { s.jobs.Go(func() { every(ctx, interval, work) }) }
 	if s.witness.Enabled() {
 		witness := func() { s.attempt(ctx, "send checkpoints to the witness", s.witness.Run) }
@@ -62,6 +62,7 @@ func (s *Server) startJobs() {
 		s.attempt(ctx, "sweep limits", s.Policies.Sweep)
 		s.attempt(ctx, "forget old Idempotency-Keys", s.Intent.Prune)
 		s.attempt(ctx, "forget old notifications", s.Notifications.Prune)
+		s.attempt(ctx, "forget agents that were seen long ago", s.Agents.Prune)
 		s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)
 	})
 }
@@ -85,9 +86,12 @@ func (s *Server) startTelemetryJobs(
 	})
 }
 
-// flushLastUsed writes when keys were last used, also on shutdown.
-func (s *Server) flushLastUsed(ctx context.Context) {
-	flush := func(ctx context.Context) { s.attempt(ctx, "write when keys were last used", s.Keys.FlushLastUsed) }
+// flushUses writes when keys and agents were last used, also on shutdown.
+func (s *Server) flushUses(ctx context.Context) {
+	flush := func(ctx context.Context) {
+		s.attempt(ctx, "write when keys were last used", s.Keys.FlushLastUsed)
+		s.attempt(ctx, "write when agents were last seen", s.Agents.Flush)
+	}
 	every(ctx, lastUsedInterval, func() { flush(ctx) })
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
 	defer cancel()

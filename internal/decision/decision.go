@@ -96,6 +96,12 @@ const (
 // Judged is what conditions and bindings saw beside what the client said. It is empty where nothing was judged. The
 // plan's goal is not repeated: the plan tells it.
 type Judged struct {
+	// AgentBound: a person has bound the key to the agent.
+	AgentBound      bool   `json:"agentBound,omitzero"`
+	AgentName       string `json:"agentName,omitzero"`
+	AgentRegistered bool   `json:"agentRegistered,omitzero"`
+	AgentStatus     string `json:"agentStatus,omitzero"`
+
 	Email        string `json:"email,omitzero"` // of the user
 	Organization string `json:"organization,omitzero"`
 	OwnerID      string `json:"owner,omitzero"` // of the key

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/agent"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
@@ -53,6 +54,7 @@ type areas struct {
 	plans     *intent.Service
 	keys      *apikey.Service
 	approvals *approval.Service
+	agents    *agent.Service
 	decisions *enforcement.Service
 	meanwhile meanwhile
 }
@@ -117,6 +119,7 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 		Address:   organization.Address,
 		Digest:    a.digest,
 	})
+	a.agents = agent.New(db, log, agent.Sources{Role: organization.RoleOf, MissingKey: apikey.Missing})
 	a.decisions = decisionsOn(a, a.approvals)
 	return a
 }
@@ -124,7 +127,7 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 func decisionsOn(a *areas, approvals *approval.Service) *enforcement.Service {
 	log := a.audit.Log
 	return enforcement.New(a.db, log, a.policies, a.plans, approvals, organization.New(a.db, log, nil, ""), a.keys,
-		slog.New(slog.DiscardHandler))
+		a.agents, slog.New(slog.DiscardHandler))
 }
 
 func (a *areas) digest(ctx context.Context, orgID, canonical string) ([]byte, error) {

@@ -43,10 +43,6 @@ func refuse(by, rule, reason string) engine.Decision {
 	return engine.Decision{Ruling: verdict.Ruling{PolicyID: by, Rule: rule, Reason: reason}}
 }
 
-func invalidKey() engine.Decision {
-	return refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one")
-}
-
 // judge decides by a view. It reads nothing but limits from the database. The first of agent, intent and policy that
 // does not allow decides.
 func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
@@ -54,8 +50,8 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	d := candidate{since: v.policies.Version, plan: v.plan}
 	d.server, _ = toolname.Resolve(c.request.Tool, c.request.Server, c.request.Source)
 	d.caller = c.toolcall(v, toolname.Name{}, -1, now)
-	if !v.key.validAt(now) {
-		d.Decision = invalidKey()
+	if refused, ok := v.refuseCaller(d.caller); ok {
+		d.Decision = refused
 		return d
 	}
 	var fit plan.Result
@@ -76,6 +72,9 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		held := refuse(policy.ByIntent, string(fit.Drift), fit.Reason)
 		held.Verdict = verdict.Hold
 		d.Decision = policy.Stricter(d.Decision, held)
+	}
+	if v.agent.Stranger {
+		d.Reason += strangerNote(d.caller.Agent.ID)
 	}
 	return d
 }
@@ -122,7 +121,7 @@ func (d *candidate) ask(set *engine.Set, questions []engine.Question, spent engi
 
 // needsPlan reports whether the call is checked against a plan: one is presented, declared by the session, or required.
 func (c *call) needsPlan(v *view) bool {
-	return !v.presented.IsZero() || c.request.TokenRequired || v.settings.IntentRequired
+	return !v.presented.IsZero() || c.request.TokenRequired || v.settings.IntentRequired || v.agent.IntentRequired
 }
 
 // checkIntent compares the call with its plan.
@@ -230,7 +229,7 @@ func (c *call) toolcall(v *view, n toolname.Name, step int, now time.Time) *tool
 		Server:        n.Server,
 		Tool:          n.Tool,
 		Args:          c.args.Decoded,
-		Agent:         toolcall.Agent{ID: r.AgentID},
+		Agent:         v.agentOf(r),
 		User:          v.user,
 		Org:           v.org,
 		Key:           toolcall.Key{ID: c.by.KeyID, OwnerID: c.by.UserID, OwnerRole: v.owner.Role},
@@ -240,12 +239,14 @@ func (c *call) toolcall(v *view, n toolname.Name, step int, now time.Time) *tool
 		Now:           now,
 		ResolvedPaths: r.ResolvedPaths,
 	}
+	if v.agent.Proven {
+		call.Key.AgentID = call.Agent.ID
+	}
 	if v.plan != nil {
 		call.Intent = toolcall.Intent{PlanID: v.plan.ID, Goal: v.plan.Plan.Goal, Declared: true}
 		if step >= 0 {
 			call.Intent.Step = strconv.Itoa(step)
 		}
-		call.Agent.ID = cmp.Or(call.Agent.ID, v.plan.Binding.AgentID)
 		call.Session.ID = cmp.Or(call.Session.ID, v.plan.Binding.Session)
 	}
 	return call
@@ -264,6 +265,11 @@ func (d *candidate) judged() (j decision.Judged) {
 		return j
 	}
 	return decision.Judged{
+		AgentBound:      d.caller.Key.AgentID != "",
+		AgentName:       d.caller.Agent.Name,
+		AgentRegistered: d.caller.Agent.Registered,
+		AgentStatus:     d.caller.Agent.Status,
+
 		Email:        d.caller.User.Email,
 		Organization: d.caller.Org.Name,
 		OwnerID:      d.caller.Key.OwnerID,

@@ -75,8 +75,8 @@ func (s *Service) Preflight(ctx context.Context, p principal.Principal, ask Pref
 func (ask *Preflight) judge(
 	v *view, call *toolcall.Call, names []toolname.Candidate, sent PreflightCall, spent engine.Spent,
 ) engine.Decision {
-	if !v.key.validAt(call.Now) {
-		return invalidKey()
+	if refused, ok := v.refuseCaller(call); ok {
+		return refused
 	}
 	if ask.Authority != nil && !ask.Authority[sent.Name] && !ask.Authority[call.Tool] {
 		return refuse(policy.ByIntent, "authority_snapshot", "the client's own authority does not hold this tool")

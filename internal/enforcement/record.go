@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"writ/internal/agent"
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/decision"
@@ -68,6 +69,12 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 		return nil, err
 	}
 	entry.Paths = paths
+	if c.problem == "" { // else the agent's name is not what was sent
+		seen := agent.Sighting{OrgID: c.by.OrgID, AgentID: entry.AgentID, KeyID: c.by.KeyID}
+		if err := s.agents.Saw(ctx, tx, seen, r.Source); err != nil {
+			return nil, err
+		}
+	}
 	return decision.Append(ctx, tx, s.log, c.by, &entry)
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"writ/internal/agent"
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -28,6 +29,14 @@ type Keys interface {
 	Holder(ctx context.Context, keyID string) (principal.Principal, error)
 }
 
+// Agents knows the registered agents.
+type Agents interface {
+	// StandingOf is what is registered of an agent that calls with a key. It changes only with the organization's log.
+	StandingOf(ctx context.Context, orgID, agentID, keyID string) (agent.Standing, error)
+	// Saw notes within a decision's transaction that an agent has called.
+	Saw(ctx context.Context, tx *database.Tx, of agent.Sighting, host string) error
+}
+
 // Service makes decisions. A process needs one, whose caches all requests share.
 type Service struct {
 	db        *database.DB
@@ -37,18 +46,20 @@ type Service struct {
 	approvals *approval.Service
 	people    People
 	keys      Keys
+	agents    Agents
 	logger    *slog.Logger
 
 	counters counters
 	parties  cache[partyKey, party]
 	holders  cache[holderKey, keyStatus]
 	settings cache[string, Settings]
+	standing cache[standingKey, agent.Standing]
 }
 
 // New makes a service.
 func New(
 	db *database.DB, log *audit.Log, policies *policy.Service, plans *intent.Service,
-	approvals *approval.Service, people People, keys Keys, logger *slog.Logger,
+	approvals *approval.Service, people People, keys Keys, agents Agents, logger *slog.Logger,
 ) *Service {
 	return &Service{
 		db:        db,
@@ -58,6 +69,7 @@ func New(
 		approvals: approvals,
 		people:    people,
 		keys:      keys,
+		agents:    agents,
 		logger:    logger,
 	}
 }

@@ -29,6 +29,7 @@ func TestRights(t *testing.T) {
 		principal.DecideApprovals:    "owner admin approver",
 		principal.ManageWebhooks:     "owner admin",
 		principal.ManageForwarding:   "owner admin",
+		principal.ManageAgents:       "owner admin",
 	}
 	for action, want := range wants {
 		got := ""

@@ -44,6 +44,7 @@ const (
 
 	ManageIdentityProvider Action = "identity_provider.manage" // choose who vouches for the organization's people
 	ManageForwarding       Action = "forwarding.manage"        // choose where traces and decisions are sent
+	ManageAgents           Action = "agents.manage"            // register, bind and suspend agents
 )
 
 // rights is what each role may do. Everything else is refused.
@@ -54,7 +55,7 @@ var rights = map[Role][]Action{
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads, ErasePayloads,
 		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks,
-		ManageIdentityProvider, ManageForwarding,
+		ManageIdentityProvider, ManageForwarding, ManageAgents,
 	},
 	Admin: {
 		ReadOrganization, UpdateOrganization,
@@ -62,6 +63,7 @@ var rights = map[Role][]Action{
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads,
 		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks, ManageForwarding,
+		ManageAgents,
 	},
 	Approver: {
 		ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies,

@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+// Settings are what an organization says about agents.
+type Settings struct {
+	UnregisteredMayAct bool // calls that name no registered agent are judged like others, not denied
+}
+
+// DefaultSettings are those of an organization that has set none.
+func DefaultSettings() Settings { return Settings{UnregisteredMayAct: true} }
+
+// Settings are those of an organization. It checks no right: the edge has.
+func (s *Service) Settings(ctx context.Context, orgID string) (Settings, error) {
+	return readSettings(ctx, s.db, orgID)
+}
+
+// SetSettings changes those of the caller's organization, for all later decisions.
+func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Settings) (Settings, error) {
+	if err := requireManager(p); err != nil {
+		return Settings{}, err
+	}
+	err := s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `
+			INSERT INTO agent_settings (org_id, unregistered_may_act, updated_at)
+			VALUES ($1, $2, $3)
+			ON CONFLICT (org_id) DO UPDATE
+			SET unregistered_may_act = excluded.unregistered_may_act, updated_at = excluded.updated_at`,
+			p.OrgID, database.Bit(to.UnregisteredMayAct), database.Micros(tx.Now()))
+		if err != nil {
+			return database.Wrap(err, "store what organization %s says about agents", p.OrgID)
+		}
+		_, err = s.log.Append(ctx, tx, audit.Entry{
+			Log: audit.LogOf(p.OrgID), Action: settingsChanged, Actor: p,
+			Subject: audit.Subject{Type: "organization", ID: p.OrgID},
+			Payload: map[string]any{"unregisteredMayAct": to.UnregisteredMayAct},
+		})
+		return err
+	})
+	return to, err
+}
+
+func readSettings(ctx context.Context, r database.Reader, orgID string) (s Settings, err error) {
+	err = r.QueryRow(ctx, `SELECT unregistered_may_act FROM agent_settings WHERE org_id = $1`,
+		orgID).Scan(database.ToBool(&s.UnregisteredMayAct))
+	if errors.Is(err, sql.ErrNoRows) {
+		return DefaultSettings(), nil
+	}
+	return s, database.Wrap(err, "read what organization %s says about agents", orgID)
+}
+
+// requireManager admits people whose role manages agents.
+func requireManager(p principal.Principal) error {
+	if p.Kind != principal.User || p.OrgID == "" {
+		return fault.New(fault.Forbidden, "only a person may change agents")
+	}
+	return p.Require(principal.ManageAgents)
+}

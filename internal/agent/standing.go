@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"writ/internal/database"
+	"writ/internal/names"
+)
+
+// Standing is what a decision must know of an agent that calls with a key. The zero
+// value may not act.
+type Standing struct {
+	Name       string // empty: not registered
+	Status     Status
+	Registered bool // it counts as the registered agent
+	// Proven: a person has bound the key to the agent, so that its id is more than a word.
+	Proven bool
+	// Stranger: the id is bound to other keys.
+	Stranger bool
+	// SuspendedAs is the suspended agent that this call is of, which may be one that it does
+	// not name; empty: none.
+	SuspendedAs    string
+	IntentRequired bool
+	// MayAct is false if unregistered agents may not act, and this is one.
+	MayAct bool
+}
+
+// StandingOf reads the standing of the agent that a call names (empty: none) and of the
+// key that it is made with; without a key the agent counts as with one of its own. It
+// checks no right: enforcement asks.
+func (s *Service) StandingOf(ctx context.Context, orgID, agentID, keyID string) (Standing, error) {
+	settings, err := readSettings(ctx, s.db, orgID)
+	if err != nil {
+		return Standing{}, err
+	}
+	if !names.Valid(agentID) {
+		agentID = "" // nobody registered it
+	}
+	agents, err := readConcerned(ctx, s.db.Prepared(), orgID, agentID, keyID)
+	if err != nil {
+		return Standing{}, fmt.Errorf("read the standing of an agent: %w", err)
+	}
+	return standing(agentID, agents, settings), nil
+}
+
+// concerned is a registered agent that a call names, or that its key is bound to.
+type concerned struct {
+	id, name       string
+	suspended      bool
+	intentRequired bool
+	bound          bool // to any key
+	boundHere      bool // to the key of the call
+}
+
+// standing is the standing of a call that names an agent, given what is registered of
+// that agent and of all that its key is bound to.
+func standing(agentID string, agents []concerned, settings Settings) Standing {
+	st := Standing{Status: Unregistered}
+	for _, a := range agents {
+		named := a.id == agentID
+		if named && a.bound && !a.boundHere {
+			st.Stranger = true
+			continue
+		}
+		// What restricts a bound key holds whatever agent the call names.
+		if a.suspended && st.SuspendedAs == "" {
+			st.SuspendedAs = a.id
+		}
+		st.IntentRequired = st.IntentRequired || a.intentRequired
+		if !named {
+			continue
+		}
+		st.Name, st.Status, st.Registered, st.Proven = a.name, Active, true, a.bound && a.boundHere
+		if a.suspended {
+			st.Status = Suspended
+		}
+	}
+	st.MayAct = st.Registered || settings.UnregisteredMayAct
+	return st
+}
+
+// readConcerned reads the agent with an id, and those that a key is bound to. An agent
+// whose owner has left is suspended, whoever ended the membership.
+func readConcerned(
+	ctx context.Context, r database.Reader, orgID, agentID, keyID string,
+) ([]concerned, error) {
+	return database.Collect(ctx, r, func(s database.Scanner) (a concerned, err error) {
+		err = s.Scan(&a.id, &a.name, database.ToBool(&a.suspended), database.ToBool(&a.intentRequired),
+			database.ToBool(&a.bound), database.ToBool(&a.boundHere))
+		return a, err
+	}, `
+		SELECT a.id, a.name,
+			CASE WHEN a.suspended_at IS NOT NULL OR m.user_id IS NULL THEN 1 ELSE 0 END,
+			a.intent_required,
+			CASE WHEN EXISTS (SELECT 1 FROM agent_key k WHERE k.org_id = a.org_id AND k.agent_id = a.id) THEN 1 ELSE 0 END,
+			CASE WHEN b.key_id IS NULL AND $3 <> '' THEN 0 ELSE 1 END
+		FROM agent a
+		LEFT JOIN organization_member m ON m.org_id = a.org_id AND m.user_id = a.owner_id
+		LEFT JOIN agent_key b ON b.org_id = a.org_id AND b.agent_id = a.id AND b.key_id = $3
+		WHERE a.org_id = $1 AND (a.id = $2 OR a.id IN (SELECT agent_id FROM agent_key WHERE org_id = $1 AND key_id = $3))
+		ORDER BY a.id`, orgID, agentID, keyID)
+}

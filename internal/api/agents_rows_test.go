@@ -1,0 +1,91 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+
+	"writ/client"
+	"writ/internal/database"
+	"writ/internal/testserver"
+)
+
+// someAgent is a registered agent.
+func someAgent(s *testserver.Server, p *testserver.Person, orgID string) string {
+	s.T.Helper()
+	made, err := p.RegisterAgent(s.T.Context(), orgID, client.NewAgent{
+		AgentID: "agent-" + database.NewID(), Name: "Harbour pilot",
+	})
+	if err != nil {
+		s.T.Fatalf("register an agent: %v", err)
+	}
+	return made.AgentID
+}
+
+// registerTenant gives a tenant an agent.
+func registerTenant(s *testserver.Server, w *tenant) map[string]map[string]string {
+	s.T.Helper()
+	id := map[string]string{"agentId": someAgent(s, w.owner, w.org)}
+	w.private = append(w.private, id["agentId"])
+	return map[string]map[string]string{
+		"GET /agent/agents/{agentId}":         id,
+		"PATCH /agent/agents/{agentId}":       id,
+		"POST /agent/agents/{agentId}/status": id,
+	}
+}
+
+func (w *changes) agentScenarios() map[string]scenario {
+	return map[string]scenario{
+		"POST /agent/register":                      w.registerAgent,
+		"PATCH /agent/agents/{agentId}":             w.updateAgent,
+		"POST /agent/agents/{agentId}/status":       w.suspendAgent,
+		"PUT /organization/{orgId}/agents/settings": w.changeAgentSettings,
+	}
+}
+
+func (w *changes) registerAgent() func(context.Context) (string, error) {
+	id := "agent-" + database.NewID()
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.RegisterAgent(ctx, w.org, client.NewAgent{AgentID: id})
+		return err
+	})
+}
+
+func (w *changes) updateAgent() func(context.Context) (string, error) {
+	id := someAgent(w.Server, w.owner, w.org)
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.UpdateAgent(ctx, w.org, id, map[string]any{"name": "Renamed"})
+		return err
+	})
+}
+
+func (w *changes) suspendAgent() func(context.Context) (string, error) {
+	id := someAgent(w.Server, w.owner, w.org)
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.SetAgentStatus(ctx, w.org, id, "suspended", "odd calls")
+		return err
+	})
+}
+
+func (w *changes) changeAgentSettings() func(context.Context) (string, error) {
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.SetAgentSettings(ctx, w.org, client.AgentSettings{UnregisteredMayAct: true})
+		return err
+	})
+}
+
+// agentRoleCases are the calls about what an organization says about agents.
+func agentRoleCases() []roleCase {
+	const path = "/organization/{orgId}/agents/settings"
+	return []roleCase{
+		{"GET " + path, "read what is said about agents", anyRole, 0,
+			func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {
+				_, err := p.AgentSettings(ctx, org)
+				return err
+			}},
+		{"PUT " + path, "change what is said about agents", managers, http.StatusForbidden,
+			func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {
+				_, err := p.SetAgentSettings(ctx, org, client.AgentSettings{UnregisteredMayAct: true})
+				return err
+			}},
+	}
+}
