@@ -151,7 +151,8 @@ var table = layout.Table{
 
 	// Areas.
 	row("internal/agent",
-		"internal/redaction", "internal/audit", "internal/principal", "internal/database", "internal/page",
+		"internal/redaction", "internal/audit", "internal/audit/ledger", "internal/principal", "internal/database",
+		"internal/page",
 		"internal/names", "internal/fault",
 	),
 	row("internal/approval",

@@ -48,6 +48,7 @@ type AgentFilter struct {
 // AgentSettings are what an organization says about agents.
 type AgentSettings struct {
 	UnregisteredMayAct bool `json:"unregisteredMayAct"`
+	ApproversMayKill   bool `json:"approversMayKill"`
 }
 
 func agentPath(id string) string { return "/agent/agents/" + segment(id) }

@@ -47,6 +47,7 @@ const (
 	Unregistered Status = "unregistered" // enforcement has seen its id
 	Active       Status = "active"
 	Suspended    Status = "suspended" // a person may set it active again
+	Killed       Status = "killed"    // by the kill switch; a person may revive it
 )
 
 // Agent is an agent as it is shown.

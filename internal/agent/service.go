@@ -28,6 +28,8 @@ type Sources struct {
 	Role func(ctx context.Context, r database.Reader, orgID, userID string) (principal.Role, error)
 	// MissingKey is the first id that is no key of the organization; empty: all are.
 	MissingKey func(ctx context.Context, r database.Reader, orgID string, ids []string) (string, error)
+	// MadeFrom are some keys of an organization and all that came from them.
+	MadeFrom func(ctx context.Context, r database.Reader, orgID string, ids []string) ([]string, error)
 	// Suspended notifies people of an agent that was suspended because its owner left.
 	Suspended func(ctx context.Context, tx *database.Tx, orgID string, a Agent) error
 }
@@ -195,6 +197,9 @@ func (s *Service) SetStatus(
 		return Agent{}, err
 	}
 	return s.change(ctx, p, id, statusChanged, func(ctx context.Context, tx *database.Tx, a Agent) (Agent, error) {
+		if a.Status == Killed {
+			return a, fault.New(fault.Conflict, "the agent is killed: revive it first")
+		}
 		if to == Active {
 			if err := s.checkParties(ctx, tx, p.OrgID, a); err != nil {
 				return a, err // its owner has left: name another first
@@ -288,8 +293,8 @@ func (s *Service) List(
 	if err := requireReader(p); err != nil {
 		return page.Page[Agent]{}, err
 	}
-	if f.Status != "" && !slices.Contains([]Status{Unregistered, Active, Suspended}, f.Status) {
-		return page.Page[Agent]{}, fault.Field("status", "must be unregistered, active or suspended")
+	if f.Status != "" && !slices.Contains([]Status{Unregistered, Active, Suspended, Killed}, f.Status) {
+		return page.Page[Agent]{}, fault.Field("status", "must be unregistered, active, suspended or killed")
 	}
 	if f.OwnerID != "" && !database.IsID(f.OwnerID) {
 		return page.Page[Agent]{}, fault.Field("ownerId", "must be the id of a person")

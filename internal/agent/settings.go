@@ -14,6 +14,7 @@ import (
 // Settings are what an organization says about agents.
 type Settings struct {
 	UnregisteredMayAct bool // calls that name no registered agent are judged like others, not denied
+	ApproversMayKill   bool // approvers use the kill switch, beside owners and admins
 }
 
 // DefaultSettings are those of an organization that has set none.
@@ -31,18 +32,21 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 	}
 	err := s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, `
-			INSERT INTO agent_settings (org_id, unregistered_may_act, updated_at)
-			VALUES ($1, $2, $3)
+			INSERT INTO agent_settings (org_id, unregistered_may_act, updated_at, approvers_may_kill)
+			VALUES ($1, $2, $3, $4)
 			ON CONFLICT (org_id) DO UPDATE
-			SET unregistered_may_act = excluded.unregistered_may_act, updated_at = excluded.updated_at`,
-			p.OrgID, database.Bit(to.UnregisteredMayAct), database.Micros(tx.Now()))
+			SET unregistered_may_act = excluded.unregistered_may_act, updated_at = excluded.updated_at,
+				approvers_may_kill = excluded.approvers_may_kill`,
+			p.OrgID, database.Bit(to.UnregisteredMayAct), database.Micros(tx.Now()), database.Bit(to.ApproversMayKill))
 		if err != nil {
 			return database.Wrap(err, "store what organization %s says about agents", p.OrgID)
 		}
 		_, err = s.log.Append(ctx, tx, audit.Entry{
 			Log: audit.LogOf(p.OrgID), Action: settingsChanged, Actor: p,
 			Subject: audit.Subject{Type: "organization", ID: p.OrgID},
-			Payload: map[string]any{"unregisteredMayAct": to.UnregisteredMayAct},
+			Payload: map[string]any{
+				"unregisteredMayAct": to.UnregisteredMayAct, "approversMayKill": to.ApproversMayKill,
+			},
 		})
 		return err
 	})
@@ -50,8 +54,8 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 }
 
 func readSettings(ctx context.Context, r database.Reader, orgID string) (s Settings, err error) {
-	err = r.QueryRow(ctx, `SELECT unregistered_may_act FROM agent_settings WHERE org_id = $1`,
-		orgID).Scan(database.ToBool(&s.UnregisteredMayAct))
+	err = r.QueryRow(ctx, `SELECT unregistered_may_act, approvers_may_kill FROM agent_settings WHERE org_id = $1`,
+		orgID).Scan(database.ToBool(&s.UnregisteredMayAct), database.ToBool(&s.ApproversMayKill))
 	if errors.Is(err, sql.ErrNoRows) {
 		return DefaultSettings(), nil
 	}

@@ -24,6 +24,11 @@ type Standing struct {
 	IntentRequired bool
 	// MayAct is false if unregistered agents may not act, and this is one.
 	MayAct bool
+	// Stopped is what the kill switch has stopped.
+	Stopped Stopped
+	// EndedBefore is the index of the last entry that stopped the agent, its key or the
+	// organization, lifted or not; -1: none did. Plans and approvals from before have ended.
+	EndedBefore int64
 }
 
 // StandingOf reads the standing of the agent that a call names (empty: none) and of the
@@ -41,7 +46,16 @@ func (s *Service) StandingOf(ctx context.Context, orgID, agentID, keyID string) 
 	if err != nil {
 		return Standing{}, fmt.Errorf("read the standing of an agent: %w", err)
 	}
-	return standing(agentID, agents, settings), nil
+	stops, err := concerning(ctx, s.db.Prepared(), orgID, agentID, keyID)
+	if err != nil {
+		return Standing{}, err
+	}
+	st := standing(agentID, agents, settings)
+	st.Stopped, st.EndedBefore = stopped(stops), endedBefore(stops)
+	if st.Stopped.All {
+		st.Status = Killed
+	}
+	return st, nil
 }
 
 // concerned is a registered agent that a call names, or that its key is bound to.

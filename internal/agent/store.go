@@ -29,7 +29,10 @@ const agents = `
 // columns are those that scanAgent reads, of agents as a.
 const columns = `
 	a.id, a.created_at, a.updated_at, a.name, a.owner_id, a.product, a.environment, a.description, a.public_key,
-	a.intent_required, a.status, a.suspended_for,
+	a.intent_required,
+	CASE WHEN EXISTS (SELECT 1 FROM agent_stop p WHERE p.org_id = $1 AND p.scope = 'agent' AND p.subject = a.id
+		AND p.lifted_at IS NULL) THEN 'killed' ELSE a.status END,
+	a.suspended_for,
 	(SELECT MAX(s.last_seen_at) FROM agent_seen s WHERE s.org_id = $1 AND s.agent_id = a.id),
 	(SELECT s.host FROM agent_seen s WHERE s.org_id = $1 AND s.agent_id = a.id ORDER BY s.last_seen_at DESC, s.key_id LIMIT 1)`
 
@@ -61,7 +64,12 @@ func list(
 ) ([]Agent, error) {
 	where := database.Where{Args: []any{orgID}}
 	if f.Status != "" {
-		where.And(`a.status = ?`, string(f.Status))
+		const killed = `EXISTS (SELECT 1 FROM agent_stop p WHERE p.org_id = $1 AND p.scope = 'agent' AND p.subject = a.id AND p.lifted_at IS NULL)`
+		if f.Status == Killed {
+			where.And(killed)
+		} else {
+			where.And(`a.status = ? AND NOT `+killed, string(f.Status))
+		}
 	}
 	if f.OwnerID != "" {
 		where.And(`a.owner_id = ?`, f.OwnerID)

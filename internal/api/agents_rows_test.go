@@ -30,6 +30,9 @@ func registerTenant(s *testserver.Server, w *tenant) map[string]map[string]strin
 		"GET /agent/agents/{agentId}":         id,
 		"PATCH /agent/agents/{agentId}":       id,
 		"POST /agent/agents/{agentId}/status": id,
+		"POST /iap/agent/{agentId}/kill":      id,
+		"GET /iap/agent/{agentId}/status":     id,
+		"POST /iap/agent/{agentId}/revive":    id,
 	}
 }
 
@@ -39,6 +42,9 @@ func (w *changes) agentScenarios() map[string]scenario {
 		"PATCH /agent/agents/{agentId}":             w.updateAgent,
 		"POST /agent/agents/{agentId}/status":       w.suspendAgent,
 		"PUT /organization/{orgId}/agents/settings": w.changeAgentSettings,
+		"POST /iap/agent/{agentId}/kill":            w.killAgent,
+		"POST /iap/agent/{agentId}/revive":          w.reviveAgent,
+		"POST /organization/{orgId}/kill-switch":    w.stopTool,
 	}
 }
 
@@ -73,6 +79,33 @@ func (w *changes) changeAgentSettings() func(context.Context) (string, error) {
 	})
 }
 
+func (w *changes) killAgent() func(context.Context) (string, error) {
+	id := someAgent(w.Server, w.owner, w.org)
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.KillAgent(ctx, w.org, id, "odd calls")
+		return err
+	})
+}
+
+func (w *changes) reviveAgent() func(context.Context) (string, error) {
+	id := someAgent(w.Server, w.owner, w.org)
+	if _, err := w.owner.KillAgent(w.T.Context(), w.org, id, "odd calls"); err != nil {
+		w.T.Fatal(err)
+	}
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.ReviveAgent(ctx, w.org, id, "explained")
+		return err
+	})
+}
+
+func (w *changes) stopTool() func(context.Context) (string, error) {
+	tool := "tool-" + database.NewID()
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.KillScope(ctx, w.org, "tool", tool, "odd calls", false)
+		return err
+	})
+}
+
 // agentRoleCases are the calls about what an organization says about agents.
 func agentRoleCases() []roleCase {
 	const path = "/organization/{orgId}/agents/settings"
@@ -85,6 +118,16 @@ func agentRoleCases() []roleCase {
 		{"PUT " + path, "change what is said about agents", managers, http.StatusForbidden,
 			func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {
 				_, err := p.SetAgentSettings(ctx, org, client.AgentSettings{UnregisteredMayAct: true})
+				return err
+			}},
+		{"POST /organization/{orgId}/kill-switch", "stop a tool", managers, http.StatusForbidden,
+			func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {
+				_, err := p.KillScope(ctx, org, "tool", "none-of-ours", "odd calls", false)
+				return err
+			}},
+		{"GET /organization/{orgId}/kill-switch", "see what is stopped", anyRole, 0,
+			func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {
+				_, err := p.Stops(ctx, org)
 				return err
 			}},
 	}

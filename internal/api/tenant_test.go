@@ -42,6 +42,8 @@ func bodyFor(r route.Route) string {
 	switch {
 	case !r.ClosedBody:
 		return plausibleBody
+	case strings.HasSuffix(r.Path, "/kill"), strings.HasSuffix(r.Path, "/revive"):
+		return `{"reason":"r"}`
 	case strings.HasSuffix(r.Path, "{agentId}/status"):
 		return `{"status":"suspended","reason":"r"}`
 	case strings.HasSuffix(r.Path, "/role"):

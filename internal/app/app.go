@@ -139,10 +139,12 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Role:      organization.RoleOf,
 		Address:   organization.Address,
 		Digest:    a.Intent.Digest,
+		Ended:     agent.EndedBefore,
 	})
 	a.Agents = agent.New(db, log, agent.Sources{
 		Role:       organization.RoleOf,
 		MissingKey: apikey.Missing,
+		MadeFrom:   apikey.MadeFrom,
 		Suspended:  a.notifySuspended,
 	})
 	a.Webhooks = webhook.NewService(db, log, sealer, a.outbound, publicURL)

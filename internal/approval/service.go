@@ -22,6 +22,9 @@ type Sources struct {
 	Address func(ctx context.Context, r database.Reader, userID string) (string, error)
 	// Digest hashes arguments in canonical JSON under the organization's key.
 	Digest func(ctx context.Context, orgID, canonical string) ([]byte, error)
+	// Ended is the index of the log before which requests of an agent and key have ended, because the kill switch
+	// stopped them; -1: none have; nil: nothing stops.
+	Ended func(ctx context.Context, r database.Reader, orgID, agentID, keyID string) (int64, error)
 }
 
 // Service answers and expires requests for approval.
@@ -72,6 +75,9 @@ func (s *Service) Approve(ctx context.Context, p principal.Principal, id string,
 	return s.decide(ctx, p, id, given.Note, func(
 		ctx context.Context, tx *database.Tx, r *Request,
 	) (string, recorded, error) {
+		if err := s.refuseEnded(ctx, tx, r); err != nil {
+			return "", recorded{}, err
+		}
 		self, err := s.mayApprove(ctx, tx, p, r)
 		if err != nil {
 			return "", recorded{}, err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"writ/internal/agent"
+	"writ/internal/audit"
+	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
 	"writ/internal/toolcall"
@@ -58,6 +60,8 @@ func (v *view) refuseCaller(call *toolcall.Call) (engine.Decision, bool) {
 // refuseAgent is the deny of a call of an agent that may not act.
 func refuseAgent(st *agent.Standing, agentID string) (engine.Decision, bool) {
 	switch {
+	case st.Stopped.All:
+		return stoppedBySwitch("a person has stopped this agent or its key"), true
 	case st.SuspendedAs != "":
 		return refuse(policy.ByAgent, "suspended", "agent "+st.SuspendedAs+" is suspended, and so are its keys: "+
 			"an administrator must set it active again"), true
@@ -65,12 +69,54 @@ func refuseAgent(st *agent.Standing, agentID string) (engine.Decision, bool) {
 		return refuse(policy.ByAgent, "unregistered", "unregistered agents may not act here"+
 			strangerNote(agentID)), true
 	case !st.MayAct && agentID == "":
-		return refuse(policy.ByAgent, "unregistered", "the call names no agent, and unregistered agents may not act here"), true
+		return refuse(policy.ByAgent, "unregistered",
+			"the call names no agent, and unregistered agents may not act here"), true
 	case !st.MayAct:
 		return refuse(policy.ByAgent, "unregistered", "agent "+agentID+
 			" is not registered, and unregistered agents may not act here"), true
 	}
 	return engine.Decision{}, false
+}
+
+// stoppedBySwitch is the deny of what the kill switch has stopped. It does not say why: agents read it.
+func stoppedBySwitch(what string) engine.Decision {
+	return refuse(policy.ByAgent, "killed", what+": nothing is allowed until a person revives it")
+}
+
+// refuseStopped is the deny of a call of a tool, server or plan that the kill switch has stopped, under any of its
+// names.
+func (v *view) refuseStopped(questions []engine.Question) (engine.Decision, bool) {
+	st := &v.agent.Stopped
+	if v.plan != nil && st.HasPlan(v.plan.ID) {
+		return stoppedBySwitch("a person has stopped this plan"), true
+	}
+	if len(st.Servers)+len(st.Tools) == 0 {
+		return engine.Decision{}, false
+	}
+	for _, q := range questions {
+		if server, tool := q.Call.Name(); st.HasTool(server, tool) || st.HasTool(q.Call.Server, q.Call.Tool) {
+			return stoppedBySwitch("a person has stopped this tool or its server"), true
+		}
+	}
+	return engine.Decision{}, false
+}
+
+// endPlan takes away a plan that was declared before the agent, its key or the organization was stopped. It compares
+// the places in the log: clocks of replicas differ.
+func (s *Service) endPlan(ctx context.Context, c *call, v *view) error {
+	if v.plan == nil || v.agent.EndedBefore < 0 {
+		return nil
+	}
+	declared, err := audit.FirstAbout(ctx, s.db, audit.LogOf(c.by.OrgID), audit.Subject{Type: "plan", ID: v.plan.ID})
+	if err != nil {
+		return fmt.Errorf("find when the plan of a call was declared: %w", err)
+	}
+	if declared < v.agent.EndedBefore {
+		ended := *v.plan
+		ended.Status = plan.Failed
+		v.plan = &ended
+	}
+	return nil
 }
 
 // strangerNote says in a reason that the agent which the call names is not the registered one.

@@ -88,6 +88,9 @@ func (s *Service) wouldUse(
 	}
 	named.Args = c.args.Decoded
 	questions := engine.Ask(*named, namesOf(r))
+	if _, stopped := v.refuseStopped(questions); stopped || r.OpenedAt < v.agent.EndedBefore {
+		return v, false, nil
+	}
 	if !known {
 		return v, needsNoArguments(v.policies.Set, questions, r), nil
 	}

@@ -118,8 +118,11 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 		Role:      organization.RoleOf,
 		Address:   organization.Address,
 		Digest:    a.digest,
+		Ended:     agent.EndedBefore,
 	})
-	a.agents = agent.New(db, log, agent.Sources{Role: organization.RoleOf, MissingKey: apikey.Missing})
+	a.agents = agent.New(db, log, agent.Sources{
+		Role: organization.RoleOf, MissingKey: apikey.Missing, MadeFrom: apikey.MadeFrom,
+	})
 	a.decisions = decisionsOn(a, a.approvals)
 	return a
 }

@@ -26,13 +26,14 @@ type candidate struct {
 
 	server string // as judged
 	// placedOn is the server of the call if server is only the one in the tool's own name; mostly empty.
-	placedOn string
-	plan     *plan.Declared
-	steps    []int             // of the plan, that the call fits
-	widened  bool              // the steps were added to the plan and still need approval
-	shadows  []decision.Shadow // the decisions of shadow versions
-	since    audit.Version     // of the log when the call was judged
-	caller   *toolcall.Call    // whom and what policies judged; nil: nothing was judged
+	placedOn    string
+	plan        *plan.Declared
+	steps       []int             // of the plan, that the call fits
+	widened     bool              // the steps were added to the plan and still need approval
+	shadows     []decision.Shadow // the decisions of shadow versions
+	since       audit.Version     // of the log when the call was judged
+	caller      *toolcall.Call    // whom and what policies judged; nil: nothing was judged
+	endedBefore int64             // approvals that were asked for before this index have ended
 	// sessionUse is what the session had used, if a condition asked.
 	sessionUse *decision.SessionUse
 	final      bool // a deny that is recorded even if something changed since
@@ -47,7 +48,7 @@ func refuse(by, rule, reason string) engine.Decision {
 // does not allow decides.
 func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	now := s.db.Now()
-	d := candidate{since: v.policies.Version, plan: v.plan}
+	d := candidate{since: v.policies.Version, plan: v.plan, endedBefore: v.agent.EndedBefore}
 	d.server, _ = toolname.Resolve(c.request.Tool, c.request.Server, c.request.Source)
 	d.caller = c.toolcall(v, toolname.Name{}, -1, now)
 	if refused, ok := v.refuseCaller(d.caller); ok {
@@ -65,7 +66,12 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		return d
 	}
 	d.steps, d.widened = fit.Steps, widened
-	s.judgeByPolicies(ctx, c, v, c.questions(v, fit, now), &d)
+	questions := c.questions(v, fit, now)
+	if refused, ok := v.refuseStopped(questions); ok {
+		d.Decision = refused
+		return d
+	}
+	s.judgeByPolicies(ctx, c, v, questions, &d)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
 	c.refuseNames(&d)
 	if widened {
@@ -208,8 +214,9 @@ func (c *call) refuseNames(d *candidate) {
 		d.Decision = refuse(policy.ByDefault, "cut_name", "the harness cut the name of the tool, so nobody can tell "+
 			"which tool it is: send mcp_context with server_name and tool_name")
 	case (d.Verdict == verdict.Hold || d.Verdict == verdict.Ask) && c.contradicts():
-		d.Decision = refuse(policy.ByDefault, "two_names", "the call names one tool and mcp_context another, and one of "+
-			"them needs approval: name the tool that is called")
+		d.Decision = refuse(policy.ByDefault, "two_names",
+			"the call names one tool and mcp_context another, and one of "+
+				"them needs approval: name the tool that is called")
 	}
 }
 

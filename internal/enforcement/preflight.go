@@ -85,7 +85,11 @@ func (ask *Preflight) judge(
 	if call.Args, err = toolcall.Decode(sent.Input); err != nil {
 		return refuse(policy.ByDefault, "", "the input cannot be read")
 	}
-	d, _ := policy.JudgeNamed(v.policies.Set, engine.Ask(*call, names), spent)
+	questions := engine.Ask(*call, names)
+	if refused, ok := v.refuseStopped(questions); ok {
+		return refused
+	}
+	d, _ := policy.JudgeNamed(v.policies.Set, questions, spent)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
 	return d
 }

@@ -116,6 +116,12 @@ func (s *Service) judgeStep(ctx context.Context, c *call, v *view, i int, fit pl
 	one := plan.Result{OK: true, Steps: []int{i}}
 	j := &judgedStep{call: c, questions: c.questions(v, one, s.db.Now())}
 	j.since, j.plan, j.steps, j.widened = v.policies.Version, v.plan, one.Steps, fit.Drift == plan.Widened
+	j.endedBefore = v.agent.EndedBefore
+	if refused, ok := v.refuseStopped(j.questions); ok {
+		j.Decision, j.caller = refused, j.questions[0].Call
+		j.server = j.caller.Server
+		return j
+	}
 	alone := *v
 	alone.policies.Shadows = nil // one step is judged by them, at the end
 	s.judgeByPolicies(ctx, c, &alone, j.questions, &j.candidate)

@@ -67,7 +67,10 @@ func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, err
 	if err := s.loadPlan(ctx, c, v); err != nil {
 		return nil, err
 	}
-	return v, s.loadAgent(ctx, c, v)
+	if err := s.loadAgent(ctx, c, v); err != nil {
+		return nil, err
+	}
+	return v, s.endPlan(ctx, c, v)
 }
 
 // loadCurrent loads a fresh view whose policies are not broken.

@@ -30,6 +30,7 @@ func TestRights(t *testing.T) {
 		principal.ManageWebhooks:     "owner admin",
 		principal.ManageForwarding:   "owner admin",
 		principal.ManageAgents:       "owner admin",
+		principal.KillAgents:         "owner admin approver",
 	}
 	for action, want := range wants {
 		got := ""

@@ -1,4 +1,4 @@
-// Package agents serves the registry of agents.
+// Package agents serves the registry of agents and the kill switch.
 package agents
 
 import (
@@ -37,12 +37,13 @@ func (h *Handlers) Mount(r *route.Router) {
 		"What an organization says about agents")), h.getSettings)
 	route.Handle(r, manager(route.Put("/organization/{orgId}/agents/settings",
 		"Change what an organization says about agents")).Records("agent.settings_changed"), h.putSettings)
+	h.mountKillSwitch(r)
 }
 
 // AgentBody is an agent.
 type AgentBody struct {
 	AgentID        string       `json:"agentId" doc:"As clients send it."`
-	Status         agent.Status `json:"status" enum:"unregistered,active,suspended"`
+	Status         agent.Status `json:"status" enum:"unregistered,active,suspended,killed"`
 	SuspendedFor   string       `json:"suspendedFor,omitempty" doc:"Why it is suspended."`
 	Name           string       `json:"name"`
 	OwnerID        *string      `json:"ownerId" doc:"A member. Null: it is not registered."`
@@ -136,7 +137,7 @@ func readKey(text string) ([]byte, error) {
 type listAgentsInput struct {
 	route.OrganizationQuery
 	route.PageInput
-	Status  string `query:"status" enum:"unregistered,active,suspended" doc:"Only agents of this status."`
+	Status  string `query:"status" enum:"unregistered,active,suspended,killed" doc:"Only agents of this status."`
 	OwnerID string `query:"ownerId" doc:"Only agents of this member."`
 }
 
@@ -211,6 +212,7 @@ func (h *Handlers) setStatus(ctx context.Context, caller principal.Principal, in
 // AgentSettingsBody is what an organization says about agents.
 type AgentSettingsBody struct {
 	UnregisteredMayAct bool `json:"unregisteredMayAct" doc:"Whether calls that name no registered agent are judged like others. False: they are denied."`
+	ApproversMayKill   bool `json:"approversMayKill,omitempty" doc:"Whether approvers use the kill switch, beside owners and admins."`
 }
 
 func (h *Handlers) getSettings(

@@ -35,8 +35,13 @@ func TestRegistry(t *testing.T) {
 			t.Fatalf("%+v, %v", seen, err)
 		}
 		made, err := o.Owner.RegisterAgent(ctx, o.ID, client.NewAgent{
-			AgentID: id, Name: "Billing", Product: "books", Environment: "production", Description: "Sends invoices",
-			Keys: []string{key.ID}, PublicKey: "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+			AgentID:     id,
+			Name:        "Billing",
+			Product:     "books",
+			Environment: "production",
+			Description: "Sends invoices",
+			Keys:        []string{key.ID},
+			PublicKey:   "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
 		})
 		if err != nil || made.Status != "active" || *made.OwnerID != o.Owner.ID || made.Keys[0] != key.ID ||
 			*made.PublicKey != "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=" {
