@@ -17,7 +17,7 @@ const (
 
 // printDecisions prints the contenders: the floor, OPA with a bare input and with the
 // same request, and installations. The ratios are to the same request.
-func printDecisions(out io.Writer, contenders []contender, g growth, others float64) error {
+func printDecisions(out io.Writer, contenders []contender, others float64) error {
 	table := newTable(out, "POST /iap/sdk/enforce", "req/s", "p50", "p99", "server CPU/req", "throughput / OPA",
 		"p99 / OPA", "CPU / echo", "target")
 	echo, opa := contenders[0], contenders[2]
@@ -39,13 +39,6 @@ func printDecisions(out io.Writer, contenders []contender, g growth, others floa
 			fmt.Sprintf("%.2f x", cpu), target)
 	}
 	if err := table.Flush(); err != nil {
-		return err
-	}
-	growthTable := newTable(out, "a decision, by size of the log (SQLite)", "server CPU/req", "ratio", "target")
-	growthTable.row(fmt.Sprintf("%d entries", g.small), g.smallCost.String(), "1.00 x", "-")
-	growthTable.row(fmt.Sprintf("%d entries", g.large), g.largeCost.String(),
-		fmt.Sprintf("%.2f x", float64(g.largeCost)/float64(g.smallCost)), flatTarget)
-	if err := growthTable.Flush(); err != nil {
 		return err
 	}
 	return printOthers(out, others)

@@ -39,10 +39,6 @@ func (b *bench) enforce(ctx context.Context) (err error) {
 		deciders = append(deciders, d)
 		contenders = append(contenders, contender{name: "writd, " + i.engine, target: d.target})
 	}
-	flat, err := b.measureGrowth(deciders[0])
-	if err != nil {
-		return err
-	}
 	peers, err := b.startPeers(ctx, deciders[0], rules)
 	contenders = append(peers, contenders...)
 	if err != nil {
@@ -52,10 +48,7 @@ func (b *bench) enforce(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := printDecisions(os.Stdout, contenders, flat, others); err != nil {
-		return err
-	}
-	if err := b.measureWays(ctx, deciders[0]); err != nil {
+	if err := printDecisions(os.Stdout, contenders, others); err != nil {
 		return err
 	}
 	if err := b.measureShadow(ctx, b.installations[0], deciders[0].target.server, rules); err != nil {

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -11,33 +16,65 @@ const (
 	largeLog      = 50_000
 	veryLargeLog  = 1_000_000 // with -large
 	fillAtOnce    = 20_000
-	growthSamples = 5_000
+	growthSamples = 2_000 // in a turn
+	growthTurns   = 9
 )
 
-// growth is what decisions cost the server at two sizes of the log.
-type growth struct {
-	small, large         int
-	smallCost, largeCost time.Duration // of processor, each
+// grown is a server whose log has a size, and what decisions cost it, turn by turn.
+type grown struct {
+	decider
+	entries int
+	costs   []time.Duration // of processor, each
 }
 
-// measureGrowth fills the organization's log by deciding, and measures on the way.
-func (b *bench) measureGrowth(d decider) (growth, error) {
-	g := growth{small: smallLog, large: largeLog}
+// growth compares what a decision costs on a short log and on a long one, in turns: whatever else slows the machine
+// slows both.
+func (b *bench) growth(ctx context.Context) (err error) {
+	rules, err := b.writePolicies(ctx)
+	if err != nil {
+		return err
+	}
+	long := largeLog
 	if b.large {
-		g.large = veryLargeLog
+		long = veryLargeLog
 	}
-	var err error
-	if err := b.fill(d, g.small); err != nil {
-		return growth{}, err
+	logs := []*grown{{entries: smallLog}, {entries: long}}
+	for _, g := range logs {
+		folder := filepath.Join(b.folder, fmt.Sprintf("log-of-%d", g.entries))
+		if g.decider, err = startDecider(ctx, onSQLite(b.writd, folder), rules); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, g.target.server.stop()) }()
+		if err := b.fill(g.decider, g.entries); err != nil {
+			return err
+		}
 	}
-	if g.smallCost, err = b.costOf(d); err != nil {
-		return growth{}, err
+	for range growthTurns {
+		for _, g := range logs {
+			cost, err := b.costOf(g.decider)
+			if err != nil {
+				return err
+			}
+			g.costs = append(g.costs, cost)
+		}
 	}
-	if err := b.fill(d, g.large-g.small-growthSamples); err != nil {
-		return growth{}, err
+	return printGrowth(os.Stdout, logs)
+}
+
+func printGrowth(out io.Writer, logs []*grown) error {
+	table := newTable(out, "a decision, by size of the log (SQLite)", "server CPU/req", "ratio", "target")
+	for i, g := range logs {
+		ratios, target := make([]float64, 0, growthTurns), "-"
+		for turn, cost := range g.costs {
+			ratios = append(ratios, float64(cost)/float64(logs[0].costs[turn]))
+		}
+		if i > 0 {
+			target = flatTarget
+		}
+		table.row(fmt.Sprintf("%d entries at first", g.entries), median(g.costs).String(),
+			fmt.Sprintf("%.2f x", median(ratios)), target)
 	}
-	g.largeCost, err = b.costOf(d)
-	return g, err
+	return table.Flush()
 }
 
 // fill makes decisions, in portions that a connection's time limit allows.

@@ -78,6 +78,8 @@ var parts = []part{
 	{"export", (*bench).export},
 	{"soak", (*bench).soak},
 	{"enforce", (*bench).enforce},
+	{"ways", (*bench).ways},
+	{"growth", (*bench).growth},
 	{"replay", (*bench).replay},
 	{"evidence", (*bench).evidence},
 	{"policy", (*bench).policy},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,9 +13,28 @@ import (
 // wayTarget is what a decision by a session's plan may cost.
 const wayTarget = "at most 1 x"
 
+// ways measures, on each database, what the ways to ask for a decision cost.
+func (b *bench) ways(ctx context.Context) error {
+	rules, err := b.writePolicies(ctx)
+	if err != nil {
+		return err
+	}
+	for _, i := range b.installations {
+		d, err := startDecider(ctx, i, rules)
+		if err != nil {
+			return fmt.Errorf("%s: %w", i.engine, err)
+		}
+		err = b.measureWays(ctx, i.engine, d)
+		if err = errors.Join(err, d.target.server.stop()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // measureWays compares the ways to ask one server for the same decision: with a plan's token, by the plan that the
 // session declared, as hooks ask, and without any plan.
-func (b *bench) measureWays(ctx context.Context, d decider) error {
+func (b *bench) measureWays(ctx context.Context, engine string, d decider) error {
 	contenders := []contender{{name: "with a token", target: d.target}}
 	for _, way := range []struct{ name, session string }{
 		{"by the session's plan", "bench"},
@@ -34,7 +54,7 @@ func (b *bench) measureWays(ctx context.Context, d decider) error {
 	if _, err := b.race(ctx, contenders); err != nil {
 		return err
 	}
-	table := newTable(os.Stdout, "a decision, by how it is asked for (SQLite)", "req/s", "server CPU/req", "ratio",
+	table := newTable(os.Stdout, "a decision, by how it is asked for ("+engine+")", "req/s", "server CPU/req", "ratio",
 		"target")
 	for i, c := range contenders {
 		_, ratio := c.over(contenders[0])

@@ -51,6 +51,7 @@ type Service struct {
 
 	counters counters
 	parties  cache[partyKey, party]
+	sessions cache[sessionKey, string] // the ids of plans
 	holders  cache[holderKey, keyStatus]
 	settings cache[string, Settings]
 	standing cache[standingKey, agent.Standing]

@@ -64,7 +64,7 @@ func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, err
 	if v.settings, err = s.settingsAt(ctx, c.by.OrgID, v.policies.Version); err != nil {
 		return nil, err
 	}
-	if err := s.loadPlan(ctx, c, v); err != nil {
+	if err := s.loadPlan(ctx, c, v, fresh); err != nil {
 		return nil, err
 	}
 	if err := s.loadAgent(ctx, c, v); err != nil {
@@ -84,13 +84,13 @@ func (s *Service) loadCurrent(ctx context.Context, c *call) (*view, error) {
 
 // loadPlan finds the plan of the call. A call that presents none is judged by the last plan of its session, which it
 // could otherwise evade.
-func (s *Service) loadPlan(ctx context.Context, c *call, v *view) (err error) {
+func (s *Service) loadPlan(ctx context.Context, c *call, v *view, fresh bool) (err error) {
 	if v.presented.IsZero() {
 		if c.request.TokenRequired || c.request.SessionID == "" {
 			return nil
 		}
 		v.bySession = true
-		v.sessionPlan, err = intent.OfSession(ctx, s.db.Prepared(), c.by.OrgID, c.by.KeyID, c.request.SessionID)
+		v.sessionPlan, err = s.planOfSession(ctx, c, fresh)
 		if err != nil || v.sessionPlan == "" {
 			return err
 		}
@@ -104,6 +104,24 @@ func (s *Service) loadPlan(ctx context.Context, c *call, v *view) (err error) {
 		v.presented.Signature = v.plan.Signature // the session is the proof
 	}
 	return nil
+}
+
+type sessionKey struct{ orgID, keyID, sessionID string }
+
+// planOfSession is the id of the last plan that the session declared, from the cache unless fresh. What is cached may be
+// old, because a new plan does not raise the generation: the decision's transaction compares it.
+func (s *Service) planOfSession(ctx context.Context, c *call, fresh bool) (string, error) {
+	key := sessionKey{c.by.OrgID, c.by.KeyID, c.request.SessionID}
+	if !fresh {
+		if id, ok := s.sessions.get(key, audit.Version{}); ok {
+			return id, nil
+		}
+	}
+	id, err := intent.OfSession(ctx, s.db.Prepared(), key.orgID, key.keyID, key.sessionID)
+	if err == nil {
+		s.sessions.put(key, audit.Version{}, id)
+	}
+	return id, err
 }
 
 // loadPeople finds the owner of the key and the member that the call names.
