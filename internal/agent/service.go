@@ -127,6 +127,9 @@ func (s *Service) register(ctx context.Context, tx *database.Tx, p principal.Pri
 
 // checkParties refuses an owner who is no member, and keys of elsewhere.
 func (s *Service) checkParties(ctx context.Context, tx *database.Tx, orgID string, a Agent) error {
+	if !database.IsID(a.OwnerID) {
+		return fault.Field("ownerId", "must be a member of the organization")
+	}
 	role, err := s.sources.Role(ctx, tx, orgID, a.OwnerID)
 	if err != nil {
 		return err
