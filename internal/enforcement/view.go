@@ -108,8 +108,9 @@ func (s *Service) loadPlan(ctx context.Context, c *call, v *view, fresh bool) (e
 
 type sessionKey struct{ orgID, keyID, sessionID string }
 
-// planOfSession is the id of the last plan that the session declared, from the cache unless fresh. What is cached may be
-// old, because a new plan does not raise the generation: the decision's transaction compares it.
+// planOfSession is the id of the last plan that the session declared, from the cache unless fresh. What is
+// cached may be old, because a new plan does not raise the generation: the decision's transaction compares
+// it.
 func (s *Service) planOfSession(ctx context.Context, c *call, fresh bool) (string, error) {
 	key := sessionKey{c.by.OrgID, c.by.KeyID, c.request.SessionID}
 	if !fresh {
