@@ -25,6 +25,13 @@ run: build ## Build and start the server; settings come from the environment
 test: ## Check, test with the race detector on SQLite and PostgreSQL, fuzz briefly
 	@scripts/test
 
+EVASIONS = 1000000
+
+.PHONY: evasions
+evasions: ## Run a million commands that try to leave a sandbox; takes hours
+	EVASION_SEED=$${EVASION_SEED:-$$(date +%s)} EVASIONS=$(EVASIONS) EVASIONS_JUDGED=$(EVASIONS)0 EVASIONS_CONFINED=$(EVASIONS) EVASION_TRACES=5000 \
+		go test -v -count 1 -timeout 0 ./internal/policy/shell/evasion
+
 .PHONY: loaded
 loaded: ## Run make test twice beside a load that keeps every core busy
 	@scripts/test-loaded

@@ -17,6 +17,7 @@
 //	replay    recorded decisions replayed under another policy, and a decision beside that
 //	evidence  an append to the log with its proof, and the check of a proof
 //	policy    a decision beside other policy engines, over 10 to 10,000 rules
+//	run       what writ run adds to a command: Landlock and the filter alone, and with namespaces
 //	before    decisions, reads and ingest of this build beside those of another (-before)
 //
 // Servers that are compared take turns in short rounds, so that a noisy
@@ -83,6 +84,7 @@ var parts = []part{
 	{"replay", (*bench).replay},
 	{"evidence", (*bench).evidence},
 	{"policy", (*bench).policy},
+	{"run", (*bench).run},
 	{"before", (*bench).before},
 }
 

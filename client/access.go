@@ -50,6 +50,8 @@ type ToolCall struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	AgentID   string          `json:"agentId,omitempty"`
 	UserEmail string          `json:"userEmail,omitempty"`
+
+	Capabilities []string `json:"capabilities,omitempty"` // of the caller, in a simulation
 }
 
 // Access is what policies say about a call.
@@ -61,6 +63,7 @@ type Access struct {
 	MatchedPolicy *MatchedPolicy   `json:"matchedPolicy"`
 	Rule          string           `json:"rule"`
 	Approvers     *PolicyApprovers `json:"approvers"`
+	Confine       *Confinement     `json:"confine"`
 	Explanation   []ConsideredRule `json:"explanation"`
 }
 
@@ -84,6 +87,7 @@ type ConsideredRule struct {
 	Steps    []ExplainStep `json:"steps"`
 	Error    string        `json:"error"`
 	Limit    *LimitUse     `json:"limit"`
+	Confine  *Confinement  `json:"confine"`
 }
 
 // ExplainStep is a part of a condition and its value.

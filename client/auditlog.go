@@ -32,6 +32,24 @@ type ExecutionFailure struct {
 	Error string `json:"error"`
 }
 
+// Confined is what a report says that a call was confined to.
+type Confined struct {
+	Confinement
+	Held []string `json:"held"` // the limits that the kernel held: write, read, net
+}
+
+// Execution is a report of a call, in one of the published shapes.
+type Execution struct {
+	Tool       string          `json:"tool"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	Status     string          `json:"status"`
+	ExecutedAt time.Time       `json:"executed_at"`
+	SessionID  string          `json:"session_id,omitempty"`
+	Confined   *Confined       `json:"confined,omitempty"`
+	Refused    []string        `json:"refused,omitempty"` // what the kernel refused, in words
+}
+
 // ReportExecution reports a call that was executed, in any published shape.
 func (c *Client) ReportExecution(ctx context.Context, row any) (ExecutionReported, error) {
 	return post[ExecutionReported](ctx, c, "/iap/audit", nil, row)

@@ -73,25 +73,50 @@ type PlannedCall struct {
 	UserEmail   string          `json:"user_email,omitempty"`
 	AgentID     string          `json:"agent_id,omitempty"`
 	SessionID   string          `json:"session_id,omitempty"`
+
+	// Capabilities are what the caller can do with an answer: CanConfine.
+	Capabilities []string `json:"capabilities,omitempty"`
+}
+
+// CanConfine is the capability of a caller that confines an allowed call to what the decision says.
+const CanConfine = "confine"
+
+// HarnessCall is a call of a coding agent's tool that needs a decision.
+type HarnessCall struct {
+	ToolName     string          `json:"tool_name"`
+	ToolInput    json.RawMessage `json:"tool_input,omitempty"`
+	Source       string          `json:"source,omitempty"` // the harness
+	IntentToken  any             `json:"intent_token,omitempty"`
+	UserEmail    string          `json:"user_email,omitempty"`
+	AgentID      string          `json:"agent_id,omitempty"`
+	SessionID    string          `json:"session_id,omitempty"`
+	Capabilities []string        `json:"capabilities,omitempty"`
+}
+
+// EnforceHarness asks for the decision about a call of a coding agent's tool. After an error the call must not run.
+func (c *Client) EnforceHarness(ctx context.Context, call HarnessCall) (Decision, error) {
+	return post[Decision](ctx, c, "/iap/enforce", nil, call)
 }
 
 // Decision is the answer to a call, which may run only if it is Allowed.
 type Decision struct {
-	Allowed           bool            `json:"allowed"`
-	Action            string          `json:"action"`
-	EnforcementAction string          `json:"enforcementAction"`
-	Decision          string          `json:"decision"`
-	Reason            string          `json:"reason"`
-	Message           string          `json:"message"`
-	DecidedBy         string          `json:"decidedBy"`
-	Rule              string          `json:"rule"`
-	MatchedPolicy     *MatchedPolicy  `json:"matchedPolicy"`
-	Server            string          `json:"server"`
-	PlanID            string          `json:"planId"`
-	Step              *int            `json:"step"`
-	DecisionID        string          `json:"decisionId"`
-	ApprovalID        string          `json:"approvalId"`
-	Receipt           json.RawMessage `json:"receipt"`
+	Allowed           bool           `json:"allowed"`
+	Action            string         `json:"action"`
+	EnforcementAction string         `json:"enforcementAction"`
+	Decision          string         `json:"decision"`
+	Reason            string         `json:"reason"`
+	Message           string         `json:"message"`
+	DecidedBy         string         `json:"decidedBy"`
+	Rule              string         `json:"rule"`
+	MatchedPolicy     *MatchedPolicy `json:"matchedPolicy"`
+	Server            string         `json:"server"`
+	PlanID            string         `json:"planId"`
+	Step              *int           `json:"step"`
+	DecisionID        string         `json:"decisionId"`
+	ApprovalID        string         `json:"approvalId"`
+	// Confine is what an allowed call must be confined to; nil: nothing.
+	Confine *Confinement    `json:"confine"`
+	Receipt json.RawMessage `json:"receipt"`
 }
 
 // Enforce asks for the decision about a call. After an error the call must not run.

@@ -55,8 +55,18 @@ type PolicyRule struct {
 	Tools       []string         `json:"tools"`
 	When        string           `json:"when,omitempty"`
 	Limit       *PolicyLimit     `json:"limit,omitempty"`
+	Confine     *Confinement     `json:"confine,omitempty"`
+	Otherwise   string           `json:"otherwise,omitempty"` // with Confine: hold or deny
 	Approvers   *PolicyApprovers `json:"approvers,omitempty"`
 	Message     string           `json:"message,omitempty"`
+}
+
+// Confinement is what a call is confined to: the directories that it may change and read, and the hosts that it may
+// reach. A directory is absolute, or begins with workspace or ~; a host is HOST:PORT.
+type Confinement struct {
+	Write []string `json:"write,omitempty"`
+	Read  []string `json:"read,omitempty"`
+	Net   []string `json:"net,omitempty"`
 }
 
 // PolicyLimit is how much a rule allows.

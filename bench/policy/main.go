@@ -66,7 +66,11 @@ func run(seconds float64, rounds int) error {
 			}
 		}
 	}
-	return results.print(os.Stdout)
+	if err := results.print(os.Stdout); err != nil {
+		return err
+	}
+	printShell(seconds, rounds)
+	return nil
 }
 
 // printed is the rules that servers are measured with.

@@ -6,6 +6,10 @@ import (
 
 	"writ/internal/cli"
 	"writ/internal/cli/writ"
+	"writ/internal/confine/sandbox"
 )
 
-func main() { os.Exit(cli.Main("writ", writ.Run)) }
+func main() {
+	sandbox.Enter()
+	os.Exit(cli.Main("writ", writ.Run))
+}

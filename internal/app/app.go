@@ -237,7 +237,7 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) error {
 			return err
 		}
 		o.Logger.Error("telemetry is down: decisions go on, telemetry is refused, and rules about cost, tokens and sessions deny."+
-			" Mend the store or, without its data, move it away; then start again", "error", err)
+			" Mend the store or, without its data, move it away: the server tries to open it every "+reopenEvery.String(), "error", err)
 		service.Database = database.Down(options, err)
 		a.Telemetry = telemetry.NewDown(service)
 	}
@@ -252,8 +252,8 @@ func checkpointKeys(db *database.DB, sealer *secret.Sealer) (audit.KeySource, au
 		key, err := keyring.New(db, log, sealer).Current(ctx, keyring.Checkpoint)
 		return key.Private, err
 	}
-	known := func(ctx context.Context, r database.Reader) ([]ed25519.PublicKey, error) {
-		return keyring.Publics(ctx, r, sealer, keyring.Checkpoint)
+	known := func(ctx context.Context, r database.Reader) ([]ed25519.PrivateKey, error) {
+		return keyring.Privates(ctx, r, sealer, keyring.Checkpoint)
 	}
 	return current, known
 }

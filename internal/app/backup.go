@@ -235,6 +235,9 @@ func beginEpochs(
 				return err
 			}
 		}
+		if err := audits.CountLogs(ctx, tx); err != nil {
+			return err
+		}
 		return report.endRevived(ctx, tx, audits, before)
 	}})
 }

@@ -68,11 +68,17 @@ rules:
 const oneTrace = `{"product":"p","batches":[{"trace":{"id":"0190a0a0-0000-7000-8000-00000000000a","name":"n",` +
 	`"startTime":"2026-05-15T12:30:00Z","status":"ok"},"spans":[]}]}`
 
-// decide is whether a call is allowed.
+// decide is whether a call is allowed, in a session.
 func (r *running) decide(key, tool string) bool {
 	r.t.Helper()
+	return r.decideIn(key, "s", tool)
+}
+
+// decideIn is decide for any session; empty: the call states none.
+func (r *running) decideIn(key, session, tool string) bool {
+	r.t.Helper()
 	status, _, answer := r.call(key, "/iap/enforce",
-		fmt.Sprintf(`{"source":"test","session_id":"s","tool_name":%q,"tool_input":{}}`, tool))
+		fmt.Sprintf(`{"source":"test","session_id":%q,"tool_name":%q,"tool_input":{}}`, session, tool))
 	if status != http.StatusOK {
 		r.t.Errorf("%s: %d %s", tool, status, answer)
 	}
@@ -88,8 +94,10 @@ func (r *running) wantTelemetry(key, want string) {
 	}
 	isUp := want == "ok"
 	for tool, allowed := range map[string]bool{"read": true, "buy": isUp, "ask": isUp} {
-		if got := r.decide(key, tool); got != allowed {
-			r.t.Errorf("telemetry %s: %s is allowed: %t", want, tool, got)
+		for _, session := range []string{"s", ""} {
+			if got := r.decideIn(key, session, tool); got != allowed {
+				r.t.Errorf("telemetry %s: %s in session %q is allowed: %t", want, tool, session, got)
+			}
 		}
 	}
 	for path, body := range map[string]string{
@@ -126,6 +134,46 @@ func TestTelemetryDown(t *testing.T) {
 	})
 }
 
+// TestTelemetryComesBack mends the telemetry store under a server that started without it, beside requests.
+func TestTelemetryComesBack(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, o app.Options) {
+		server := start(t, o)
+		first := server.FirstRun
+		server.obey(first, spendingPolicy)
+		server.stop()
+		mend := breakTelemetry(t, o)
+		server = start(t, o)
+		server.wantTelemetry(first.APIKey, "down")
+		ended, asked := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(asked)
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+					server.call(first.APIKey, "/observability/spans", oneTrace)
+				}
+			}
+		}()
+		mend()
+		eventually(t, "telemetry is up", func() bool {
+			ready, err := server.public.Ready(t.Context())
+			return err == nil && ready.Telemetry == "ok"
+		})
+		close(ended)
+		<-asked
+		server.wantTelemetry(first.APIKey, "ok")
+		eventually(t, "decisions are shown in telemetry", func() bool {
+			var spans int
+			err := server.TelemetryDB.QueryRow(t.Context(),
+				`SELECT COUNT(*) FROM span WHERE name = 'writ.allow'`).Scan(&spans)
+			return err == nil && spans > 0
+		})
+	})
+}
+
 // breakTelemetry makes the telemetry store one that cannot be opened.
 func breakTelemetry(t *testing.T, o app.Options) (mend func()) {
 	t.Helper()
@@ -137,8 +185,11 @@ func breakTelemetry(t *testing.T, o app.Options) (mend func()) {
 				t.Fatal(err)
 			}
 		}
-		write := func(content string) {
-			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		write := func(content string) { // at once: the server tries to open it
+			if err := os.WriteFile(path+".new", []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(path+".new", path); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -194,7 +245,7 @@ func TestNotReadyOnAFullDisk(t *testing.T) {
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it did not come to pass that %s", what)
 		}

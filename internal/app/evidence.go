@@ -49,17 +49,8 @@ const sampledLogs = 32
 // CheckEvidence checks all logs and policies whole, or a bounded sample of them.
 func (a *Areas) CheckEvidence(ctx context.Context, whole bool) (Checked, error) {
 	checked := Checked{Whole: whole, Problems: []audit.Problem{}}
-	missing, err := missingLogs(ctx, a.Database)
-	if err != nil {
+	if err := a.checkKept(ctx, checked.add); err != nil {
 		return Checked{}, err
-	}
-	for _, log := range missing {
-		err := errors.New("the log is gone")
-		checked.add(audit.Problem{Log: log, Kind: audit.BadLog, Message: err.Error()})
-		a.log.Refuse(log, err)
-	}
-	if err := a.checkWitness(ctx, checked.add); err != nil {
-		checked.add(audit.Problem{Kind: audit.BadWitness, Message: err.Error()})
 	}
 	heads, err := audit.ReadHeads(ctx, a.Database)
 	if err != nil {
@@ -128,12 +119,29 @@ func (a *Areas) CheckLog(ctx context.Context, log string, found func(audit.Probl
 	return entries, a.checkPolicies(ctx, log, true, found)
 }
 
+// CheckOne is CheckLog, and also whether the log is the one that was kept elsewhere. A log that was refused for that,
+// and is as it should be now, is not refused any more.
+func (a *Areas) CheckOne(ctx context.Context, log string, found func(audit.Problem)) (int64, error) {
+	err := a.checkKept(ctx, func(p audit.Problem) {
+		if p.Log == log {
+			found(p)
+		}
+	})
+	if err != nil {
+		return 0, err
+	}
+	return a.CheckLog(ctx, log, found)
+}
+
 func (a *Areas) checkPolicies(ctx context.Context, log string, all bool, found func(audit.Problem)) error {
-	if log == audit.System {
+	if log == audit.System || a.log.IsRefused(log) {
 		return nil
 	}
 	report := func(policyID string, version int, problem string) {
 		message := fmt.Sprintf("policy %s, version %d: %s", policyID, version, problem)
+		if policyID == "" {
+			message = problem
+		}
 		found(audit.Problem{Log: log, Kind: audit.BadPolicy, Message: message})
 	}
 	err := a.Policies.CheckEvidence(ctx, log, all, report)

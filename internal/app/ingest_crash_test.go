@@ -92,9 +92,9 @@ func (p *program) run() *process {
 		transport := &http.Transport{MaxIdleConnsPerHost: 8}
 		x.idle = transport.CloseIdleConnections
 		x.agent = (&client.Client{
-			BaseURL: url, HTTP: &http.Client{Transport: transport, Timeout: 20 * time.Second},
+			BaseURL: url, HTTP: &http.Client{Transport: transport, Timeout: 2 * time.Minute},
 		}).WithKey(p.firstRun().APIKey)
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		x.kill()
 		p.t.Fatalf("writd is not ready:\n%s", complaints.String())
 	}
@@ -142,7 +142,7 @@ func (l *ledger) load(t *testing.T, x *process, sessions []string, most int) {
 	enough := make(chan struct{})
 	reached := sync.OnceFunc(func() { close(enough) })
 	limit := l.requests + most
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var senders sync.WaitGroup
 	for range 4 {
@@ -246,7 +246,7 @@ func settle(t *testing.T, db *database.DB) {
 	if db.Engine() != database.PostgreSQL {
 		return
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		var busy int
 		err := db.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND backend_type = 'client backend' AND state <> 'idle' AND pid <> pg_backend_pid()`).Scan(&busy)

@@ -19,6 +19,7 @@ const (
 	replayRunners    = 2           // replays of different organizations that run at once
 	retentionCheck   = time.Minute // how soon a due or missed retention begins
 	witnessInterval  = 10 * time.Second
+	reopenEvery      = 5 * time.Second // how soon a telemetry store that was mended is used
 	checkInterval    = 24 * time.Hour
 	checkDelay       = 10 * time.Minute // from the start to the first whole check of the audit logs
 	lastFlush        = 3 * time.Second  // to write what is left on shutdown
@@ -32,7 +33,9 @@ func (s *Server) startJobs() {
 	frequent := func(interval time.Duration, what string, job func(context.Context) error) {
 		s.jobs.Go(func() { every(ctx, interval, s.withBackoff(ctx, what, job)) })
 	}
-	if !s.TelemetryDB.IsDown() {
+	if s.TelemetryDB.IsDown() {
+		s.jobs.Go(func() { s.reopenTelemetry(ctx, func() { s.startTelemetryJobs(ctx, frequent) }) })
+	} else {
 		s.startTelemetryJobs(ctx, frequent)
 	}
 	frequent(reconcileEvery, "match executions with decisions", s.Executions.Reconcile)
@@ -84,6 +87,30 @@ func (s *Server) startTelemetryJobs(
 	s.jobs.Go(func() {
 		every(ctx, sweepInterval, func() { s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters) })
 	})
+}
+
+// reopenTelemetry tries to open a telemetry store that was down at the start until it succeeds, and then
+// starts the work on it.
+func (s *Server) reopenTelemetry(ctx context.Context, start func()) {
+	ticker := time.NewTicker(reopenEvery)
+	defer ticker.Stop()
+	for before := ""; ; {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		err := s.Telemetry.Reopen(ctx)
+		if err == nil {
+			s.logger.Info("telemetry is up again")
+			start()
+			return
+		}
+		if text := err.Error(); text != before && ctx.Err() == nil { // not the same each time
+			before = text
+			s.logger.Warn("telemetry is still down", "error", err)
+		}
+	}
 }
 
 // flushUses writes when keys and agents were last used, also on shutdown.
@@ -157,11 +184,20 @@ func (s *Server) warnOf(job string) func(err error) {
 func (s *Server) checkDaily(ctx context.Context) {
 	check := func() {
 		s.attempt(ctx, "check the audit logs", func(ctx context.Context) error { return s.check(ctx, true) })
+		s.anchor(ctx)
 	}
 	select {
 	case <-time.After(checkDelay):
 		check()
 		every(ctx, checkInterval, check)
 	case <-ctx.Done():
+	}
+}
+
+// anchor puts into the System log what the other logs have become, once they were compared with what it says already:
+// a log that was put back must not be anchored as it is.
+func (s *Server) anchor(ctx context.Context) {
+	if _, at := s.evidence.AuditProblems(); !at.IsZero() {
+		s.attempt(ctx, "anchor the audit logs", s.log.Anchor)
 	}
 }

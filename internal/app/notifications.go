@@ -100,6 +100,8 @@ func noticeOf(r approval.Request) notice.Request {
 		Arguments: r.Arguments,
 		CreatedAt: r.CreatedAt,
 		ExpiresAt: r.ExpiresAt,
+
+		ArgumentsFrom: r.ArgumentsFrom,
 	}
 	for _, reason := range r.Risk.Reasons {
 		shown.Reasons = append(shown.Reasons, reason.Words)

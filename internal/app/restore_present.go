@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"writ/internal/audit"
 	"writ/internal/config"
 	"writ/internal/database"
 	"writ/internal/keyring"
-	"writ/internal/organization"
 )
 
 // requireMasterKey refuses to restore without the key: nobody else can sign the restored
@@ -87,7 +87,7 @@ func RestorePresent(ctx context.Context, o Options) (_ Continued, err error) {
 	}})
 }
 
-// brokenLogs are those whose head is not signed, and those that are gone.
+// brokenLogs are those whose head is not signed, and those that are gone or were put back.
 func brokenLogs(ctx context.Context, db *database.DB, audits *audit.Log) ([]string, error) {
 	bad, err := audits.BadHeads(ctx)
 	if err != nil {
@@ -98,29 +98,15 @@ func brokenLogs(ctx context.Context, db *database.DB, audits *audit.Log) ([]stri
 		broken = append(broken, head.Log)
 	}
 	missing, err := missingLogs(ctx, db)
-	return append(broken, missing...), err
-}
-
-// missingLogs are those of organizations whose log is gone: each has an entry at least
-// since the organization was created.
-func missingLogs(ctx context.Context, db *database.DB) (missing []string, err error) {
-	// First the organizations: one that is created in between has its log, and is not looked for.
-	all, err := organization.AllIDs(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	heads, err := audit.ReadHeads(ctx, db)
-	if err != nil {
-		return nil, err
-	}
-	there := map[string]bool{}
-	for _, head := range heads {
-		there[head.Log] = head.Size > 0
-	}
-	for _, id := range append([]string{audit.System}, all...) {
-		if !there[audit.LogOf(id)] {
-			missing = append(missing, audit.LogOf(id))
+	err = audits.CheckKept(ctx, func(p audit.Problem) {
+		if p.Log != audit.System {
+			missing = append(missing, p.Log)
 		}
-	}
-	return missing, nil
+	})
+	broken = append(broken, missing...)
+	slices.Sort(broken)
+	return slices.Compact(broken), err
 }

@@ -103,6 +103,7 @@ func (s *Server) assemble(ctx context.Context, o Options, listener net.Listener)
 		}
 	}
 	s.checkSoon(ctx)
+	s.anchor(ctx)
 	s.API = api.New(s.apiConfig(o, public))
 	return nil
 }
@@ -132,7 +133,7 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Forwarding:        s.Forwarding,
 		CheckpointKeys:    s.checkpointKeyTexts,
 		TelemetryBehind:   s.projector.Behind,
-		CheckLog:          s.CheckLog,
+		CheckLog:          s.CheckOne,
 		AuditProblems:     s.evidence.AuditProblems,
 		WitnessBehind:     s.witnessBehind(),
 		Logger:            o.Logger,
@@ -228,6 +229,16 @@ func (s *Server) Stop() error {
 	return errors.Join(err, s.release())
 }
 
+// anchorLast anchors the audit logs before a stop, so that nobody can put one back while the server does not run.
+func (s *Server) anchorLast() {
+	if s.cancel == nil {
+		return // it has not served
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastFlush)
+	defer cancel()
+	s.anchor(ctx)
+}
+
 // release ends what Start began, in reverse.
 func (s *Server) release() error {
 	if s.cancel != nil {
@@ -236,6 +247,7 @@ func (s *Server) release() error {
 	}
 	var err error
 	if s.Areas != nil {
+		s.anchorLast()
 		err = s.Areas.Close()
 	}
 	return errors.Join(err, s.unlock())

@@ -31,3 +31,6 @@ func (s spending) Spent(
 	u, err := s.telemetry.Spent(ctx, orgID, spender, id, since)
 	return u.CostNanos, u.Tokens(), err
 }
+
+// Ping checks that telemetry answers.
+func (s spending) Ping(ctx context.Context) error { return s.telemetry.Ping(ctx) }

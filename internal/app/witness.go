@@ -68,8 +68,7 @@ func (a *Areas) checkpoints(ctx context.Context, since int64) ([]witness.Checkpo
 	return all, next, err
 }
 
-// checkWitness compares the logs with the last checkpoints in the witness file. A log that
-// is not the one that was seen is not continued.
+// checkWitness compares the logs with the last checkpoints in the witness file.
 func (a *Areas) checkWitness(ctx context.Context, found func(audit.Problem)) error {
 	if a.witnessFile == nil {
 		return nil
@@ -81,7 +80,6 @@ func (a *Areas) checkWitness(ctx context.Context, found func(audit.Problem)) err
 	for log, signed := range latest {
 		if err := a.log.Covers(ctx, log, signed); isContradiction(err) {
 			found(audit.Problem{Log: log, Kind: audit.BadWitness, Message: err.Error()})
-			a.log.Refuse(log, err)
 		} else if err != nil {
 			return err
 		}

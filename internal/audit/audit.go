@@ -63,6 +63,9 @@ type Entry struct {
 	// other entry raises the log's generation, by which replicas know that what they
 	// have cached of the organization is old.
 	Observation bool
+	// Policies is the digest of the organization's active policies, if the change may have
+	// changed it.
+	Policies string
 	// Note is handed to the log's follower once the entry is committed; nil: nothing.
 	Note any
 }
@@ -139,6 +142,7 @@ func (l *Log) Append(ctx context.Context, tx *database.Tx, e Entry) (*Appended, 
 		Decision: e.Decision,
 		Stop:     e.Stop,
 		Payload:  commitment,
+		Policies: e.Policies,
 	}
 	text, err := record.Encode()
 	if err != nil {
@@ -153,7 +157,7 @@ func (l *Log) Append(ctx context.Context, tx *database.Tx, e Entry) (*Appended, 
 	if !e.Observation {
 		r.head.Generation++
 	}
-	return added, nil
+	return added, r.takeState(&record)
 }
 
 // commit makes the payload's text and a salted commitment to it.

@@ -31,6 +31,7 @@ const (
 	BadLog     = "log"     // a log that must exist is gone
 	BadPolicy  = "policy"  // a policy is not the one that the log tells of
 	BadWitness = "witness" // the log is not the one that the witness has seen
+	BadAnchor  = "anchor"  // the log is not the one that the System log has seen
 )
 
 const (

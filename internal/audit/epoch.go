@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"writ/internal/audit/ledger"
@@ -35,6 +36,13 @@ func (l *Log) BeginEpoch(ctx context.Context, tx *database.Tx, log string, lost 
 	// with, must not begin the same epoch twice.
 	r.head.Epoch = max(r.head.Epoch+1, lost.Epoch+1, tx.Now().Unix())
 	lost.From = r.tree.Size()
+	if r.head.Size > 0 && !r.head.isSealed(l.trust.sealKeys()) {
+		read := newStateReader(log)
+		if err := read.until(ctx, tx, r.head.Size); err != nil && !errors.Is(err, errNoRoot) {
+			return err
+		}
+		r.head.state = read.state.text() // as far as what is stored tells
+	}
 	_, err = l.Append(ctx, tx, Entry{
 		Log: log, Action: ledger.Restored, Actor: principal.Operator(),
 		Subject: Subject{Type: "log", ID: log}, Payload: lost,
@@ -53,4 +61,22 @@ func LastRestore(ctx context.Context, r database.Reader, log string) (index int6
 		return 0, fmt.Errorf("find the last restore of log %s: %w", log, err)
 	}
 	return index, nil
+}
+
+// CountLogs has System say that there are as many logs as are stored: after a restore,
+// those of both databases.
+func (l *Log) CountLogs(ctx context.Context, tx *database.Tx) error {
+	r, err := l.runningIn(ctx, tx, System)
+	if err != nil {
+		return err
+	}
+	now, err := r.head.readState()
+	if err != nil {
+		return err
+	}
+	if err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM audit_head WHERE log <> $1`, System).Scan(&now.Logs); err != nil {
+		return fmt.Errorf("count the logs: %w", err)
+	}
+	r.head.state = now.text()
+	return nil
 }

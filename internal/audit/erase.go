@@ -21,7 +21,8 @@ import (
 // taken by somebody else.
 
 // aboutTheLog are the entries about the log itself, whose payload is never erased.
-const aboutTheLog = `('` + ledger.Restored + `', '` + ledger.Erased + `', '` + ledger.Retired + `')`
+const aboutTheLog = `('` + ledger.Restored + `', '` + ledger.Erased + `', '` + ledger.Retired + `', '` +
+	ledger.Anchored + `')`
 
 // Eraser erases what other tables copy of payloads, in the transaction that erases
 // them.

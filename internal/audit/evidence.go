@@ -24,18 +24,29 @@ var ErrNotProved = errors.New("the entry is not proved by the log")
 
 // Evidence reads the head of a log and checks it.
 func (l *Log) Evidence(ctx context.Context, log string) (*Evidence, error) {
-	head, err := ReadHead(ctx, l.db, log)
+	return l.EvidenceIn(ctx, l.db, log)
+}
+
+// EvidenceIn is Evidence with any reader, such as a change before it appends.
+func (l *Log) EvidenceIn(ctx context.Context, r database.Reader, log string) (*Evidence, error) {
+	head, err := ReadHead(ctx, r, log)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.checkHead(ctx, l.db, log, &head, false); err != nil {
+	if err := l.checkHead(ctx, r, log, &head, false); err != nil {
 		return nil, err
 	}
-	return evidenceOf(ctx, l.db, log, head), nil
+	return evidenceOf(ctx, r, log, head), nil
 }
 
 func evidenceOf(ctx context.Context, db database.Reader, log string, head Head) *Evidence {
 	return &Evidence{log: log, head: head, db: db, tree: treeOf(ctx, db, log, head.Size)}
+}
+
+// Policies is the digest of the active policies that the log tells; empty: it does not.
+func (e *Evidence) Policies() (string, error) {
+	s, err := e.head.readState()
+	return s.Policies, err
 }
 
 // Prove checks that an entry is in the log, and gives its record. A payload that is there

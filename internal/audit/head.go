@@ -22,7 +22,14 @@ type Head struct {
 	Checkpoint string
 
 	frontier ledger.Frontier
+	// state is what the entries say that is looked up here, and seal that it was this
+	// installation that wrote it.
+	state, seal string
 }
+
+// State is what the head says beyond size and root. It is of use only for comparing: no
+// seal of it was checked.
+func (h *Head) State() string { return h.state }
 
 // Root is the Merkle tree hash of the log.
 func (h *Head) Root() ledger.Hash { return h.frontier.Root() }
@@ -54,13 +61,24 @@ func (l *Log) runningIn(ctx context.Context, tx *database.Tx, log string) (*runn
 	if err := l.checkHead(ctx, tx, log, &head, true); err != nil {
 		return nil, err
 	}
-	if head.Log == "" {
+	if head.Size == 0 && !l.mayBegin(tx, log) {
+		return nil, refusal(&HeadError{log, errGone})
+	}
+	isNew := head.Log == ""
+	head.Log = log
+	return l.run(ctx, tx, head, isNew)
+}
+
+// run has a log grow from a head within the transaction.
+func (l *Log) run(ctx context.Context, tx *database.Tx, head Head, isNew bool) (*running, error) {
+	log := head.Log
+	if isNew {
 		if err := insertHead(ctx, tx, log); err != nil {
 			return nil, err
 		}
-		head.Log = log
 	}
 	r := &running{head: head, tree: ledger.Grow(head.frontier)}
+	all := l.running.In(tx)
 	if *all == nil {
 		*all = map[string]*running{}
 	}
@@ -111,6 +129,7 @@ func (r *running) finish(ctx context.Context, tx *database.Tx, s *signer) (err e
 	if r.head.Checkpoint, err = s.sign(&r.head, r.grown.Root()); err != nil {
 		return err
 	}
+	r.head.seal = s.seal(&r.head)
 	if err := insertEntries(ctx, tx, r.rows); err != nil {
 		return fmt.Errorf("append to log %s: %w", r.head.Log, err)
 	}
@@ -120,11 +139,43 @@ func (r *running) finish(ctx context.Context, tx *database.Tx, s *signer) (err e
 	return updateHead(ctx, tx, &r.head)
 }
 
+// takeState takes up what a new entry says of the state.
+func (r *running) takeState(record *ledger.Record) error {
+	begins := record.Log == System && record.Action == ledger.Begun
+	anchors := record.Log == System && record.Action == ledger.Anchored
+	if record.Policies == "" && !begins && !anchors {
+		return nil
+	}
+	now, err := r.head.readState()
+	if err != nil {
+		return err
+	}
+	switch {
+	case begins:
+		now.Logs++
+	case anchors:
+		now.Anchors = record.Index + 1
+	default:
+		now.Policies = record.Policies
+	}
+	r.head.state = now.text()
+	return nil
+}
+
 // signer signs the checkpoints of all logs of an installation.
 type signer struct {
 	installation string
 	key          note.Signer // nil: this log signs nothing
 	public       string      // of the key, as a note verifier
+	sealKey      []byte
+}
+
+// seal seals a head that was signed; a log without a key has none.
+func (s *signer) seal(h *Head) string {
+	if s.key == nil {
+		return ""
+	}
+	return sealOf(s.sealKey, h)
 }
 
 func (s *signer) sign(h *Head, root ledger.Hash) (string, error) {
@@ -144,14 +195,14 @@ func ReadHead(ctx context.Context, r database.Reader, log string) (Head, error) 
 }
 
 const selectHead = `
-	SELECT log, size, frontier, generation, epoch, checkpoint
+	SELECT log, size, frontier, generation, epoch, checkpoint, state, seal
 	FROM audit_head
 	WHERE log = $1`
 
 func scanHead(row database.Scanner, log string) (Head, error) {
 	var h Head
 	var frontier []byte
-	err := row.Scan(&h.Log, &h.Size, &frontier, &h.Generation, &h.Epoch, &h.Checkpoint)
+	err := row.Scan(&h.Log, &h.Size, &frontier, &h.Generation, &h.Epoch, &h.Checkpoint, &h.state, &h.seal)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Head{}, nil
 	}
@@ -164,7 +215,7 @@ func scanHead(row database.Scanner, log string) (Head, error) {
 // readSignedHeads reads the heads of the logs that were written since an instant.
 func readSignedHeads(ctx context.Context, r database.Reader, since int64) ([]Head, error) {
 	heads, err := database.Collect(ctx, r, func(s database.Scanner) (Head, error) { return scanHead(s, "") }, `
-		SELECT log, size, frontier, generation, epoch, checkpoint
+		SELECT log, size, frontier, generation, epoch, checkpoint, state, seal
 		FROM audit_head
 		WHERE updated_at >= $1
 		ORDER BY log`, since)

@@ -47,6 +47,9 @@ func Open(
 	if err := l.open(ctx); err != nil {
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
+	if err := l.sealHeads(ctx); err != nil {
+		return nil, fmt.Errorf("open the audit log: %w", err)
+	}
 	if err := l.proveSystem(ctx); err != nil {
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
@@ -135,6 +138,9 @@ func (l *Log) newSigner(private ed25519.PrivateKey) (*signer, error) {
 	next := &signer{installation: l.installation}
 	var err error
 	if next.key, err = ledger.NewSigner(l.installation, private); err != nil {
+		return nil, fmt.Errorf("load the key for checkpoints: %w", err)
+	}
+	if next.sealKey, err = sealKey(private); err != nil {
 		return nil, fmt.Errorf("load the key for checkpoints: %w", err)
 	}
 	next.public, err = l.KeyText(private.Public().(ed25519.PublicKey))

@@ -44,9 +44,9 @@ func (s *Service) Entry(ctx context.Context, log string, index int64) (Stored, l
 	if index < 0 || index >= head.Size {
 		return Stored{}, ledger.Receipt{}, fault.New(fault.NotFound, "the audit log has no entry %d", index)
 	}
-	entry, err := scanEntry(s.db.QueryRow(ctx, selectEntry+`WHERE log = $1 AND position = $2`, log, index))
+	entry, err := readEntry(ctx, s.db, log, index)
 	if err != nil {
-		return Stored{}, ledger.Receipt{}, fmt.Errorf("read entry %d of log %s: %w", index, log, err)
+		return Stored{}, ledger.Receipt{}, err
 	}
 	proof, err := ledger.ProveInclusion(index, head.Size, treeOf(ctx, s.db, log, head.Size))
 	if err == nil {

@@ -25,9 +25,10 @@ func insertHead(ctx context.Context, tx *database.Tx, log string) error {
 func updateHead(ctx context.Context, tx *database.Tx, h *Head) error {
 	changed, err := tx.Prepared().Exec(ctx, `
 		UPDATE audit_head
-		SET size = $2, frontier = $3, generation = $4, epoch = $5, checkpoint = $6, updated_at = $7
+		SET size = $2, frontier = $3, generation = $4, epoch = $5, checkpoint = $6, updated_at = $7, state = $8, seal = $9
 		WHERE log = $1`,
-		h.Log, h.Size, h.frontier.Pack(), h.Generation, h.Epoch, h.Checkpoint, database.Micros(tx.Now()))
+		h.Log, h.Size, h.frontier.Pack(), h.Generation, h.Epoch, h.Checkpoint, database.Micros(tx.Now()), h.state,
+		h.seal)
 	if err != nil {
 		return fmt.Errorf("write the head of log %s: %w", h.Log, err)
 	}
@@ -142,4 +143,13 @@ func ReadEntries(ctx context.Context, r database.Reader, log string, from int64,
 		return nil, fmt.Errorf("read log %s from %d: %w", log, from, err)
 	}
 	return entries, nil
+}
+
+// readEntry reads one entry, which must be there.
+func readEntry(ctx context.Context, r database.Reader, log string, index int64) (Stored, error) {
+	entry, err := scanEntry(r.QueryRow(ctx, selectEntry+`WHERE log = $1 AND position = $2`, log, index))
+	if err != nil {
+		return Stored{}, fmt.Errorf("read entry %d of log %s: %w", index, log, err)
+	}
+	return entry, nil
 }

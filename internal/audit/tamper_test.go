@@ -295,3 +295,61 @@ func TestRepairSearch(t *testing.T) {
 		}
 	})
 }
+
+// TestTheStateOfAHeadIsSealed changes what a head says of policies, which its checkpoint does not cover.
+func TestTheStateOfAHeadIsSealed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		statement string
+		reported  bool
+	}{
+		"another state": {
+			`UPDATE audit_head SET state = '{"policies":"first"}' WHERE log = 'org'`, true,
+		},
+		"none": {`UPDATE audit_head SET state = '' WHERE log = 'org'`, true},
+		"without a seal, as of an older server": {
+			`UPDATE audit_head SET state = '', seal = '' WHERE log = 'org'`, false,
+		},
+		"the seal of another log": {
+			`UPDATE audit_head SET seal = (SELECT seal FROM audit_head WHERE log = 'other') WHERE log = 'org'`, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+				db := dbtest.Open(t, o)
+				s := open(t, db)
+				fill(t, db, s.Log, "other", 0, 2)
+				for _, digest := range []string{"first", "second"} {
+					told := decision("org", 0)
+					told.Policies = digest
+					mustDecide(t, db, s.Log, told)
+					fill(t, db, s.Log, "org", 1, 300)
+				}
+				running := open(t, dbtest.Open(t, o))
+				change(t, db, c.statement)
+				if _, err := running.Evidence(t.Context(), "org"); !fault.Is(err, fault.Unavailable) {
+					t.Errorf("evidence: %v, want a refusal", err)
+				}
+				if _, err := decide(t.Context(), db, running.Log, decision("org",
+					9)); !fault.Is(err, fault.Unavailable) {
+					t.Errorf("append: %v, want a refusal", err)
+				}
+				after := dbtest.Open(t, o)
+				again := open(t, after)
+				evidence, err := again.Evidence(t.Context(), "org")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if digest, err := evidence.Policies(); err != nil || digest != "second" {
+					t.Errorf("policies = %q, %v; want what the entries say", digest, err)
+				}
+				resealed, err := again.Reseal(t.Context())
+				if err != nil || (len(resealed) == 1) != c.reported {
+					t.Errorf("resealed %v, %v", resealed, err)
+				}
+				fill(t, after, again.Log, "org", 301, 1)
+			})
+		})
+	}
+}

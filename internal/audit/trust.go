@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"writ/internal/audit/ledger"
@@ -14,7 +15,7 @@ import (
 
 // KnownKeys reads every key that ever signed checkpoints here, current and retired.
 // Nobody who has only the database can add one: they are sealed.
-type KnownKeys func(ctx context.Context, r database.Reader) ([]ed25519.PublicKey, error)
+type KnownKeys func(ctx context.Context, r database.Reader) ([]ed25519.PrivateKey, error)
 
 // HeadError refuses to continue a log whose head this installation did not sign: what is
 // stored was altered, or came from a copy that no restore has taken over.
@@ -52,8 +53,23 @@ var (
 type trust struct {
 	mu    sync.Mutex
 	keys  ledger.Keys     // those that count; grows when an unknown one has signed
+	seals [][]byte        // the keys of seals that count
 	heads map[string]Head // by log, as they were checked or written
 	bad   map[string]error
+
+	resealed []string // logs whose seal was wrong, and is not any more
+}
+
+func (t *trust) sealKeys() [][]byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.seals
+}
+
+func (t *trust) noteResealed(log string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.resealed = append(t.resealed, log)
 }
 
 // maxTrusted bounds the heads that are remembered.
@@ -128,12 +144,26 @@ func (l *Log) checkHead(ctx context.Context, r database.Reader, log string, h *H
 // same reports whether two heads are equal in all that is signed.
 func (h *Head) same(other *Head) bool {
 	return h.Size == other.Size && h.Epoch == other.Epoch && h.Checkpoint == other.Checkpoint &&
-		h.frontier.Equal(&other.frontier)
+		h.state == other.state && h.frontier.Equal(&other.frontier)
 }
 
-// proveHead checks the signature of a head. Its error is a *HeadError, or one of reading
-// the keys.
+// proveHead checks the signature and the seal of a head. Its error is a *HeadError, or one
+// of reading the keys.
 func (l *Log) proveHead(ctx context.Context, r database.Reader, h *Head) error {
+	if err := l.proveSignature(ctx, r, h); err != nil {
+		return err
+	}
+	switch {
+	case h.isSealed(l.trust.sealKeys()):
+		return nil
+	case h.seal == "":
+		return &HeadError{h.Log, errUnsealed}
+	}
+	return &HeadError{h.Log, errBadlySealed}
+}
+
+// proveSignature checks the signature of a head, as proveHead.
+func (l *Log) proveSignature(ctx context.Context, r database.Reader, h *Head) error {
 	if h.Checkpoint == "" {
 		return &HeadError{h.Log, errUnsigned}
 	}
@@ -158,34 +188,36 @@ func (l *Log) proveHead(ctx context.Context, r database.Reader, h *Head) error {
 
 // readKeys reads the keys that count.
 func (l *Log) readKeys(ctx context.Context, r database.Reader) (ledger.Keys, error) {
-	var publics []ed25519.PublicKey
+	var privates []ed25519.PrivateKey
 	if l.known != nil {
 		var err error
-		if publics, err = l.known(ctx, r); err != nil {
+		if privates, err = l.known(ctx, r); err != nil {
 			return nil, fmt.Errorf("read the keys of checkpoints: %w", err)
 		}
 	}
 	var keys ledger.Keys
-	if present := l.signer.Load(); present != nil && present.public != "" {
-		key, err := ledger.ParseKey(present.public)
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
+	var seals [][]byte
+	add := func(s *signer) error {
+		key, err := ledger.ParseKey(s.public)
+		keys, seals = append(keys, key), append(seals, s.sealKey)
+		return err
 	}
-	for _, public := range publics {
-		text, err := l.KeyText(public)
+	if present := l.signer.Load(); present != nil && present.public != "" {
+		if err := add(present); err != nil {
+			return nil, err
+		}
+	}
+	for _, private := range privates {
+		earlier, err := l.newSigner(private)
+		if err == nil {
+			err = add(earlier)
+		}
 		if err != nil {
 			return nil, err
 		}
-		key, err := ledger.ParseKey(text)
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
 	}
 	l.trust.mu.Lock()
-	l.trust.keys = keys
+	l.trust.keys, l.trust.seals = keys, seals
 	l.trust.mu.Unlock()
 	return keys, nil
 }
@@ -201,6 +233,9 @@ func (l *Log) BadHeads(ctx context.Context) (bad []*HeadError, err error) {
 			continue
 		}
 		err := l.proveHead(ctx, l.db, &heads[i])
+		if l.restoring {
+			err = l.proveEntries(ctx, &heads[i])
+		}
 		if broken, ok := errors.AsType[*HeadError](err); ok {
 			bad = append(bad, broken)
 		} else if err != nil {
@@ -225,28 +260,30 @@ const overlap = 60_000_000
 // checked, and the instant to ask for the next time. A log that cannot be continued is
 // left out.
 func (l *Log) SignedSince(ctx context.Context, since int64) (all []Signed, next int64, err error) {
+	heads, next, err := l.signedHeads(ctx, since)
+	for _, h := range heads {
+		all = append(all, Signed{h.Log, h.Epoch, h.Size, h.Checkpoint})
+	}
+	return all, next, err
+}
+
+func (l *Log) signedHeads(ctx context.Context, since int64) (good []Head, next int64, err error) {
 	next = database.Micros(l.db.Now()) - overlap
 	heads, err := readSignedHeads(ctx, l.db, since)
 	if err != nil {
 		return nil, 0, err
 	}
 	for i := range heads {
-		h := &heads[i]
-		if h.Size == 0 || l.checkHead(ctx, l.db, h.Log, h, false) != nil {
-			continue
+		if h := &heads[i]; h.Size > 0 && l.checkHead(ctx, l.db, h.Log, h, false) == nil {
+			good = append(good, *h)
 		}
-		all = append(all, Signed{h.Log, h.Epoch, h.Size, h.Checkpoint})
 	}
-	return all, next, nil
+	return good, next, nil
 }
 
 // Covers reports whether a log begins with what an earlier checkpoint of it covers. An
 // error says how it does not.
 func (l *Log) Covers(ctx context.Context, log, signed string) error {
-	head, err := ReadHead(ctx, l.db, log)
-	if err != nil {
-		return err
-	}
 	l.trust.mu.Lock()
 	keys := l.trust.keys
 	l.trust.mu.Unlock()
@@ -254,28 +291,40 @@ func (l *Log) Covers(ctx context.Context, log, signed string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotCovered, err)
 	}
-	switch {
-	case seen.Origin.Installation != l.installation || seen.Origin.Log != log:
+	if seen.Origin.Installation != l.installation || seen.Origin.Log != log {
 		return fmt.Errorf("%w: it was seen under another name", ErrNotCovered)
-	case seen.Origin.Epoch < head.Epoch:
-		return nil // it was restored since, and says so
-	case seen.Origin.Epoch > head.Epoch || seen.Size > head.Size:
-		return fmt.Errorf("%w: it was seen with %d entries in epoch %d, and has %d in epoch %d", ErrNotCovered, seen.Size,
-			seen.Origin.Epoch, head.Size, head.Epoch)
 	}
-	began, err := ledger.FrontierOf(seen.Size, treeOf(ctx, l.db, log, head.Size))
+	head, err := ReadHead(ctx, l.db, log)
 	if err != nil {
 		return err
 	}
-	if began.Root() != seen.Root {
-		return fmt.Errorf("%w: its first %d entries are not those that were seen", ErrNotCovered, seen.Size)
-	}
-	return nil
+	return l.begins(ctx, &head, anchor{log, seen.Origin.Epoch, seen.Size, seen.Root})
 }
 
 // ErrNotCovered refuses a log that does not begin with what was seen of it.
 var ErrNotCovered = errors.New("the log is not the one that was seen before")
 
-// Refuse has a log refused until the process ends, for a reason that its head does not
-// show.
+// Refuse has a log refused for a reason that its head does not show, until a check takes
+// it back: nil.
 func (l *Log) Refuse(log string, reason error) { l.trust.refuse(log, reason) }
+
+// IsRefused reports whether a log is refused for such a reason.
+func (l *Log) IsRefused(log string) bool { return l.trust.refused(log) != nil }
+
+// RefuseOnly has these logs refused, and no others.
+func (l *Log) RefuseOnly(bad map[string]error) {
+	l.trust.mu.Lock()
+	defer l.trust.mu.Unlock()
+	l.trust.bad = maps.Clone(bad)
+}
+
+// Reseal seals heads anew whose seal is wrong, and gives the logs of which that was so
+// since the last time.
+func (l *Log) Reseal(ctx context.Context) ([]string, error) {
+	err := l.sealHeads(ctx)
+	l.trust.mu.Lock()
+	defer l.trust.mu.Unlock()
+	resealed := l.trust.resealed
+	l.trust.resealed = nil
+	return resealed, err
+}

@@ -1,6 +1,9 @@
 package canonical
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // Object writes one object whose members its caller knows, in the given order. For a
 // decision, Marshal would cost as much as storing it. The object is canonical if members
@@ -43,6 +46,24 @@ func (o *Object) Optional(name, value string) {
 	if value != "" {
 		o.String(name, value)
 	}
+}
+
+// Texts writes a list of texts unless it is empty.
+func (o *Object) Texts(name string, values []string) {
+	if len(values) == 0 {
+		return
+	}
+	o.name(name)
+	for i, value := range values {
+		o.out = append(o.out, "[,"[min(i, 1)])
+		out, err := AppendString(o.out, value)
+		if err != nil {
+			o.err = cmp.Or(o.err, err)
+			return
+		}
+		o.out = out
+	}
+	o.out = append(o.out, ']')
 }
 
 // Integer writes a number.

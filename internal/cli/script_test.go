@@ -101,7 +101,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 // ready waits until the server at WRIT_URL is.
 func ready(ts *testscript.TestScript, neg bool, args []string) {
 	needs(ts, !neg && len(args) == 0, "ready")
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		_, err := server(ts).Ready(context.Background())
 		if err == nil {

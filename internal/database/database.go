@@ -19,10 +19,12 @@ package database
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"writ/internal/fault"
@@ -64,10 +66,10 @@ type DB struct {
 	writer *writer
 	// What only the committer uses.
 	inserts      *inserts
-	checkpointer *checkpointer // nil on PostgreSQL
+	checkpointer atomic.Pointer[checkpointer] // nil on PostgreSQL
 
 	commits commits // what the committer last achieved
-	isDown  bool    // see Down
+	gate    *gate   // of a database that was down at first; else nil
 
 	path   string // of the SQLite file
 	schema string // on PostgreSQL, where it is not the database's own default
@@ -104,17 +106,58 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	db.inserts = newInserts()
 	if db.engine == SQLite {
 		db.emptyLog(ctx, o.Logger)
-		db.checkpointer = startCheckpointer(db, o.Logger)
+		db.checkpointer.Store(startCheckpointer(db, o.Logger))
 	}
 	db.writer = startWriter(db, o.Logger)
 	return db, nil
 }
 
+// connect makes the handles of a database, without dialling a server yet.
 func connect(o Options) (*DB, error) {
-	if o.PostgresURL != "" {
-		return openPostgres(o)
+	c, err := connectorsOf(o)
+	if err != nil {
+		return nil, err
 	}
-	return openSQLite(o)
+	db := &DB{engine: SQLite, now: o.Now, reads: sql.OpenDB(c.reads), writes: sql.OpenDB(c.writes)}
+	if o.PostgresURL != "" {
+		db.engine = PostgreSQL
+	}
+	db.locate(o)
+	db.size()
+	return db, nil
+}
+
+// connectors open the connections of the two handles.
+type connectors struct{ reads, writes driver.Connector }
+
+func connectorsOf(o Options) (connectors, error) {
+	if o.PostgresURL != "" {
+		return postgresConnectors(o)
+	}
+	return sqliteConnectors(o)
+}
+
+// locate notes where the tables are.
+func (db *DB) locate(o Options) {
+	switch {
+	case db.engine == SQLite:
+		db.path = absolute(o.SQLitePath)
+	case o.Store == Telemetry:
+		db.schema = string(Telemetry)
+	}
+}
+
+// size bounds the connections of the handles.
+func (db *DB) size() {
+	db.writes.SetMaxOpenConns(1)
+	if db.engine == SQLite {
+		db.reads.SetMaxOpenConns(sqliteReaders)
+		db.reads.SetMaxIdleConns(sqliteReaders)
+		return
+	}
+	db.reads.SetMaxOpenConns(postgresReaders)
+	db.reads.SetMaxIdleConns(postgresReaders / 2)
+	db.reads.SetConnMaxIdleTime(5 * time.Minute)
 }
 
 // Engine is for the few places where it matters.
@@ -126,8 +169,8 @@ func (db *DB) Now() time.Time { return instant(db.now()) }
 // Close lets queued changes finish, then closes every connection.
 func (db *DB) Close() error {
 	db.writer.stop()
-	if db.checkpointer != nil {
-		db.checkpointer.stop()
+	if c := db.checkpointer.Load(); c != nil {
+		c.stop()
 	}
 	return db.closeHandles()
 }

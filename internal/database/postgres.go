@@ -19,35 +19,22 @@ const postgresReaders = 16
 // migrationLock is the advisory lock that keeps replicas from migrating at once.
 const migrationLock int64 = 0x77726974 // "writ"
 
-// openPostgres makes a pool for reads and one connection for the committer, without
-// dialling yet.
-func openPostgres(o Options) (*DB, error) {
+// postgresConnectors connect to the server: a pool for reads, and one connection for the committer.
+func postgresConnectors(o Options) (c connectors, err error) {
 	config, err := pgx.ParseConfig(o.PostgresURL)
 	if err != nil {
-		return nil, errUnreadableURL
+		return c, errUnreadableURL
 	}
 	config.ConnectTimeout = 5 * time.Second
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "writd"
 	}
-	schema := ""
 	if o.Store == Telemetry {
-		schema = string(Telemetry)
-		config.RuntimeParams["search_path"] = schema
+		config.RuntimeParams["search_path"] = string(Telemetry)
 	}
-	reads := stdlib.OpenDB(*withTimeouts(config, "30000", "0"))
-	reads.SetMaxOpenConns(postgresReaders)
-	reads.SetMaxIdleConns(postgresReaders / 2)
-	reads.SetConnMaxIdleTime(5 * time.Minute)
-	writes := stdlib.OpenDB(*withTimeouts(config, "4500", "3000"))
-	writes.SetMaxOpenConns(1)
-	return &DB{
-		engine: PostgreSQL,
-		reads:  reads,
-		writes: writes,
-		schema: schema,
-		now:    o.Now,
-	}, nil
+	c.reads = stdlib.GetConnector(*withTimeouts(config, "30000", "0"))
+	c.writes = stdlib.GetConnector(*withTimeouts(config, "4500", "3000"))
+	return c, nil
 }
 
 // withTimeouts bounds, in milliseconds, what the server spends on a statement and on a

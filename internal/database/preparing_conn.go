@@ -2,7 +2,6 @@ package database
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -44,15 +43,13 @@ type sqliteStatement interface {
 // preparingConnector opens such connections.
 type preparingConnector struct{ driver.Connector }
 
-// openPreparing is sql.Open for SQLite with such connections.
-func openPreparing(dsn string, most int) (*sql.DB, error) {
+// newPreparing makes the connector of a database file.
+func newPreparing(dsn string) (driver.Connector, error) {
 	connector, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		return nil, err
 	}
-	handle := sql.OpenDB(preparingConnector{connector})
-	handle.SetMaxOpenConns(most)
-	return handle, nil
+	return preparingConnector{connector}, nil
 }
 
 // Connect opens a connection.

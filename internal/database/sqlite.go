@@ -27,15 +27,22 @@ func storePragmas(s Store) []string {
 	return []string{"secure_delete(ON)", fmt.Sprintf("wal_autocheckpoint(%d)", checkpointPages)}
 }
 
-// openSQLite opens the file with one writing connection and a pool of readers
-// that SQLite itself keeps from writing.
-func openSQLite(o Options) (*DB, error) {
+// absolute is a path that does not depend on the working folder, where that is known.
+func absolute(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return path
+}
+
+// sqliteConnectors connect to the file: one writing connection, and readers that SQLite itself keeps from writing.
+func sqliteConnectors(o Options) (c connectors, err error) {
 	path, err := filepath.Abs(o.SQLitePath)
 	if err != nil {
-		return nil, fmt.Errorf("locate the database %s: %w", o.SQLitePath, err)
+		return c, fmt.Errorf("locate the database %s: %w", o.SQLitePath, err)
 	}
 	if err := createPrivate(path); err != nil {
-		return nil, err
+		return c, err
 	}
 	// auto_vacuum must be set before the first table; retention then frees space in
 	// small steps. synchronous=FULL: what was acknowledged survives a power cut. The
@@ -46,23 +53,15 @@ func openSQLite(o Options) (*DB, error) {
 		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)",
 		"temp_store(MEMORY)", fmt.Sprintf("journal_size_limit(%d)", logKept),
 	}
-	writes, err := openPreparing(sqliteDSN(path, "immediate", append(pragmas, storePragmas(o.Store)...)...), 1)
+	c.writes, err = newPreparing(sqliteDSN(path, "immediate", append(pragmas, storePragmas(o.Store)...)...))
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return c, fmt.Errorf("open %s: %w", path, err)
 	}
-	reads, err := openPreparing(sqliteDSN(path, "deferred", "query_only(ON)", "busy_timeout(4000)"), sqliteReaders)
+	c.reads, err = newPreparing(sqliteDSN(path, "deferred", "query_only(ON)", "busy_timeout(4000)"))
 	if err != nil {
-		writes.Close()
-		return nil, fmt.Errorf("open %s for reading: %w", path, err)
+		return c, fmt.Errorf("open %s for reading: %w", path, err)
 	}
-	reads.SetMaxIdleConns(sqliteReaders)
-	return &DB{
-		engine: SQLite,
-		reads:  reads,
-		writes: writes,
-		path:   path,
-		now:    o.Now,
-	}, nil
+	return c, nil
 }
 
 func sqliteDSN(path, lock string, pragmas ...string) string {

@@ -118,8 +118,8 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 	if err := sqlTx.Commit(); err != nil {
 		return commitError(err)
 	}
-	if db.checkpointer != nil {
-		db.checkpointer.committed(tx.inserted)
+	if c := db.checkpointer.Load(); c != nil {
+		c.committed(tx.inserted)
 	}
 	for _, fn := range tx.afterCommit {
 		fn()

@@ -74,3 +74,48 @@ func TestDown(t *testing.T) {
 		}
 	})
 }
+
+// TestReopen opens a database that was down, and uses it beside callers that never stopped asking.
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		db := database.Down(o, errors.New("broken"))
+		defer db.Close()
+		ended, asked := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(asked)
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+					_ = db.Ping(t.Context())
+					_ = db.Write(t.Context(), database.Change{
+						Do: func(context.Context, *database.Tx) error { return nil },
+					})
+				}
+			}
+		}()
+		notYet := errors.New("not yet")
+		err := db.Reopen(t.Context(), func(context.Context, *database.DB) error { return notYet })
+		if !errors.Is(err, notYet) || !db.IsDown() {
+			t.Errorf("what is not ready: %v, down %t", err, db.IsDown())
+		}
+		if err := db.Reopen(t.Context(), func(ctx context.Context, opened *database.DB) error {
+			if !db.IsDown() {
+				t.Error("it is used before it is ready")
+			}
+			return opened.Ping(ctx)
+		}); err != nil || db.IsDown() {
+			t.Fatalf("reopened: %v, down %t", err, db.IsDown())
+		}
+		close(ended)
+		<-asked
+		if err := errors.Join(db.Ping(t.Context()), db.CheckWritable(t.Context())); err != nil || db.IsFailing() {
+			t.Errorf("it is up: %v, failing %t", err, db.IsFailing())
+		}
+		if err := db.Reopen(t.Context(), func(context.Context, *database.DB) error { return notYet }); err != nil {
+			t.Errorf("reopened again: %v", err)
+		}
+	})
+}

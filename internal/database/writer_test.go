@@ -202,7 +202,7 @@ func TestChangesThatWaitShareACommitAndAnInstant(t *testing.T) {
 // waitQueued waits until n changes are in the queue.
 func waitQueued(t *testing.T, db *database.DB, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); db.QueueLength() < n; {
+	for deadline := time.Now().Add(2 * time.Minute); db.QueueLength() < n; {
 		if time.Now().After(deadline) {
 			t.Fatalf("only %d of %d changes were queued", db.QueueLength(), n)
 		}

@@ -22,6 +22,7 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
+	"writ/internal/confine"
 	"writ/internal/database"
 	"writ/internal/principal"
 	"writ/internal/verdict"
@@ -67,16 +68,20 @@ type Details struct {
 	ApprovalID string         `json:"approval,omitzero"`  // the request that a hold or ask waits for, or that let the call run
 	Arguments  jsontext.Value `json:"arguments,omitzero"` // redacted, canonical
 	// ArgumentsFrom is FromPlan or FromNowhere; empty: the call itself stated them.
-	ArgumentsFrom string        `json:"argumentsFrom,omitzero"`
-	Digest        []byte        `json:"-"`                 // of the unredacted canonical arguments, under the organization's key
-	CalledAs      string        `json:"calledAs,omitzero"` // the name that was called, if it is not that of Server and Tool
-	ContextID     string        `json:"context,omitzero"`
-	Duration      time.Duration `json:"-"`
-	Environment   string        `json:"environment,omitzero"`
-	Failed        []Failure     `json:"failed,omitempty"`
-	Incomplete    bool          `json:"incomplete,omitzero"`
-	Judged        Judged        `json:"judged,omitzero"`
-	Labels        []string      `json:"labels,omitempty"`
+	ArgumentsFrom string `json:"argumentsFrom,omitzero"`
+	Digest        []byte `json:"-"`                 // of the unredacted canonical arguments, under the organization's key
+	CalledAs      string `json:"calledAs,omitzero"` // the name that was called, if the host said which tool it is
+	// Confine is what the caller was told to confine the call to. Demanded is what a rule would have confined it to, if
+	// the caller could.
+	Confine     *confine.Limits `json:"confine,omitzero"`
+	ContextID   string          `json:"context,omitzero"`
+	Demanded    *confine.Limits `json:"demanded,omitzero"`
+	Duration    time.Duration   `json:"-"`
+	Environment string          `json:"environment,omitzero"`
+	Failed      []Failure       `json:"failed,omitempty"`
+	Incomplete  bool            `json:"incomplete,omitzero"`
+	Judged      Judged          `json:"judged,omitzero"`
+	Labels      []string        `json:"labels,omitempty"`
 	// PlacedOn is the server the call was on, if its name claimed another server and a
 	// rule about that one decided. Server is then the claimed one.
 	PlacedOn string         `json:"placedOn,omitzero"`
@@ -102,7 +107,8 @@ type Judged struct {
 	AgentRegistered bool   `json:"agentRegistered,omitzero"`
 	AgentStatus     string `json:"agentStatus,omitzero"`
 
-	Email        string `json:"email,omitzero"` // of the user
+	CanConfine   bool   `json:"canConfine,omitzero"` // the caller said that it can confine the call
+	Email        string `json:"email,omitzero"`      // of the user
 	Organization string `json:"organization,omitzero"`
 	OwnerID      string `json:"owner,omitzero"` // of the key
 	OwnerRole    string `json:"ownerRole,omitzero"`
@@ -131,6 +137,7 @@ type Failure struct {
 // of them. It decided nothing.
 type Shadow struct {
 	Active    string `json:"active"`             // the verdict without it
+	Confined  bool   `json:"confined,omitzero"`  // it would have allowed the call only confined
 	DecidedBy string `json:"decidedBy,omitzero"` // the policy that would have decided
 	Failed    int    `json:"failed,omitzero"`    // conditions that could not be evaluated
 	Policy    string `json:"policy"`             // whose version it is

@@ -24,7 +24,8 @@ type payload struct {
 // payload encodes the erasable part in canonical JSON. Most decisions are written member
 // by member, because the generic encoder takes a tenth of a decision's time.
 func (r *Record) payload() (audit.Canonical, error) {
-	if len(r.Failed)+len(r.Labels)+len(r.Paths)+len(r.Shadows) > 0 || r.Judged.Session != nil {
+	if len(r.Failed)+len(r.Labels)+len(r.Paths)+len(r.Shadows) > 0 || r.Judged.Session != nil ||
+		r.Confine != nil || r.Demanded != nil {
 		return canonical.Marshal(payload{
 			Details:    r.Details,
 			Digest:     hex.EncodeToString(r.Digest),
@@ -52,6 +53,9 @@ func (r *Record) payload() (audit.Canonical, error) {
 	if j := &r.Judged; *j != (Judged{}) {
 		o.Begin("judged")
 		j.writeAgent(o)
+		if j.CanConfine {
+			o.Bool("canConfine", true)
+		}
 		o.Optional("email", j.Email)
 		o.Optional("organization", j.Organization)
 		o.Optional("owner", j.OwnerID)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"writ/internal/audit/ledger"
+	"writ/internal/confine"
 	"writ/internal/intent/plan"
 	"writ/internal/policy/document"
 	"writ/internal/verdict"
@@ -24,7 +25,7 @@ import (
 type Request struct {
 	Server string // empty: not stated
 	Tool   string
-	// CalledAs is the name that was called, where the host knows Server and Tool and that name says others.
+	// CalledAs is the name that was called, where the host says which Server and Tool that is.
 	CalledAs  string
 	Arguments []byte // raw JSON; nil: {}
 
@@ -37,6 +38,8 @@ type Request struct {
 	Labels                                           []string
 	// ResolvedPaths maps paths in the arguments to the real paths on the agent's machine.
 	ResolvedPaths map[string]string
+	// CanConfine: the caller says that it can confine the call to what an answer demands.
+	CanConfine bool
 }
 
 // Answer is a decision as the caller gets it. The zero value denies.
@@ -52,6 +55,9 @@ type Answer struct {
 	// that the rule demands, if any.
 	ApprovalID string
 	Approvers  *document.Approvers
+
+	// Confine is what an allowed call must be confined to; nil: nothing.
+	Confine *confine.Limits
 
 	Recorded bool // the decision is in the log
 	Receipt  *ledger.Receipt

@@ -161,6 +161,13 @@ func (m *meanwhile) Spent(
 	return m.nanos.Load(), 0, nil
 }
 
+func (m *meanwhile) Ping(context.Context) error {
+	if m.away.Load() {
+		return errors.New("away")
+	}
+	return nil
+}
+
 func (e *env) key(ownerID, orgID string) principal.Principal {
 	e.T.Helper()
 	return e.Key(ownerID, orgID, principal.Enforce, principal.RequestDelegation)

@@ -16,14 +16,17 @@ import (
 func (s *Service) RecordStep(
 	ctx context.Context, p principal.Principal, at policy.Snapshot, tool string, v verdict.Verdict,
 ) (current bool, err error) {
-	declared := &plan.Declared{ID: database.NewID(), Expires: s.db.Now().Add(time.Hour)}
+	declared := &plan.Declared{
+		ID: database.NewID(), Binding: plan.Binding{OrgID: p.OrgID}, Expires: s.db.Now().Add(time.Hour),
+		Plan: &plan.Plan{Steps: []plan.Step{{Server: "any", Tool: tool}}},
+	}
 	j := &judgedStep{call: &call{by: p, id: database.NewID(), request: Request{Tool: tool}}}
 	j.call.verifies = true
 	j.Decision, j.since, j.plan = refuse(policy.ByDefault, "", "as judged"), at.Version, declared
-	j.Verdict = v
+	j.Verdict, j.steps = v, []int{0}
 	var o outcome
 	err = s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
-		o, _, err = s.settleSteps(ctx, tx, &view{policies: at, plan: declared}, []*judgedStep{j})
+		o, _, err = s.settleSteps(ctx, tx, []*judgedStep{j})
 		return err
 	})
 	return !o.stale, err

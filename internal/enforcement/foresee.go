@@ -55,6 +55,7 @@ func (s *Service) Foresee(
 	for _, i := range widened {
 		pending = append(pending, tools[i])
 	}
+	tools = append(tools, hostsOwn(declared, tools)...)
 	c := callFor(p, of)
 	v, err := s.loadCurrent(ctx, c)
 	now := s.db.Now()
@@ -70,4 +71,15 @@ func (s *Service) Foresee(
 	}
 	set := v.policies.Set
 	return clientpolicy.ForCallers(set, policy.Callers(set, call), tools, pending)
+}
+
+// hostsOwn are the tools of the plan's harness that names without a server may mean as well: as decisions judge them.
+func hostsOwn(declared *plan.Plan, tools []clientpolicy.Tool) (own []clientpolicy.Tool) {
+	for _, tool := range tools {
+		host, ok := toolname.BareHost(tool.Name, declared.Source)
+		if ok && tool.Server != host && tool.Server != toolname.Local {
+			own = append(own, clientpolicy.Tool{Server: host, Name: tool.Name})
+		}
+	}
+	return own
 }

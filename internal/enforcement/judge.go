@@ -77,7 +77,9 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	if widened {
 		held := refuse(policy.ByIntent, string(fit.Drift), fit.Reason)
 		held.Verdict = verdict.Hold
+		confined := d.Confine
 		d.Decision = policy.Stricter(d.Decision, held)
+		d.Confine = confined // whoever approves the step does not lift what policies demand
 	}
 	if v.agent.Stranger {
 		d.Reason += strangerNote(d.caller.Agent.ID)
@@ -181,7 +183,7 @@ func (c *call) names(v *view, fit plan.Result) []name {
 		for _, i := range fit.Steps {
 			add(i, v.plan.Plan.Steps[i].Names(r.Tool)...)
 		}
-		if host, ok := c.hostOfBareName(); ok && !slices.ContainsFunc(names, func(n name) bool {
+		if host, ok := c.hostOfBareName(v); ok && !slices.ContainsFunc(names, func(n name) bool {
 			return n.Server == host || n.Server == toolname.Local
 		}) {
 			add(step, toolname.Candidate{Name: toolname.Name{Server: host, Tool: strings.TrimSpace(r.Tool)}})
@@ -221,12 +223,12 @@ func (c *call) refuseNames(d *candidate) {
 }
 
 // hostOfBareName is the harness whose own tool the call may mean, whatever server its plan names, unless the harness
-// itself names the server.
-func (c *call) hostOfBareName() (string, bool) {
+// itself names the server. Where the call does not say which harness it is, its plan may.
+func (c *call) hostOfBareName(v *view) (string, bool) {
 	if c.request.Server != "" {
 		return "", false
 	}
-	return toolname.BareHost(c.request.Tool, c.request.Source)
+	return toolname.BareHost(c.request.Tool, cmp.Or(c.request.Source, v.plan.Plan.Source))
 }
 
 // toolcall is the call as conditions see it.
@@ -245,6 +247,7 @@ func (c *call) toolcall(v *view, n toolname.Name, step int, now time.Time) *tool
 		Environment:   r.Environment,
 		Now:           now,
 		ResolvedPaths: r.ResolvedPaths,
+		CanConfine:    r.CanConfine,
 	}
 	if v.agent.Proven {
 		call.Key.AgentID = call.Agent.ID
@@ -277,6 +280,7 @@ func (d *candidate) judged() (j decision.Judged) {
 		AgentRegistered: d.caller.Agent.Registered,
 		AgentStatus:     d.caller.Agent.Status,
 
+		CanConfine:   d.caller.CanConfine,
 		Email:        d.caller.User.Email,
 		Organization: d.caller.Org.Name,
 		OwnerID:      d.caller.Key.OwnerID,

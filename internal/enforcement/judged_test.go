@@ -47,6 +47,7 @@ var recordedIn = map[string]func(r *decision.Record) any{
 	"Key.AgentID":      func(r *decision.Record) any { return r.Judged.AgentBound },
 	"Now.ext":          nil,
 	"Now.loc":          nil,
+	"CanConfine":       func(r *decision.Record) any { return r.Judged.CanConfine },
 }
 
 // TestEverythingThatIsJudgedIsRecorded makes a call whose plan says what the call itself does not, and compares what
@@ -59,7 +60,7 @@ func TestEverythingThatIsJudgedIsRecorded(t *testing.T) {
 		e.register("billing", agent.Profile{Name: "Billing", Keys: []string{e.agent.KeyID}})
 		call := planned(shown, "bash", `{"command":"make"}`)
 		call.Labels, call.Environment = []string{"l"}, "production"
-		call.ResolvedPaths = map[string]string{"a": "/a"}
+		call.ResolvedPaths, call.CanConfine = map[string]string{"a": "/a"}, true
 		if a := e.decide(call); !a.Allowed() {
 			t.Fatalf("the call is not allowed: %+v", a)
 		}

@@ -15,6 +15,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/redaction"
+	"writ/internal/verdict"
 )
 
 // record appends the decision to the log.
@@ -47,7 +48,11 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 			ApprovalID:    o.approvalID(),
 			Duration:      time.Since(c.started),
 			Shadows:       o.shadows,
+			Demanded:      o.Demanded,
 		},
+	}
+	if o.Verdict == verdict.Allow {
+		entry.Confine = o.Confine
 	}
 	if o.caller != nil { // the plan's agent and session, if the call states none
 		entry.AgentID, entry.SessionID = o.caller.Agent.ID, o.caller.Session.ID

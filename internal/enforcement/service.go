@@ -16,6 +16,7 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
+	"writ/internal/verdict"
 )
 
 // People finds the members of organizations.
@@ -168,6 +169,9 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 		ApprovalID: o.approvalID(),
 		Approvers:  o.Approvers,
 		Recorded:   true,
+	}
+	if o.Verdict == verdict.Allow {
+		a.Confine = o.Confine
 	}
 	a.Reason = cmp.Or(o.agentMessage, a.Reason)
 	if o.plan != nil {

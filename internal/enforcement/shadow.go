@@ -68,6 +68,7 @@ func (s *Service) judgeShadow(
 	d, _ := policy.JudgeNamed(shadow.Set, questions, spent)
 	return decision.Shadow{
 		Verdict:   d.Verdict.String(),
+		Confined:  d.Confine != nil,
 		DecidedBy: d.PolicyID,
 		Rule:      d.Rule,
 		Failed:    len(d.Failed),

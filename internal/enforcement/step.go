@@ -100,15 +100,18 @@ func (s *Service) decideStep(ctx context.Context, c *call, v *view, fit plan.Res
 		return StepAnswer{}, attempt{}, err
 	}
 	var o outcome
-	var decisive *judgedStep
+	var by *call
 	err = s.write(ctx, c.by.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
-		o, decisive, err = s.settleSteps(ctx, tx, v, judged)
+		o, by, err = s.settleSteps(ctx, tx, judged)
 		return err
 	})
 	if err != nil || o.stale {
 		return StepAnswer{}, o.attempt, err
 	}
-	answer := StepAnswer{Plan: v.plan, Result: fit, ArgumentsFrom: decisive.call.argumentsFrom}
-	answer.Answer = s.answer(ctx, decisive.call, &o)
+	if o.step >= 0 {
+		fit.Steps = []int{o.step}
+	}
+	answer := StepAnswer{Plan: v.plan, Result: fit, ArgumentsFrom: by.argumentsFrom}
+	answer.Answer = s.answer(ctx, by, &o)
 	return answer, o.attempt, nil
 }

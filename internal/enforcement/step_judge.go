@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"writ/internal/arguments"
 	"writ/internal/audit"
@@ -20,7 +21,7 @@ import (
 	"writ/internal/verdict"
 )
 
-// judgedStep is a step of a plan as a call, and what is decided about it.
+// judgedStep is a step of a plan as a call, and what is decided about it. Its steps are alike: any of them may be used.
 type judgedStep struct {
 	call *call
 	candidate
@@ -46,15 +47,14 @@ func (s *Service) judgeSteps(ctx context.Context, c *call, v *view, fit plan.Res
 		return []*judgedStep{{call: c, candidate: d}}, nil
 	}
 	var judged []*judgedStep
-	for _, i := range distinct(v.plan.Plan, fit.Steps) {
-		of, err := s.withPlanned(ctx, c, &v.plan.Plan.Steps[i])
+	for _, alike := range alikeSteps(v.plan.Plan, fit.Steps) {
+		of, err := s.withPlanned(ctx, c, &v.plan.Plan.Steps[alike[0]])
 		if err != nil {
 			return nil, err
 		}
-		judged = append(judged, s.judgeStep(ctx, of, v, i, fit))
+		judged = append(judged, s.judgeStep(ctx, of, v, alike, fit))
 	}
 	slices.SortStableFunc(judged, func(a, b *judgedStep) int { return cmp.Compare(a.Verdict, b.Verdict) })
-	s.addShadows(ctx, v, judged[0])
 	return judged, nil
 }
 
@@ -69,7 +69,9 @@ func (c *call) refuseSteps(v *view, caller *toolcall.Call, fit plan.Result) (eng
 	if !fit.OK && fit.Drift != plan.Widened {
 		return refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason)), true
 	}
-	if broken, ok := errors.AsType[*policy.BrokenError](v.broken); ok {
+	if broken, ok := errors.AsType[*policy.BrokenError](v.broken); ok && broken.PolicyID == "" {
+		return refuse(policy.ByDefault, "unavailable", unavailableReason(broken)), true
+	} else if ok {
 		d := refuse(broken.PolicyID, "", "an active policy cannot be read by this server, so nothing is allowed")
 		d.PolicyVersion = broken.Version
 		return d, true
@@ -77,17 +79,24 @@ func (c *call) refuseSteps(v *view, caller *toolcall.Call, fit plan.Result) (eng
 	return engine.Decision{}, false
 }
 
-// distinct leaves one of several steps with the same server, tool and arguments.
-func distinct(p *plan.Plan, steps []int) []int {
-	type same struct{ server, tool, arguments string }
-	seen := map[same]bool{}
-	return slices.DeleteFunc(slices.Clone(steps), func(i int) bool {
+// alikeSteps groups the steps that have the same server, tool and arguments: they are judged once.
+func alikeSteps(p *plan.Plan, steps []int) (groups [][]int) {
+	type same struct {
+		server, tool, arguments string
+		isStrict                bool
+	}
+	known := map[same]int{}
+	for _, i := range steps {
 		s := &p.Steps[i]
-		key := same{s.Server, s.Tool, s.Arguments().Text()}
-		known := seen[key]
-		seen[key] = true
-		return known
-	})
+		key := same{s.Server, s.Tool, s.Arguments().Text(), s.Strict}
+		at, ok := known[key]
+		if !ok {
+			at = len(groups)
+			known[key], groups = at, append(groups, nil)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	return groups
 }
 
 // withPlanned is the call with the arguments that a step states.
@@ -111,36 +120,23 @@ func (s *Service) withPlanned(ctx context.Context, c *call, step *plan.Step) (*c
 	return &of, nil
 }
 
-// judgeStep judges one step as a call.
-func (s *Service) judgeStep(ctx context.Context, c *call, v *view, i int, fit plan.Result) *judgedStep {
-	one := plan.Result{OK: true, Steps: []int{i}}
-	j := &judgedStep{call: c, questions: c.questions(v, one, s.db.Now())}
-	j.since, j.plan, j.steps, j.widened = v.policies.Version, v.plan, one.Steps, fit.Drift == plan.Widened
+// judgeStep judges steps that are alike as one call.
+func (s *Service) judgeStep(ctx context.Context, c *call, v *view, alike []int, fit plan.Result) *judgedStep {
+	j := &judgedStep{call: c, questions: c.questions(v, plan.Result{OK: true, Steps: alike[:1]}, s.db.Now())}
+	j.since, j.plan, j.steps, j.widened = v.policies.Version, v.plan, alike, fit.Drift == plan.Widened
 	j.endedBefore = v.agent.EndedBefore
 	if refused, ok := v.refuseStopped(j.questions); ok {
 		j.Decision, j.caller = refused, j.questions[0].Call
 		j.server = j.caller.Server
 		return j
 	}
-	alone := *v
-	alone.policies.Shadows = nil // one step is judged by them, at the end
-	s.judgeByPolicies(ctx, c, &alone, j.questions, &j.candidate)
+	s.judgeByPolicies(ctx, c, v, j.questions, &j.candidate)
 	j.PolicyID = cmp.Or(j.PolicyID, policy.ByDefault)
 	j.weighArguments(v, s.policies.Spent(ctx, c.by.OrgID))
 	if j.widened {
 		j.restrict(verdict.Hold, string(fit.Drift), fit.Reason)
 	}
 	return j
-}
-
-// addShadows judges a step by the shadows.
-func (s *Service) addShadows(ctx context.Context, v *view, j *judgedStep) {
-	if len(v.policies.Shadows) == 0 {
-		return
-	}
-	again := candidate{}
-	s.judgeByPolicies(ctx, j.call, v, j.questions, &again)
-	j.shadows = again.shadows
 }
 
 // The rules of answers that depend on arguments which nobody has seen.
@@ -231,6 +227,6 @@ func (j *judgedStep) mostApprovers(set *engine.Set) *document.Approvers {
 }
 
 // isStale reports whether a step must be judged again. A deny is recorded whatever changed.
-func (j *judgedStep) isStale(now audit.Version) bool {
-	return j.Verdict != verdict.Deny && !j.since.Covers(now)
+func (j *judgedStep) isStale(now audit.Version, at time.Time) bool {
+	return j.Verdict != verdict.Deny && (!j.since.Covers(now) || !at.Before(j.plan.Expires))
 }

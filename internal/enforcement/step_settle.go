@@ -4,64 +4,98 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/decision"
 	"writ/internal/intent"
 	"writ/internal/policy"
+	"writ/internal/policy/engine"
 	"writ/internal/verdict"
 )
 
-// settleSteps records the answer about a tool that fits these steps, the strictest first, and which of them gave it. A
-// tool is allowed once every step is, by policies or by a person.
-func (s *Service) settleSteps(
-	ctx context.Context, tx *database.Tx, v *view, judged []*judgedStep,
-) (outcome, *judgedStep, error) {
+// settledStep is a step with the outcome of its transaction.
+type settledStep struct {
+	call *call
+	outcome
+}
+
+// settleSteps records the answer about a tool that fits these steps, the strictest first, and by which call. A tool is
+// allowed once every step that may be used now is, by policies or by a person.
+func (s *Service) settleSteps(ctx context.Context, tx *database.Tx, judged []*judgedStep) (outcome, *call, error) {
+	judged, err := s.usableSteps(ctx, tx, judged)
+	if err != nil {
+		return outcome{}, nil, err
+	}
 	first := judged[0]
 	now, err := s.log.Version(ctx, tx, audit.LogOf(first.call.by.OrgID))
 	if err != nil {
 		return outcome{}, nil, err
 	}
-	done := attempt{first.isStale(now), now.Epoch != first.since.Epoch}
-	if !done.stale && first.Verdict != verdict.Deny {
-		done.stale = !tx.Now().Before(v.plan.Expires)
+	if first.isStale(now, tx.Now()) {
+		return outcome{attempt: attempt{true, now.Epoch != first.since.Epoch}}, nil, nil
 	}
-	if done.stale {
-		return outcome{attempt: done}, nil, nil
-	}
-	outcomes, decisive, err := s.approveSteps(ctx, tx, judged)
+	steps, decisive, err := s.approveSteps(ctx, tx, judged)
 	if err != nil {
 		return outcome{}, nil, err
 	}
-	o := outcomes[decisive]
-	if o.Verdict == verdict.Allow || o.used {
-		if err := s.useSteps(ctx, tx, judged, outcomes, o); err != nil || o.stale {
-			return *o, nil, err
+	if decisive == nil {
+		if decisive, err = s.useSteps(ctx, tx, steps); err != nil || decisive == nil {
+			return outcome{attempt: attempt{stale: true}}, nil, err // judging again finds the limit spent
 		}
 	}
-	err = s.recordStep(ctx, tx, judged[decisive].call, o)
-	return *o, judged[decisive], err
+	err = s.recordStep(ctx, tx, decisive.call, &decisive.outcome)
+	return decisive.outcome, decisive.call, err
 }
 
-// approveSteps finds the approvals of held steps. The decisive one is the first that does not run.
+// usableSteps are those that the plan's order and counts let run now, the strictest first; if there is none, the deny.
+func (s *Service) usableSteps(ctx context.Context, tx *database.Tx, judged []*judgedStep) ([]*judgedStep, error) {
+	var steps []int
+	for _, j := range judged {
+		steps = append(steps, j.steps...)
+	}
+	if len(steps) == 0 {
+		return judged, nil // it is refused already
+	}
+	slices.Sort(steps)
+	usable, refused, err := s.plans.Usable(ctx, tx, judged[0].plan, steps)
+	if err != nil {
+		return nil, err
+	}
+	if len(usable) == 0 {
+		none := *judged[0]
+		none.Decision, none.steps = refuse(policy.ByIntent, string(refused.Drift), refused.Reason), nil
+		return []*judgedStep{&none}, nil
+	}
+	var left []*judgedStep
+	for _, j := range judged {
+		of := *j // the transaction may run twice
+		of.steps = slices.DeleteFunc(slices.Clone(j.steps), func(i int) bool { return !slices.Contains(usable, i) })
+		if len(of.steps) > 0 {
+			left = append(left, &of)
+		}
+	}
+	return left, nil
+}
+
+// approveSteps finds the approvals of held steps. The decisive one is the first that does not run; nil: all may.
 func (s *Service) approveSteps(
 	ctx context.Context, tx *database.Tx, judged []*judgedStep,
-) (outcomes []*outcome, decisive int, err error) {
-	for i, j := range judged {
-		o := &outcome{candidate: j.candidate, step: j.step()}
-		outcomes = append(outcomes, o)
+) (steps []*settledStep, decisive *settledStep, err error) {
+	for _, j := range judged {
+		o := &settledStep{j.call, outcome{candidate: j.candidate, step: j.step()}}
+		steps = append(steps, o)
 		if o.Verdict == verdict.Hold || o.Verdict == verdict.Ask {
-			if err := s.findStepApproval(ctx, tx, j.call, o); err != nil {
-				return nil, 0, err
+			if err := s.findStepApproval(ctx, tx, j.call, &o.outcome); err != nil {
+				return nil, nil, err
 			}
 		}
 		if o.Verdict != verdict.Allow && !o.used {
-			return outcomes, i, nil
+			return steps, o, nil
 		}
 	}
-	return outcomes, 0, nil
+	return steps, nil, nil
 }
 
 // findStepApproval finds the answer to the hold or ask of a step, or opens a request for one. It is for this step of
@@ -88,28 +122,70 @@ func (s *Service) findStepApproval(ctx context.Context, tx *database.Tx, c *call
 	return err
 }
 
-// useSteps takes what the call uses up if it runs: from limits, and the approvals of its steps.
-func (s *Service) useSteps(
-	ctx context.Context, tx *database.Tx, judged []*judgedStep, outcomes []*outcome, by *outcome,
-) error {
-	spent, err := policy.Claim(ctx, tx, judged[0].call.by.OrgID, by.Claims)
+// useSteps takes what the call uses up if it runs: from every limit that applies to one of the steps, a use of a step,
+// and the approvals. It returns the step that is recorded; nil: a limit was spent meanwhile.
+func (s *Service) useSteps(ctx context.Context, tx *database.Tx, steps []*settledStep) (*settledStep, error) {
+	var claims []engine.Claim
+	for _, o := range steps {
+		claims = append(claims, o.Claims...)
+	}
+	spent, err := policy.Claim(ctx, tx, steps[0].call.by.OrgID, claims)
+	if err != nil || spent != nil {
+		return nil, err
+	}
+	decisive, err := s.claimStep(ctx, tx, steps)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if spent != nil {
-		by.stale = true // judging again finds the limit spent
-		return nil
-	}
-	for i, o := range outcomes {
+	for _, o := range steps {
 		if o.used {
-			if err := s.consume(ctx, tx, judged[i].call, o); err != nil {
-				return err
+			if err := s.consume(ctx, tx, o.call, &o.outcome); err != nil {
+				return nil, err
 			}
 		}
-		if judged[i].call.argumentsFrom == decision.FromPlan {
-			if err := intent.NoteAllowed(ctx, tx, o.plan.ID, o.step); err != nil {
-				return err
-			}
+	}
+	return decisive, noteAllowed(ctx, tx, steps)
+}
+
+// claimStep claims a use of the step that is recorded: the strictest, except that an ordered plan moves on.
+func (s *Service) claimStep(ctx context.Context, tx *database.Tx, steps []*settledStep) (*settledStep, error) {
+	decisive, declared := steps[0], steps[0].plan
+	of := decisive.steps
+	if declared.Plan.Ordered {
+		of = nil
+		for _, o := range steps {
+			of = append(of, o.steps...)
+		}
+		slices.Sort(of)
+	}
+	step, refused, err := s.plans.UseStep(ctx, tx, declared, of)
+	if err == nil && step < 0 {
+		err = fmt.Errorf("use a step of plan %s that was free: %s", declared.ID, refused.Reason)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !decisive.used {
+		decisive = steps[slices.IndexFunc(steps, func(o *settledStep) bool {
+			return slices.Contains(o.steps, step)
+		})]
+	}
+	decisive.step = step
+	return decisive, nil
+}
+
+// noteAllowed notes the steps that were allowed, if the plan states arguments for any step with the tool: reports are
+// compared with those.
+func noteAllowed(ctx context.Context, tx *database.Tx, steps []*settledStep) error {
+	declared := steps[0].plan
+	if !slices.ContainsFunc(declared.Plan.Planned(steps[0].call.request.Tool), func(i int) bool {
+		return declared.Plan.Steps[i].PlansArguments()
+	}) {
+		return nil
+	}
+	for _, o := range steps {
+		if err := intent.NoteAllowed(ctx, tx, declared.ID, o.steps[0]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -58,11 +58,7 @@ func TestPlannedArgumentsAreJudged(t *testing.T) {
 			!r.Verified || r.PlanID != shown.PlanID || r.Step != "0" || r.ApprovalID != held.ApprovalID {
 			t.Errorf("recorded %+v", r)
 		}
-		settings := enforcement.Defaults()
-		settings.PlannedMayAllow = true
-		if _, err := e.decisions.SetSettings(t.Context(), e.owner, settings); err != nil {
-			t.Fatal(err)
-		}
+		e.believePlans()
 		allowed := e.verify(shown, "Bash")
 		want(t, allowed.Answer, verdict.Allow, "rules", "")
 		if err := e.checkReceipt(allowed.Answer); err != nil {
@@ -222,14 +218,16 @@ func TestEveryStepThatMayBeMeant(t *testing.T) {
 	})
 }
 
-// TestAVerifiedStepTakesFromLimits as a call does.
+// TestAVerifiedStepTakesFromLimits as a call does: nothing tells a question that is asked again from one about a second
+// call, so that each is a decision of its own and a use.
 func TestAVerifiedStepTakesFromLimits(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		e.active("rules", `id: two; effect: allow; tools: ["bank.pay"]; limit: {calls: 2, per: 1h, by: org}`)
 		shown := e.mint(e.agent, payStep)
-		for range 2 {
-			want(t, e.verify(shown, "pay").Answer, verdict.Allow, "rules", "")
+		first, second := e.verify(shown, "pay"), e.verify(shown, "pay")
+		if !first.Allowed() || !second.Allowed() || first.DecisionID == second.DecisionID {
+			t.Errorf("%+v\n%+v", first.Answer, second.Answer)
 		}
 		want(t, e.verify(shown, "pay").Answer, verdict.Deny, "rules", "")
 		want(t, e.decide(planned(shown, "pay", `{}`)), verdict.Deny, "rules", "")
@@ -240,7 +238,8 @@ func TestAVerifiedStepTakesFromLimits(t *testing.T) {
 func TestAStepSeesWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		e.active("rules", `id: early; effect: allow; tools: ["bank.pay"]; when: session.calls < 1 && intent.declared && now < timestamp("2999-01-01T00:00:00Z")`)
+		e.active("rules",
+			`id: early; effect: allow; tools: ["bank.pay"]; when: session.calls < 1 && intent.declared && now < timestamp("2999-01-01T00:00:00Z")`)
 		want(t, e.verify(e.mint(e.agent, payStep), "pay").Answer, verdict.Allow, "rules", "")
 	})
 }
@@ -260,5 +259,125 @@ func TestAStepThatWidensItsPlan(t *testing.T) {
 		e.say(held.Answer, approval.Approval{})
 		want(t, e.verify(wider, "wipe").Answer, verdict.Allow, policy.ByApproval, "")
 		want(t, e.verify(wider, "wipe").Answer, verdict.Hold, policy.ByIntent, "")
+	})
+}
+
+// TestStepsThatArePlannedInOrder: each verification claims a step, as a call does, and shares the position with calls.
+func TestStepsThatArePlannedInOrder(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		shown := e.mint(e.agent, `{"ordered":true,"steps":[{"action":"a","mcp":"x"},{"action":"b","mcp":"x"},
+			{"action":"c","mcp":"x"}]}`)
+		want(t, e.verify(shown, "b").Answer, verdict.Deny, policy.ByIntent, "comes before this one")
+		if first := e.verify(shown, "a"); first.Step != 0 || !first.Allowed() {
+			t.Errorf("the first: %+v", first.Answer)
+		}
+		want(t, e.verify(shown, "c").Answer, verdict.Deny, policy.ByIntent, "comes before this one")
+		want(t, e.verify(shown, "a").Answer, verdict.Allow, "rules", "")
+		want(t, e.decide(planned(shown, "b", `{}`)), verdict.Allow, "rules", "")
+		want(t, e.verify(shown, "a").Answer, verdict.Deny, policy.ByIntent, "this step is behind")
+		if last := e.verify(shown, "c"); last.Step != 2 || !last.Allowed() {
+			t.Errorf("the last: %+v", last.Answer)
+		}
+		if r := e.lastRecord(); r.Step != "2" || r.Verdict != verdict.Allow || !r.Verified {
+			t.Errorf("recorded %+v", r)
+		}
+		e.verified()
+	})
+}
+
+// TestAnOrderedPlanMovesOn where the next step has the same tool, and judges only what may be used now.
+func TestAnOrderedPlanMovesOn(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.believePlans()
+		e.active("rules", onlyLs, `id: make; effect: allow; tools: ["claude-code.Bash"]; when: args.command == "make"`,
+			`id: read; effect: allow; tools: ["*.Read"]`)
+		shown := e.mint(e.agent,
+			`{"ordered":true,"steps":[{"action":"Bash","mcp":"claude-code","inputs":{"command":"ls"}},
+			{"action":"Bash","mcp":"claude-code","inputs":{"command":"make"}},{"action":"Read","mcp":"claude-code"},
+			{"action":"Bash","mcp":"claude-code","inputs":{"command":"rm"}}]}`)
+		for i, c := range []struct{ tool, rule, args string }{
+			{"Bash", "ls", `{"command":"ls"}`}, {"Bash", "make", `{"command":"make"}`}, {"Read", "read", ""},
+		} {
+			got := e.verify(shown, c.tool)
+			if r := e.lastRecord(); !got.Allowed() || got.Step != i || got.Rule != c.rule ||
+				string(r.Arguments) != c.args &&
+					c.args != "" {
+				t.Errorf("step %d: %+v, judged by %s", i, got.Answer, r.Arguments)
+			}
+		}
+		want(t, e.verify(shown, "Bash").Answer, verdict.Deny, "rules", "") // only rm is left
+	})
+}
+
+// believePlans lets the arguments that plans state allow a step.
+func (e *env) believePlans() {
+	e.T.Helper()
+	settings := enforcement.Defaults()
+	settings.PlannedMayAllow = true
+	if _, err := e.decisions.SetSettings(e.T.Context(), e.owner, settings); err != nil {
+		e.T.Fatal(err)
+	}
+}
+
+// TestCountedSteps: every verification that allows is one use of a step, together with those of calls.
+func TestCountedSteps(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		shown := e.mint(e.agent,
+			`{"steps":[{"action":"a","mcp":"x","max_calls":2},{"action":"a","mcp":"x","max_calls":1,"inputs":{"n":1}},
+			{"action":"b","mcp":"x","max_calls":2}]}`)
+		for _, step := range []int{0, 0, 1} {
+			if got := e.verify(shown, "a"); !got.Allowed() || got.Step != step {
+				t.Errorf("step %d: %+v", step, got.Answer)
+			}
+		}
+		want(t, e.verify(shown, "a").Answer, verdict.Deny, policy.ByIntent, "used up")
+		want(t, e.decide(planned(shown, "a", `{}`)), verdict.Deny, policy.ByIntent, "used up")
+		want(t, e.decide(planned(shown, "b", `{}`)), verdict.Allow, "rules", "")
+		want(t, e.verify(shown, "b").Answer, verdict.Allow, "rules", "")
+		want(t, e.verify(shown, "b").Answer, verdict.Deny, policy.ByIntent, "used up")
+	})
+}
+
+// TestACountedStepThatIsHeld uses nothing up until it runs, and nobody is asked about one that is used up.
+func TestACountedStepThatIsHeld(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.approver()
+		e.active("rules", holdPay, allowAll)
+		shown := e.mint(e.agent, `{"steps":[{"action":"pay","mcp":"bank","max_calls":1}]}`)
+		held := e.verify(shown, "pay")
+		want(t, held.Answer, verdict.Hold, "rules", "")
+		e.verify(shown, "pay")
+		e.say(held.Answer, approval.Approval{})
+		want(t, e.verify(shown, "pay").Answer, verdict.Allow, policy.ByApproval, "")
+		want(t, e.verify(shown, "pay").Answer, verdict.Deny, policy.ByIntent, "used up")
+		if n := e.count(`approval_request`); n != 1 {
+			t.Errorf("%d requests, want one", n)
+		}
+	})
+}
+
+// TestEveryLimitThatAppliesIsClaimed: a name that fits two steps takes from the limits of both, each once.
+func TestEveryLimitThatAppliesIsClaimed(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: bank; effect: allow; tools: ["bank.pay"]; limit: {calls: 5, per: 1h, by: org}`,
+			`id: shop; effect: allow; tools: ["shop.pay"]; limit: {calls: 2, per: 1h, by: org}`)
+		shown := e.mint(e.agent, `{"steps":[{"action":"pay","mcp":"bank"},{"action":"pay","mcp":"shop"}]}`)
+		for range 2 {
+			want(t, e.verify(shown, "pay").Answer, verdict.Allow, "rules", "")
+		}
+		// Both took two: of the shop nothing is left, of the bank three.
+		want(t, e.verify(shown, "pay").Answer, verdict.Deny, "rules", "")
+		want(t, e.decide(call("shop", "pay", `{}`)), verdict.Deny, "rules", "")
+		for range 3 {
+			want(t, e.decide(call("bank", "pay", `{}`)), verdict.Allow, "rules", "")
+		}
+		want(t, e.decide(call("bank", "pay", `{}`)), verdict.Deny, "rules", "")
 	})
 }

@@ -108,9 +108,8 @@ func (s *Service) loadPlan(ctx context.Context, c *call, v *view, fresh bool) (e
 
 type sessionKey struct{ orgID, keyID, sessionID string }
 
-// planOfSession is the id of the last plan that the session declared, from the cache unless fresh. What is
-// cached may be old, because a new plan does not raise the generation: the decision's transaction compares
-// it.
+// planOfSession is the id of the last plan that the session declared, from the cache unless fresh. What is cached may
+// be old, because a new plan does not raise the generation: the decision's transaction compares it.
 func (s *Service) planOfSession(ctx context.Context, c *call, fresh bool) (string, error) {
 	key := sessionKey{c.by.OrgID, c.by.KeyID, c.request.SessionID}
 	if !fresh {
@@ -175,7 +174,12 @@ func (s *Service) party(ctx context.Context, orgID, userID, address string, at a
 
 // unavailableReason is the reason of a deny if the view could not be loaded. The operator finds the cause in the log.
 func unavailableReason(err error) string {
-	if broken, ok := errors.AsType[*policy.BrokenError](err); ok {
+	broken, ok := errors.AsType[*policy.BrokenError](err)
+	switch {
+	case ok && broken.PolicyID == "":
+		return "the stored policies are not those that the audit log tells of, so nothing is allowed: an administrator must " +
+			"activate them again, or the operator restore a backup"
+	case ok:
 		return fmt.Sprintf("version %d of policy %s cannot be used, so nothing is allowed: an administrator must replace it", broken.Version, broken.PolicyID)
 	}
 	return "this server could not read what the call is judged by: try again"

@@ -15,6 +15,7 @@ import (
 // stored is an execution as it is matched.
 type stored struct {
 	id, keyID, planID, sessionID, agentID, tool, status string
+	confined                                            string // as JSON; empty: the client does not say
 	position, executedAt                                int64
 	digest                                              []byte
 	seq                                                 sql.NullInt64
@@ -23,14 +24,30 @@ type stored struct {
 func readExecutions(ctx context.Context, r database.Reader, orgID string, from int64, limit int) ([]stored, error) {
 	return database.Collect(ctx, r, func(row database.Scanner) (e stored, err error) {
 		err = row.Scan(&e.id, &e.position, &e.executedAt, &e.keyID, &e.planID, &e.sessionID, &e.agentID, &e.tool,
-			&e.digest, &e.status, &e.seq)
+			&e.digest, &e.status, &e.seq, &e.confined)
 		return e, err
 	}, `
-		SELECT id, position, executed_at, key_id, plan_id, session_id, agent_id, tool, digest, status, seq
+		SELECT id, position, executed_at, key_id, plan_id, session_id, agent_id, tool, digest, status, seq, confined
 		FROM execution
 		WHERE org_id = $1 AND position >= $2
 		ORDER BY position
 		LIMIT $3`, orgID, from, limit)
+}
+
+// finding is a finding about the execution.
+func (e *stored) finding(orgID string, kind Kind) Finding {
+	return Finding{
+		OrgID:       orgID,
+		Kind:        kind,
+		HappenedAt:  database.Time(e.executedAt),
+		Position:    e.position,
+		KeyID:       e.keyID,
+		AgentID:     e.agentID,
+		SessionID:   e.sessionID,
+		PlanID:      e.planID,
+		Tool:        e.tool,
+		ExecutionID: e.id,
+	}
 }
 
 func insertAwaited(ctx context.Context, tx *database.Tx, orgID string, d *decision.Record) error {
@@ -38,12 +55,17 @@ func insertAwaited(ctx context.Context, tx *database.Tx, orgID string, d *decisi
 	if digest == nil {
 		digest = []byte{}
 	}
-	_, err := tx.Prepared().Exec(ctx, `
-		INSERT INTO awaited_outcome (org_id, position, decision_id, decided_at, key_id, plan_id, session_id, agent_id, tool, wire_name, digest, overdue)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0)`,
+	demanded, err := demandedText(d.Confine)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Prepared().Exec(ctx, `
+		INSERT INTO awaited_outcome (org_id, position, decision_id, decided_at, key_id, plan_id, session_id, agent_id, tool, wire_name, digest,
+			confine, overdue)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0)`,
 		orgID, d.Index, d.ID, database.Micros(d.At), d.KeyID, d.PlanID, names.Cut(d.SessionID, maxLabel),
 		names.Cut(d.AgentID, maxLabel), names.Cut(d.Tool, maxLabel),
-		names.Cut(wireName(d.Server, d.Tool), maxLabel), digest)
+		names.Cut(wireName(d.Server, d.Tool), maxLabel), digest, demanded)
 	return err
 }
 
@@ -53,6 +75,7 @@ type awaited struct {
 	position   int64
 	planID     string
 	digest     []byte
+	confine    string // what it had to be confined to, as JSON; empty: nothing
 	overdue    bool
 }
 
@@ -95,10 +118,10 @@ func takeAwaited(ctx context.Context, tx *database.Tx, orgID string, e stored) (
 // readAwaited reads the oldest calls of a key that wait under a name.
 func readAwaited(ctx context.Context, tx *database.Tx, column, orgID, keyID, name string) ([]awaited, error) {
 	return database.Collect(ctx, tx, func(row database.Scanner) (w awaited, err error) {
-		err = row.Scan(&w.decisionID, &w.position, &w.planID, &w.digest, &w.overdue)
+		err = row.Scan(&w.decisionID, &w.position, &w.planID, &w.digest, &w.confine, &w.overdue)
 		return w, err
 	}, `
-		SELECT decision_id, position, plan_id, digest, overdue <> 0
+		SELECT decision_id, position, plan_id, digest, confine, overdue <> 0
 		FROM awaited_outcome
 		WHERE org_id = $1 AND key_id = $2 AND `+column+` = $3
 		ORDER BY position

@@ -79,11 +79,16 @@ func (plans) Digest(_ context.Context, orgID, canonical string) ([]byte, error) 
 	return digest(orgID, canonical), nil
 }
 
-// EndIfOther says that every call of the tool "other" has other arguments.
+// EndIfOther says that every call of the tool "other" has the arguments of step 0, which was not noted.
 func (plans) EndIfOther(
 	_ context.Context, _ *database.Tx, _ principal.Principal, _ string, call plan.Call,
+	decided func([]int) (bool, error),
 ) (bool, error) {
-	return call.Tool == "other", nil
+	if call.Tool != "other" {
+		return false, nil
+	}
+	covered, err := decided([]int{0})
+	return !covered, err
 }
 
 // keys stands for package apikey.

@@ -13,8 +13,11 @@
 // on when the job runs. What does not match is a finding:
 //
 //   - an execution that no decision allowed;
-//   - an execution with other arguments than its plan states, after the step was allowed
-//     by those (see enforcement.VerifyStep). It ends the plan when it is reported;
+//   - an execution with other arguments than the step states that was allowed before
+//     anybody had seen them (see enforcement.VerifyStep). It ends the plan when it is
+//     reported;
+//   - an execution that was allowed only confined, and was not, or not as narrowly;
+//   - something that the kernel refused to a confined call;
 //   - an allowed call without an outcome after a quarter of an hour, if the product has
 //     ever reported any;
 //   - a gap in the numbers of a client that numbers its reports.
@@ -41,10 +44,11 @@ type Plans interface {
 	Issued(ctx context.Context, shown plan.Presented) (plan.Binding, error)
 	// Digest is that of arguments in canonical form.
 	Digest(ctx context.Context, orgID, canonical string) ([]byte, error)
-	// EndIfOther ends a plan if a call has other arguments than those by which its step was allowed, and reports
-	// whether it has.
+	// EndIfOther ends a plan if a call has other arguments than its step was allowed by, and reports whether it has.
+	// decided reports whether decisions about calls cover one that fits these steps.
 	EndIfOther(
 		ctx context.Context, tx *database.Tx, by principal.Principal, planID string, call plan.Call,
+		decided func(steps []int) (bool, error),
 	) (other bool, err error)
 }
 

@@ -20,6 +20,8 @@ const (
 	WithoutOutcome  Kind = "decision_without_outcome"
 	SequenceGap     Kind = "sequence_gap"
 	OtherArguments  Kind = "execution_with_other_arguments" // than its plan states
+	NotConfined     Kind = "execution_not_confined"         // as the decision demands
+	KernelRefused   Kind = "refused_by_kernel"              // something that a confined call tried
 )
 
 // Finding is something that does not match. Which members are set depends on its kind.

@@ -243,18 +243,10 @@ func (m *matcher) settle(ctx context.Context, e stored) error {
 		return err
 	}
 	if found.decisionID == "" {
-		return insertFinding(ctx, tx, Finding{
-			OrgID:       orgID,
-			Kind:        WithoutDecision,
-			HappenedAt:  database.Time(e.executedAt),
-			Position:    e.position,
-			KeyID:       e.keyID,
-			AgentID:     e.agentID,
-			SessionID:   e.sessionID,
-			PlanID:      e.planID,
-			Tool:        e.tool,
-			ExecutionID: e.id,
-		})
+		return insertFinding(ctx, tx, e.finding(orgID, WithoutDecision))
+	}
+	if err := compareConfinement(ctx, tx, orgID, e, found); err != nil {
+		return err
 	}
 	if found.overdue {
 		if err := resolveOutcome(ctx, tx, orgID, found.decisionID); err != nil {

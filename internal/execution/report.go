@@ -6,14 +6,18 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/audit"
 	"writ/internal/database"
+	"writ/internal/decision"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
+	"writ/internal/verdict"
 )
 
 // How many rows one change appends, and of how many bytes, so that decisions never
@@ -229,6 +233,9 @@ func (s *Service) keep(ctx context.Context, tx *database.Tx, it *item) (Reported
 	if err := s.compareWithPlan(ctx, tx, id, added.Index, it); err != nil {
 		return Reported{}, fmt.Errorf("compare a report with its plan: %w", err)
 	}
+	if err := findRefusal(ctx, tx, id, added.Index, it); err != nil {
+		return Reported{}, err
+	}
 	return Reported{ID: id, Index: added.Index, Commitment: hex.EncodeToString(added.Leaf[:])}, nil
 }
 
@@ -242,17 +249,23 @@ func (s *Service) compareWithPlan(ctx context.Context, tx *database.Tx, id strin
 	if err != nil {
 		return nil // no arguments of a call
 	}
-	other, err := s.plans.EndIfOther(ctx, tx, it.by, it.planID, plan.Call{Tool: it.tool, Arguments: args})
+	other, err := s.plans.EndIfOther(ctx, tx, it.by, it.planID, plan.Call{Tool: it.tool, Arguments: args},
+		func(steps []int) (bool, error) { return isDecided(ctx, tx, it, steps) })
 	if err != nil || !other {
 		return err
 	}
+	return insertFinding(ctx, tx, it.finding(tx, OtherArguments, id, position))
+}
+
+// finding is a finding about the report.
+func (it *item) finding(tx *database.Tx, kind Kind, id string, position int64) Finding {
 	happened := it.executedAt
 	if happened.IsZero() {
 		happened = tx.Now()
 	}
-	return insertFinding(ctx, tx, Finding{
+	return Finding{
 		OrgID:       it.by.OrgID,
-		Kind:        OtherArguments,
+		Kind:        kind,
 		HappenedAt:  happened,
 		Position:    position,
 		KeyID:       it.by.KeyID,
@@ -261,7 +274,28 @@ func (s *Service) compareWithPlan(ctx context.Context, tx *database.Tx, id strin
 		PlanID:      it.planID,
 		Tool:        it.tool,
 		ExecutionID: id,
-	})
+	}
+}
+
+// isDecided reports whether these steps were allowed with their arguments at least as often as the plan has reports
+// with those of the row, the row included.
+func isDecided(ctx context.Context, tx *database.Tx, it *item, steps []int) (bool, error) {
+	tallies, err := decision.TallyOf(ctx, tx, it.by.OrgID, it.planID)
+	if err != nil {
+		return false, err
+	}
+	var allowed, reported int64
+	for _, t := range tallies {
+		if step, err := strconv.Atoi(t.Step); err == nil && t.Verdict == verdict.Allow && slices.Contains(steps, step) {
+			allowed += t.Count
+		}
+	}
+	err = tx.QueryRow(ctx, `
+		SELECT COUNT(*)
+		FROM execution
+		WHERE org_id = $1 AND plan_id = $2 AND digest = $3 AND status <> $4`,
+		it.by.OrgID, it.planID, it.digest, Blocked).Scan(&reported)
+	return err == nil && reported <= allowed, database.Wrap(err, "count the reports of plan %s", it.planID)
 }
 
 func findByHash(ctx context.Context, tx *database.Tx, orgID string, hash [sha256.Size]byte) (Reported, error) {
@@ -283,12 +317,16 @@ func insertExecution(ctx context.Context, tx *database.Tx, id string, position i
 	if it.seq != nil {
 		seq = *it.seq
 	}
-	_, err := tx.Prepared().Exec(ctx, `
+	confined, err := it.confinedText()
+	if err != nil {
+		return err
+	}
+	_, err = tx.Prepared().Exec(ctx, `
 		INSERT INTO execution (id, org_id, position, row_hash, received_at, executed_at, key_id, plan_id, session_id, agent_id, user_id,
-			server, tool, step, digest, status, seq, decision_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, '')`,
+			server, tool, step, digest, status, seq, confined, decision_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, '')`,
 		id, it.by.OrgID, position, it.hash[:], now, executed, it.by.KeyID, it.planID, it.sessionID, it.agentID,
 		it.userID,
-		it.server, it.tool, it.step, it.digest, it.status, seq)
+		it.server, it.tool, it.step, it.digest, it.status, seq, confined)
 	return err
 }

@@ -91,6 +91,9 @@ type wireRow struct {
 	DelegatedBy jsontext.Value `json:"delegated_by"`
 	DelegatedTo jsontext.Value `json:"delegated_to"`
 	Seq         jsontext.Value `json:"seq"`
+	// What the call was confined to, and what the kernel refused.
+	Confined jsontext.Value `json:"confined"`
+	Refused  jsontext.Value `json:"refused"`
 }
 
 // row is a report in the one form that is stored.
@@ -108,6 +111,8 @@ type row struct {
 	arguments   string // canonical, not redacted; empty: they have no such form
 	statesInput bool
 	hash        [sha256.Size]byte
+	confined    *Confined
+	refused     []string
 	payload     payload
 }
 
@@ -132,6 +137,8 @@ type payload struct {
 	DelegatedBy string         `json:"delegatedBy,omitzero"`
 	DelegatedTo string         `json:"delegatedTo,omitzero"`
 	Seq         *int64         `json:"seq,omitzero"`
+	Confined    *Confined      `json:"confined,omitzero"`
+	Refused     []string       `json:"refused,omitempty"`
 }
 
 // parseRow reads a row of any shape. The result holds no secrets except in arguments,
@@ -183,7 +190,7 @@ func parseRow(raw jsontext.Value) (row, error) {
 	if !r.executedAt.IsZero() {
 		r.payload.ExecutedAt = r.executedAt.UTC().Format(time.RFC3339Nano)
 	}
-	return r, nil
+	return r, r.readConfinement(&w)
 }
 
 // presentedBy is what a row presents of its plan: the token if there is one.

@@ -111,7 +111,7 @@ func TestTheCollectorItself(t *testing.T) {
 			select {
 			case s := <-spans:
 				byName[s.Name] = s
-			case <-time.After(30 * time.Second):
+			case <-time.After(2 * time.Minute):
 				t.Fatalf("the collector has only %v", byName)
 			}
 		}

@@ -11,20 +11,22 @@ import (
 	"writ/internal/principal"
 )
 
-// NoteAllowed notes, in the decision's transaction, that a step was allowed by the arguments that the plan states. A
-// report with other arguments then ends the plan.
+// NoteAllowed notes, in the decision's transaction, that a step was allowed though nobody had seen the arguments of its
+// call. A report with other arguments than the noted steps state then ends the plan.
 func NoteAllowed(ctx context.Context, tx *database.Tx, planID string, step int) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO plan_step_allowed (plan_id, step)
 		VALUES ($1, $2)
 		ON CONFLICT (plan_id, step) DO NOTHING`, planID, step)
-	return database.Wrap(err, "note that step %d of plan %s was allowed by its arguments", step, planID)
+	return database.Wrap(err, "note that step %d of plan %s was allowed", step, planID)
 }
 
-// EndIfOther ends a plan of the caller, in the report's transaction, if the reported call has other arguments than
-// those by which a step with its tool was allowed. It reports whether it has.
+// EndIfOther ends a plan of the caller, in the report's transaction, if the reported call has other arguments than the
+// noted steps with its tool. It reports whether it has. A call may also have been decided with its arguments: decided
+// reports whether that covers a call that fits these steps, which are not noted.
 func (s *Service) EndIfOther(
 	ctx context.Context, tx *database.Tx, p principal.Principal, planID string, call plan.Call,
+	decided func(steps []int) (bool, error),
 ) (other bool, err error) {
 	allowed, err := selectAllowed(ctx, tx, planID)
 	if err != nil || len(allowed) == 0 {
@@ -44,14 +46,39 @@ func (s *Service) EndIfOther(
 	if err != nil {
 		return false, err
 	}
-	steps := planned.Planned(call.Tool)
-	if !overlap(steps, allowed) || planned.Reported(steps, call.Arguments) {
-		return false, nil
+	if fits, err := fitsAllowed(planned, call, allowed, decided); err != nil || fits {
+		return false, err
 	}
 	if row.stored != plan.Active {
 		return true, nil
 	}
 	return true, s.changeStatus(ctx, tx, p, row, plan.Failed, "a report has other arguments than the plan")
+}
+
+// fitsAllowed reports whether a reported call has the arguments of an allowed step, or is of a tool without one.
+func fitsAllowed(
+	planned *plan.Plan, call plan.Call, allowed map[int]bool, decided func(steps []int) (bool, error),
+) (bool, error) {
+	isNoted := false
+	var others []int
+	for _, i := range planned.Planned(call.Tool) {
+		fits := planned.Reported(i, call.Arguments)
+		switch {
+		case allowed[i] && fits:
+			return true, nil
+		case allowed[i]:
+			isNoted = true
+		case fits:
+			others = append(others, i)
+		}
+	}
+	if !isNoted {
+		return true, nil
+	}
+	if len(others) == 0 {
+		return false, nil
+	}
+	return decided(others)
 }
 
 func selectAllowed(ctx context.Context, tx *database.Tx, planID string) (map[int]bool, error) {
@@ -62,14 +89,5 @@ func selectAllowed(ctx context.Context, tx *database.Tx, planID string) (map[int
 		allowed[step] = true
 		return none, err
 	}, `SELECT step FROM plan_step_allowed WHERE plan_id = $1`, planID)
-	return allowed, database.Wrap(err, "read which steps of plan %s were allowed by their arguments", planID)
-}
-
-func overlap(steps []int, allowed map[int]bool) bool {
-	for _, i := range steps {
-		if allowed[i] {
-			return true
-		}
-	}
-	return false
+	return allowed, database.Wrap(err, "read which steps of plan %s were allowed", planID)
 }

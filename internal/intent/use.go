@@ -63,6 +63,18 @@ func (s *Service) CanUse(
 	return step >= 0, refused, nil
 }
 
+// Usable are those of the steps that UseStep would claim now, each by itself; if there is none, the refusal.
+func (s *Service) Usable(
+	ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int,
+) (usable []int, refused plan.Result, err error) {
+	at, err := readProgress(ctx, tx, d, steps)
+	if err != nil {
+		return nil, plan.Result{}, err
+	}
+	usable, refused = d.Plan.Usable(steps, at)
+	return usable, refused, nil
+}
+
 // readProgress reads how far a plan has been used. Uses are read in one statement:
 // one for each of hundreds of steps would hold up all other decisions.
 func readProgress(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int) (plan.Progress, error) {

@@ -141,21 +141,20 @@ func (r *Ring) All(ctx context.Context, purpose Purpose) ([]Key, error) {
 	return keys, nil
 }
 
-// Publics are the public halves of every key of a purpose, each of which the master key
-// opened.
-func Publics(
+// Privates are every key of a purpose, current and retired, each of which the master key opened.
+func Privates(
 	ctx context.Context, q database.Reader, sealer *secret.Sealer, purpose Purpose,
-) ([]ed25519.PublicKey, error) {
+) ([]ed25519.PrivateKey, error) {
 	r := &Ring{sealer: sealer}
 	keys, err := database.Collect(ctx, q, r.scan, selectKey+`WHERE purpose = $1 ORDER BY created_at, id`, purpose)
 	if err != nil {
 		return nil, fmt.Errorf("list signing keys for %s: %w", purpose, err)
 	}
-	publics := make([]ed25519.PublicKey, len(keys))
+	privates := make([]ed25519.PrivateKey, len(keys))
 	for i, key := range keys {
-		publics[i] = key.Public
+		privates[i] = key.Private
 	}
-	return publics, nil
+	return privates, nil
 }
 
 // Rotate retires the current key of a purpose and makes a new one.

@@ -153,3 +153,19 @@ func TestLongDigests(t *testing.T) {
 		}
 	})
 }
+
+// TestAMailSaysThatArgumentsAreUnknown, since a person decides by it whether to look.
+func TestAMailSaysThatArgumentsAreUnknown(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.person(principal.Approver)
+		e.happen(notice.Opened,
+			notice.Request{ID: database.NewID(), Server: "bank", Tool: "pay", ArgumentsFrom: "plan"}, "")
+		e.tell()
+		e.sendMails()
+		if mails := e.post.take(); len(mails) != 1 ||
+			!strings.Contains(mails[0].Text, "bank.pay waits for an approval (arguments unknown)\n") {
+			t.Errorf("mails: %+v", mails)
+		}
+	})
+}

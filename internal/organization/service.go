@@ -38,7 +38,7 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, name string
 	id := database.NewID()
 	var created Organization
 	err = s.db.Write(ctx, database.Change{
-		Logs: []string{id},
+		Logs: []string{id, audit.System},
 		Do: func(ctx context.Context, tx *database.Tx) error {
 			n, err := countMemberships(ctx, tx, p.UserID)
 			if err != nil {
@@ -56,8 +56,8 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, name string
 }
 
 // Add makes an organization with its owner within the caller's change, which chose
-// the id (database.NewID) and declared the log of that name. It checks the name, but
-// no right of the actor.
+// the id (database.NewID) and declared the log of that name and System. It checks the
+// name, but no right of the actor.
 func (s *Service) Add(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, id, ownerID, name string,
 ) (Organization, error) {
@@ -67,6 +67,9 @@ func (s *Service) Add(
 	}
 	o := Organization{ID: id, Name: name, CreatedAt: tx.Now()}
 	if err := insertOrganization(ctx, tx, o); err != nil {
+		return Organization{}, err
+	}
+	if err := s.log.Begin(ctx, tx, actor, id); err != nil {
 		return Organization{}, err
 	}
 	if err := s.record(ctx, tx, actor, id, "organization.created", about("organization", id), map[string]any{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/organization"
@@ -104,7 +105,7 @@ func TestAdd(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		owner := e.user(t, "one@example.org")
 		add := func(id, log, name string) (o organization.Organization, err error) {
-			err = e.DB.Write(t.Context(), database.Change{Logs: []string{log}, Do: func(
+			err = e.DB.Write(t.Context(), database.Change{Logs: []string{log, audit.System}, Do: func(
 				ctx context.Context, tx *database.Tx,
 			) (err error) {
 				o, err = e.service.Add(ctx, tx, principal.Operator(), id, owner, name)

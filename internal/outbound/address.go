@@ -92,3 +92,6 @@ func addresses(texts ...string) map[netip.Addr]bool {
 	}
 	return set
 }
+
+// IsPublic reports whether an address is one of the public internet.
+func IsPublic(address netip.Addr) bool { return kindOf(address.Unmap()) == public }

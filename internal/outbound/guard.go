@@ -8,11 +8,15 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 )
 
-// hostName is a DNS name in lower case.
-var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?$`)
+// hostName is a DNS name in lower case. It takes a millisecond to compile, which not every start of a program
+// should pay.
+var hostName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?$`)
+})
 
 // guard decides what may be called: first by the URL, then by the address.
 type guard struct{ permits []Permit }
@@ -79,7 +83,7 @@ func readHost(u *url.URL) (string, error) {
 		}
 		return address.String(), nil
 	}
-	if !hostName.MatchString(host) || strings.Contains(host, "..") {
+	if !hostName().MatchString(host) || strings.Contains(host, "..") {
 		return "", &Refusal{Reason: "the host is not a valid name or address"}
 	}
 	if isNumber(host[strings.LastIndex(host, ".")+1:]) {

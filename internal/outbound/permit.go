@@ -38,7 +38,8 @@ func ParsePermit(text string) (Permit, error) {
 		return Permit{Network: netip.PrefixFrom(address, address.BitLen()), Port: port}, nil
 	}
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if !hostName.MatchString(host) || strings.Contains(host, "..") || isNumber(host[strings.LastIndex(host, ".")+1:]) {
+	last := host[strings.LastIndex(host, ".")+1:]
+	if !hostName().MatchString(host) || strings.Contains(host, "..") || isNumber(last) {
 		return Permit{}, errPermit
 	}
 	return Permit{Host: host, Port: port}, nil

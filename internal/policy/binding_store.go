@@ -83,8 +83,9 @@ func replaceBindings(ctx context.Context, tx *database.Tx, p Policy, b Bindings)
 // judgedRow is a policy that is active or runs as a shadow, with one of its bindings or none.
 type judgedRow struct {
 	id      string
-	version int // 0: not active
-	shadow  int // 0: none
+	version int    // 0: not active
+	digest  string // of the active version's text
+	shadow  int    // 0: none
 	face    Face
 	boundRow
 }
@@ -93,11 +94,12 @@ type judgedRow struct {
 // a policy read with bindings of another moment could apply to more people than it ever did.
 func selectJudged(ctx context.Context, r database.Reader, orgID string) ([]judgedRow, error) {
 	rows, err := database.Collect(ctx, r, func(s database.Scanner) (row judgedRow, err error) {
-		err = s.Scan(&row.id, &row.version, &row.shadow, &row.face, &row.kind, &row.subject)
+		err = s.Scan(&row.id, &row.version, &row.digest, &row.shadow, &row.face, &row.kind, &row.subject)
 		return row, err
 	}, `
-		SELECT p.id, COALESCE(p.active_version, 0), COALESCE(p.shadow_version, 0), p.face, COALESCE(b.kind, ''), COALESCE(b.subject, '')
+		SELECT p.id, COALESCE(p.active_version, 0), COALESCE(v.digest, ''), COALESCE(p.shadow_version, 0), p.face, COALESCE(b.kind, ''), COALESCE(b.subject, '')
 		FROM policy p
+		LEFT JOIN policy_version v ON v.policy_id = p.id AND v.version = p.active_version
 		LEFT JOIN policy_binding b ON b.policy_id = p.id
 		WHERE p.org_id = $1 AND (p.active_version IS NOT NULL OR p.shadow_version IS NOT NULL) AND p.deleted_at IS NULL
 		ORDER BY p.id, b.kind, b.subject`, orgID)

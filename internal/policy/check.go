@@ -64,6 +64,11 @@ func decidingOnly(rules []engine.Considered) []engine.Considered {
 
 // decision is a deny, because the policy's own answer is unknown.
 func (e *BrokenError) decision() engine.Decision {
+	if e.PolicyID == "" {
+		return engine.Decision{
+			Ruling: verdict.Ruling{PolicyID: ByDefault, Reason: e.Error() + ", so nothing is allowed"},
+		}
+	}
 	return engine.Decision{Ruling: verdict.Ruling{
 		PolicyID: e.PolicyID, PolicyVersion: e.Version,
 		Reason: "an active policy cannot be read by this server, so nothing is allowed; deactivate it or activate another version",
@@ -134,7 +139,7 @@ func explainNamed(
 	for i, q := range set.Weigh(engine.Ask(call, names)) {
 		answer := explain(set, q.Call, spent)
 		d := answer.Decision
-		if i == 0 || d.Verdict < x.Decision.Verdict && (!q.Restricts || d.ByRule()) {
+		if i == 0 || d.StricterThan(&x.Decision) && (!q.Restricts || d.ByRule()) {
 			x = answer
 		}
 	}

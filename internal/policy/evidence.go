@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/policy/engine"
 )
 
 // The log knows the digest of every version's text, and which version is active. What is
@@ -130,21 +130,26 @@ func activeByLog(ctx context.Context, log *audit.Evidence, policyID string) (num
 	return number, known, err
 }
 
-// proveJudged refuses active policies that the log does not say are active.
-func (s *Service) proveJudged(ctx context.Context, orgID string, active []engine.Active) error {
-	if len(active) == 0 {
-		return nil
-	}
-	log, err := s.log.Evidence(ctx, audit.LogOf(orgID))
+// proveJudged refuses active policies that the log does not say are active. Where the log tells the digest of all of
+// them, that decides.
+func (s *Service) proveJudged(ctx context.Context, o *orgSet, rows []judgedRow, now judged) error {
+	log, err := s.log.Evidence(ctx, audit.LogOf(o.orgID))
 	if err != nil {
 		return err
 	}
-	for _, a := range active {
+	known, differs := proveSet(log, rows)
+	if differs == nil && (known || o.set != nil && reflect.DeepEqual(now, o.judged)) {
+		return nil
+	}
+	for _, a := range now.active { // which of them it is, if one can be named
+		if err := s.checkVersion(ctx, log, o.orgID, a.ID, a.Version); err != nil {
+			return err
+		}
 		if err := proveActive(ctx, log, a.ID, a.Version); err != nil {
 			return err
 		}
 	}
-	return nil
+	return differs
 }
 
 // CheckEvidence compares an organization's policies with its log: which version is active,
@@ -171,6 +176,9 @@ func (s *Service) CheckEvidence(
 		}
 		return err
 	}
+	if err := report("", 0, s.checkSet(ctx, orgID)); err != nil {
+		return err
+	}
 	for _, p := range policies {
 		if err := report(p.ID, p.ActiveVersion, s.proveStill(ctx, log, p)); err != nil {
 			return err
@@ -183,6 +191,24 @@ func (s *Service) CheckEvidence(
 		}
 	}
 	return nil
+}
+
+// checkSet compares the active policies with the digest that the log tells, as readJudged does.
+func (s *Service) checkSet(ctx context.Context, orgID string) (err error) {
+	for range judgedTries {
+		rows, again := selectJudged(ctx, s.db, orgID)
+		if again != nil {
+			return again
+		}
+		log, again := s.log.Evidence(ctx, audit.LogOf(orgID))
+		if again != nil {
+			return again
+		}
+		if _, err = proveSet(log, rows); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // proveStill is proveActive for a policy that may have changed since it was read.

@@ -9,7 +9,10 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
+	"writ/internal/fault"
 	"writ/internal/policy"
+	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
@@ -166,6 +169,89 @@ func TestAnOlderRecordOfAPolicy(t *testing.T) {
 		var broken *policy.BrokenError
 		if _, err := w.fresh().Snapshot(t.Context(), w.acme); !errors.As(err, &broken) {
 			t.Errorf("after the payloads were taken away: %v, want a broken version", err)
+		}
+	})
+}
+
+// TestTheActivePoliciesAreThoseOfTheLog changes which policies are active, or whom they are for, and hides the entries
+// that tell of it: the digest of all of them still does.
+func TestTheActivePoliciesAreThoseOfTheLog(t *testing.T) {
+	t.Parallel()
+	const hidden = `UPDATE audit_entry SET subject = 'x', verdict = 'allow' WHERE action LIKE 'policy.%' AND record LIKE $1`
+	for name, tamper := range map[string]func(w *env, id string){
+		"an older version": func(w *env, id string) {
+			w.Exec(`UPDATE policy SET active_version = 1 WHERE id = $1`, id)
+			w.Exec(hidden, `%"policyVersion":2%`)
+		},
+		"deactivated": func(w *env, id string) {
+			w.Exec(`UPDATE policy SET active_version = NULL WHERE id = $1`, id)
+			w.Exec(hidden, `%`+id+`%`)
+		},
+		"deleted": func(w *env, id string) {
+			w.Exec(`DELETE FROM policy_version WHERE policy_id = $1`, id)
+			w.Exec(`DELETE FROM policy WHERE id = $1`, id)
+		},
+		"a version deleted": func(w *env, id string) {
+			w.Exec(`DELETE FROM policy_version WHERE policy_id = $1 AND version = 2`, id)
+		},
+		"bound to somebody else": func(w *env, id string) {
+			w.Exec(`INSERT INTO policy_binding (org_id, policy_id, kind, subject) VALUES ($1, $2, 'member', 'nobody')`, w.acme, id)
+		},
+		"in another organization": func(w *env, id string) {
+			w.Exec(`UPDATE policy SET org_id = $2 WHERE id = $1`, id, w.globex)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, w *env) {
+				w.active(yaml("everything", "allow *"))
+				full := w.active(yaml("pay", "allow bank.*"))
+				w.update(full.ID, yaml("pay", "deny bank.*"))
+				if _, err := w.policies.Activate(t.Context(), w.owner, full.ID, 2); err != nil {
+					t.Fatal(err)
+				}
+				running := w.fresh()
+				if _, err := running.Snapshot(t.Context(), w.acme); err != nil {
+					t.Fatal(err)
+				}
+				tamper(w, full.ID)
+				w.create(yaml("a draft", "deny *")) // raises the generation
+				var broken *policy.BrokenError
+				if _, err := w.fresh().Snapshot(t.Context(), w.acme); !errors.As(err, &broken) {
+					t.Errorf("snapshot: %v, want a refusal", err)
+				}
+				for _, s := range []*policy.Service{w.fresh(), running} {
+					x, err := s.Check(t.Context(), w.owner, bankCall())
+					if err == nil && (x.Decision.Verdict != verdict.Deny || x.Decision.Reason == "") {
+						t.Errorf("%s (%s), want a deny with a reason", x.Decision.Verdict, x.Decision.Reason)
+					}
+				}
+				if w.problems(false) == nil || w.problems(true) == nil {
+					t.Error("a check does not find it")
+				}
+			})
+		})
+	}
+}
+
+// TestActivatingRecordsWhatIsActive: a person has what is stored recorded as active, and a key cannot.
+func TestActivatingRecordsWhatIsActive(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *env) {
+		full := w.active(yaml("pay", "deny bank.*"))
+		w.Exec(`UPDATE policy SET active_version = NULL WHERE id = $1`, full.ID)
+		key := w.Key(w.NewPerson(w.acme, principal.Member).UserID, w.acme, principal.Enforce)
+		source := yaml("manifest a", "deny x.y")
+		_, err := w.policies.RegisterManifest(t.Context(), key, policy.Manifest{AgentID: "a", Source: &source})
+		testenv.WantFault(t, "a manifest", err, fault.Conflict)
+		if _, err := w.policies.Activate(t.Context(), w.owner, full.ID, 1); err != nil {
+			t.Fatal(err)
+		}
+		if d := w.sayBy(w.fresh(), toolcall.Call{}); d.Verdict != verdict.Deny || d.PolicyID != full.ID {
+			t.Errorf("after it was activated again: %s by %s", d.Verdict, d.PolicyID)
+		}
+		if found := w.problems(true); found != nil {
+			t.Errorf("found %v", found)
 		}
 	})
 }

@@ -13,12 +13,17 @@ func JudgeNamed(
 		case i == 0:
 			d, decisive = answer, q
 			continue
-		case q.Restricts && !(answer.ByRule() && answer.Verdict < d.Verdict):
+		case q.Restricts && !(answer.ByRule() && restricts(&answer, &d)):
 			continue
-		case answer.Verdict < d.Verdict:
+		case answer.StricterThan(&d):
 			decisive = q
 		}
 		d = Stricter(d, answer)
 	}
 	return d, decisive
+}
+
+// restricts reports whether an answer about a name that the call may have takes something from another answer.
+func restricts(answer, from *engine.Decision) bool {
+	return answer.StricterThan(from) || answer.Confine != nil && from.Confine != nil
 }

@@ -46,7 +46,7 @@ func explainJudged(set *engine.Set, call *toolcall.Call, spent engine.Spent) eng
 		second.Decision.Reason = keyNotBound(set, call)
 	}
 	joined := Stricter(x.Decision, second.Decision)
-	if second.Decision.Verdict < x.Decision.Verdict {
+	if second.Decision.StricterThan(&x.Decision) {
 		x = second
 	}
 	x.Decision = joined
@@ -82,17 +82,23 @@ func keyNotBound(set *engine.Set, call *toolcall.Call) string {
 		" do not apply to its API key: bind the key's id, its owner or the owner's role too"
 }
 
-// Stricter is the stricter of two decisions, with the claims of both.
+// Stricter is the stricter of two decisions, with the claims of both. Two that confine the call confine it to what both
+// permit.
 func Stricter(a, b engine.Decision) engine.Decision {
 	claims := append(slices.Clip(a.Claims), b.Claims...)
-	approvers := a.Approvers
+	approvers, confined := a.Approvers, a.Confine
+	if b.Verdict == a.Verdict {
+		approvers, confined = MoreApprovers(approvers, b.Approvers), engine.Narrower(a.Confine, b.Confine)
+	}
 	switch {
 	case b.Verdict < a.Verdict:
-		a, approvers = b, b.Approvers
-	case b.Verdict == a.Verdict:
-		approvers = MoreApprovers(approvers, b.Approvers)
+		a = b
+	case b.StricterThan(&a):
+		a = b
+		a.Approvers, a.Confine = approvers, confined
+	default:
+		a.Approvers, a.Confine = approvers, confined
 	}
-	a.Approvers = approvers
 	a.Claims = nil
 	if a.Verdict != verdict.Deny {
 		a.Claims = claims

@@ -41,6 +41,8 @@ type Spending interface {
 	Spent(
 		ctx context.Context, orgID string, by document.Subject, id string, since time.Time,
 	) (nanos, tokens int64, err error)
+	// Ping checks that it can be read now.
+	Ping(ctx context.Context) error
 }
 
 // Spent reads the limits of an organization for one decision. It reads each limit once and reserves nothing. Limits

@@ -251,6 +251,33 @@ func (p *purse) Spent(
 	return p.nanos, p.tokens, p.err
 }
 
+func (p *purse) Ping(context.Context) error { return p.err }
+
+// TestSessionStatsFailClosed: while nobody can tell what sessions spent, a call that states no session fails too.
+func TestSessionStatsFailClosed(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		p := &purse{nanos: 2_000_000_000, tokens: 7}
+		known := policy.New(e.DB, e.Log, p, policy.ProposalNotifier{})
+		for session, want := range map[string]toolcall.SessionStats{"": {}, "s": {CostUSD: 2, Tokens: 7}} {
+			if got, err := known.SessionStats(t.Context(), e.acme, session); err != nil || got != want {
+				t.Errorf("session %q: %+v, %v", session, got, err)
+			}
+		}
+		away := errors.New("away")
+		p.err = away
+		nobody := policy.New(e.DB, e.Log, nil, policy.ProposalNotifier{})
+		for _, session := range []string{"", "s"} {
+			if got, err := known.SessionStats(t.Context(), e.acme, session); !errors.Is(err, away) {
+				t.Errorf("session %q, while nobody can tell: %+v, %v", session, got, err)
+			}
+			if got, err := nobody.SessionStats(t.Context(), e.acme, session); err == nil {
+				t.Errorf("session %q, without anyone to ask: %+v", session, got)
+			}
+		}
+	})
+}
+
 func TestSpendingDecides(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
@@ -292,6 +319,8 @@ func (c *countedSpending) Spent(
 	c.asked++
 	return 0, 0, nil
 }
+
+func (c *countedSpending) Ping(context.Context) error { return nil }
 
 // TestOneCallAsksForFewLimits: whoever may draft may simulate ten thousand rules
 // with a limit, and each would add up a month of telemetry.

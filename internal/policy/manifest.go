@@ -59,6 +59,9 @@ func (s *Service) RegisterManifest(ctx context.Context, p principal.Principal, m
 		}
 	}
 	err = s.inLog(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
+		if err := s.requireProved(ctx, tx, p.OrgID); err != nil {
+			return err
+		}
 		if r, err = s.register(ctx, tx, p, m, c); err != nil {
 			return err
 		}

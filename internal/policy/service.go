@@ -74,14 +74,22 @@ func about(p Policy, v Version) recorded {
 	}
 }
 
+// record records a change of a policy. One that may change which policies are active, or whom an active one is for,
+// also tells the digest of all active ones, so that what is stored can be compared with it.
 func (s *Service) record(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, a action, p Policy, payload recorded,
-) error {
-	_, err := s.log.Append(ctx, tx, audit.Entry{
+) (err error) {
+	active := ""
+	if a == activated || a == deactivated || a == bound && p.ActiveVersion != 0 {
+		if active, err = readActiveDigest(ctx, tx, p.OrgID); err != nil {
+			return err
+		}
+	}
+	_, err = s.log.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(p.OrgID), Action: string(a), Actor: actor,
 		Subject: policySubject(p.ID), Payload: payload,
 		// In the record, which is never erased: calls are judged by this text alone.
-		Decision: audit.Decision{Policy: p.ID, Version: payload.Version, Digest: payload.Digest},
+		Decision: audit.Decision{Policy: p.ID, Version: payload.Version, Digest: payload.Digest}, Policies: active,
 	})
 	return err
 }

@@ -34,7 +34,7 @@ func TestDraftsKeepNobodyWaiting(t *testing.T) {
 				}
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 
 		leave := occupy(s.compiler)

@@ -16,11 +16,15 @@ const nanosPerDollar = 1e9
 // SessionStats are what a session has used so far: allowed calls, and the cost and tokens that telemetry has recorded.
 // They reserve nothing, so concurrent calls may all pass a condition on them. A limit is exact.
 func (s *Service) SessionStats(ctx context.Context, orgID, sessionID string) (toolcall.SessionStats, error) {
-	if sessionID == "" {
-		return toolcall.SessionStats{}, nil
-	}
 	if s.spending == nil {
 		return toolcall.SessionStats{}, errNoSpending
+	}
+	if sessionID == "" {
+		// Leaving out the session must not be a way around such rules while nobody can count.
+		if err := s.spending.Ping(ctx); err != nil {
+			return toolcall.SessionStats{}, fmt.Errorf("read what sessions spent: %w", err)
+		}
+		return toolcall.SessionStats{}, nil
 	}
 	calls, err := decision.AllowedIn(ctx, s.db, orgID, sessionID)
 	if err != nil {

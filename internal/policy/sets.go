@@ -29,6 +29,7 @@ type orgSet struct {
 	orgID   string
 	locked  chan struct{} // holds one value while locked, so that lock can also wait for a context
 	version audit.Version
+	state   string      // of the log's head, when the policies were compared with it
 	set     *engine.Set // nil: not compiled yet
 	// judged is what the set was made from. Its compiled policies are in parts, even those of a set that failed, so
 	// that the next attempt need not compile them again.

@@ -32,15 +32,18 @@ func (s *Service) Cached(orgID string) (Snapshot, bool) {
 }
 
 // BrokenError is a stored version that can no longer be read or compiled. No set leaves it out, because that might
-// leave out a deny.
+// leave out a deny. Without a policy it is about all active ones together.
 type BrokenError struct {
-	PolicyID string
+	PolicyID string // or empty
 	Version  int
 	Cause    error
 }
 
 // Error names the version and what is wrong with it.
 func (e *BrokenError) Error() string {
+	if e.PolicyID == "" {
+		return e.Cause.Error()
+	}
 	return fmt.Sprintf("version %d of policy %s cannot be used: %v", e.Version, e.PolicyID, e.Cause)
 }
 
@@ -71,7 +74,7 @@ func (s *Service) currentSnapshot(ctx context.Context, orgID string) (Snapshot, 
 	}
 	defer o.unlock()
 	if o.set == nil || !o.version.Covers(now) {
-		if err := s.refresh(ctx, o); err != nil {
+		if err := s.refresh(ctx, o, head.State()); err != nil {
 			return Snapshot{Version: now}, fmt.Errorf("compile the active policies: %w", err)
 		}
 		o.version = now
@@ -87,11 +90,12 @@ func (o *orgSet) publish() Snapshot {
 }
 
 // refresh compiles the set again if the policies changed. Most changes of an organization are not about its policies.
-func (s *Service) refresh(ctx context.Context, o *orgSet) error {
-	judged, err := s.readJudged(ctx, o)
+func (s *Service) refresh(ctx context.Context, o *orgSet, state string) error {
+	judged, err := s.readJudged(ctx, o, state)
 	if err != nil {
 		return err
 	}
+	o.state = state
 	if o.set != nil && reflect.DeepEqual(judged, o.judged) {
 		return nil
 	}
@@ -123,9 +127,9 @@ func (s *Service) refresh(ctx context.Context, o *orgSet) error {
 // read again.
 const judgedTries = 5
 
-// readJudged reads what an organization's calls are judged by. What is not as it was is
-// compared with the log.
-func (s *Service) readJudged(ctx context.Context, o *orgSet) (judged, error) {
+// readJudged reads what an organization's calls are judged by, and compares it with the
+// log if either is not as it was.
+func (s *Service) readJudged(ctx context.Context, o *orgSet, state string) (judged, error) {
 	var before judged
 	for try := 0; ; try++ {
 		rows, err := selectJudged(ctx, s.db, o.orgID)
@@ -133,11 +137,11 @@ func (s *Service) readJudged(ctx context.Context, o *orgSet) (judged, error) {
 			return judged{}, err
 		}
 		now, err := groupJudged(rows)
-		if err != nil || o.set != nil && reflect.DeepEqual(now, o.judged) {
+		if err != nil || o.set != nil && state == o.state && reflect.DeepEqual(now, o.judged) {
 			return now, err
 		}
 		// The log is read after the policies, and may know of a later change.
-		err = s.proveJudged(ctx, o.orgID, now.active)
+		err = s.proveJudged(ctx, o, rows, now)
 		if err == nil || try == judgedTries || try > 0 && reflect.DeepEqual(now, before) {
 			return now, err
 		}

@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"slices"
+
 	"writ/internal/decision"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
@@ -19,14 +20,19 @@ const (
 	Unknown  Answer = "unknown"  // it depends on what is unknown about the call
 	Approved Answer = "approved" // recorded: a person approved it
 	Refused  Answer = "refused"  // recorded: a person rejected it, or none could be asked
+	Confined Answer = "confined" // allowed, but only confined
 )
 
 // answerOf is the verdict, if there is only one that is possible.
-func answerOf(possible engine.Verdicts) Answer {
-	if only, ok := possible.Only(); ok {
-		return Answer(only.String())
+func answerOf(o *engine.Outlook) Answer {
+	only, ok := o.Possible().Only()
+	switch {
+	case !ok || only == verdict.Allow && o.MayConfine && o.Confine == nil:
+		return Unknown
+	case only == verdict.Allow && o.Confine != nil:
+		return Confined
 	}
-	return Unknown
+	return Answer(only.String())
 }
 
 // why says why policies did not decide.
@@ -57,6 +63,9 @@ func recordedAnswer(r *decision.Record) (Answer, why) {
 		}
 		return Refused, judged
 	}
+	if r.Confine != nil {
+		return Confined, judged
+	}
 	return Answer(r.Verdict.String()), judged
 }
 
@@ -75,6 +84,9 @@ func judgeRead(
 	set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range,
 ) engine.Outlook {
 	outlook := judgeNamed(set, r, call, gaps, used)
+	outlook = doubtNames(r, call, outlook, func(other *toolcall.Call) engine.Outlook {
+		return judgeCaller(set, other, gaps, used)
+	})
 	if placeForgotten(r) && !deniesByRule(outlook) {
 		outlook.Claims, outlook.ByRules = inDoubt(outlook.Claims), anyVerdict
 		return outlook
@@ -89,6 +101,9 @@ func judgeRead(
 	outlook.Claims = append(inDoubt(outlook.Claims), inDoubt(second.Claims)...)
 	outlook.ByRules |= second.ByRules
 	outlook.ByDefault |= second.ByDefault
+	if outlook.MayConfine = outlook.MayConfine || second.MayConfine; second.Confine == nil {
+		outlook.Confine = nil // in doubt
+	}
 	return outlook
 }
 
@@ -145,9 +160,46 @@ func calledFor(r *decision.Record) []toolname.Candidate {
 	return names
 }
 
+// doubtNames adds the answers that a rule about a forgotten name may have given: an erased record does not say what was
+// called, nor by which harness, where the host said which tool it is.
+func doubtNames(
+	r *decision.Record, call *toolcall.Call, outlook engine.Outlook, under func(*toolcall.Call) engine.Outlook,
+) engine.Outlook {
+	if !r.Erased || slices.Contains(toolname.Hosts(), call.Server) || call.Server == toolname.Unknown {
+		return outlook
+	}
+	for _, q := range engine.Ask(*call, forgottenNames(toolname.Name{Server: call.Server, Tool: call.Tool})) {
+		answer := under(q.Call)
+		if !stricterThan(answer.ByRules, outlook.Possible(), false) {
+			continue
+		}
+		restricted := restrict(outlook, answer)
+		outlook.Claims = inDoubt(restricted.Claims)
+		outlook.ByRules |= restricted.ByRules
+		outlook.ByDefault |= restricted.ByDefault
+	}
+	return outlook
+}
+
+// forgottenNames are those that a harness's name for a tool, or the tool's own, may have stood for.
+func forgottenNames(n toolname.Name) (names []toolname.Candidate) {
+	for _, source := range toolname.Hosts() {
+		for _, called := range []string{n.Tool, toolname.Claude(n), toolname.Gemini(n)} {
+			candidates, _ := toolname.CalledFor(n, called, source)
+			for _, c := range candidates {
+				if c.Name != n && !slices.Contains(names, c) {
+					names = append(names, c)
+				}
+			}
+		}
+	}
+	return names
+}
+
 // restrict takes up the answer about a name that the call only may have: a rule about it can only restrict.
 func restrict(outlook, claimed engine.Outlook) engine.Outlook {
 	if !stricterThan(claimed.ByRules, outlook.Possible(), false) {
+		outlook.MayConfine = outlook.MayConfine || claimed.MayConfine
 		return outlook
 	}
 	if claimed.ByDefault != 0 || !stricterThan(claimed.ByRules, outlook.Possible(), true) {
@@ -188,8 +240,12 @@ func judgeCaller(set *engine.Set, call *toolcall.Call, gaps toolcall.Gaps, used 
 
 // stricter is the stricter of two answers, with the claims on limits of both.
 func stricter(a, b engine.Outlook) engine.Outlook {
-	both := engine.Outlook{Decision: a.Decision, Claims: append(a.Claims[:len(a.Claims):len(a.Claims)], b.Claims...)}
-	if b.Verdict < a.Verdict {
+	both := engine.Outlook{
+		Decision:   a.Decision,
+		MayConfine: a.MayConfine || b.MayConfine,
+		Claims:     append(a.Claims[:len(a.Claims):len(a.Claims)], b.Claims...),
+	}
+	if b.StricterThan(&a.Decision) {
 		both.Decision = b.Decision
 	}
 	eachVerdict(a, func(first verdict.Verdict, byRule bool) {

@@ -1,10 +1,12 @@
 package replay
 
 import (
+	"slices"
 	"strings"
 
 	"writ/internal/decision"
 	"writ/internal/policy"
+	"writ/internal/policy/engine"
 	"writ/internal/redaction"
 	"writ/internal/toolcall"
 	"writ/internal/toolname"
@@ -56,7 +58,7 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 		User: toolcall.User{ID: r.UserID, Email: r.Email},
 		Key:  toolcall.Key{ID: r.KeyID}, Org: toolcall.Org{ID: r.OrgID}, Session: toolcall.Session{ID: r.SessionID},
 		Intent: toolcall.Intent{PlanID: r.PlanID, Step: r.Step, Declared: r.PlanID != ""},
-		Labels: r.Labels, Environment: r.Environment, Now: r.At,
+		Labels: r.Labels, Environment: r.Environment, Now: r.At, CanConfine: r.Judged.CanConfine,
 	}
 	k.lacks("key", "owner")
 	k.lacks("key", "role")
@@ -70,6 +72,7 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 	}
 	k.readAgent(&call, r)
 	if r.Erased {
+		k.lacks("key", "canConfine")
 		for _, gone := range []string{"args", "labels", "environment", "paths"} {
 			k.lacks(gone)
 		}
@@ -139,11 +142,13 @@ func nameOf(r decision.Record) (server, tool string) {
 }
 
 // placeForgotten reports whether the server of a record may be only the one that the
-// tool's name claims. If a rule about that one decided, only the erased details said
-// which server the call was on.
+// tool's name claims, or the harness that called it. If a rule about that one decided,
+// only the erased details said which server the call was on.
 func placeForgotten(r *decision.Record) bool {
-	server, _, ok := toolname.Split(r.Tool)
-	return ok && r.Erased && server == r.Server && (r.Verdict != verdict.Allow || r.PolicyID == policy.ByApproval)
+	server, _, named := toolname.Split(r.Tool)
+	byRule := r.Rule != "" && r.Rule != engine.DefaultRule // a default says nothing of another server
+	claimed := named && server == r.Server || !named && byRule && slices.Contains(toolname.Hosts(), r.Server)
+	return r.Erased && claimed && (r.Verdict != verdict.Allow || r.PolicyID == policy.ByApproval)
 }
 
 // otherName is the other meaning of a record: if the client stated the server, the

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,14 +49,14 @@ func (k *Known) readPlan(call *toolcall.Call, r decision.Record, declared *plan.
 			k.names.add(toolName{n.Server, n.Tool}, i == used, n.Naming != toolname.Certain)
 		}
 	}
-	k.readHost(r)
+	k.readHost(r, declared.Source)
 }
 
 // readHost adds the harness's own tool that a bare name may mean. Policies judged it
 // too, unless the plan puts the tool there anyway, or the client stated the server,
 // which no record says.
-func (k *Known) readHost(r decision.Record) {
-	host, ok := toolname.BareHost(r.Tool, r.Source)
+func (k *Known) readHost(r decision.Record, planSource string) {
+	host, ok := toolname.BareHost(r.Tool, cmp.Or(r.Source, planSource))
 	placed := slices.ContainsFunc(k.names.surely, func(n toolName) bool {
 		return n.server == toolname.Local || ok && n.server == host
 	})
@@ -108,6 +109,7 @@ func (n *names) join(
 		outlook.Claims = append(outlook.Claims[:len(outlook.Claims):len(outlook.Claims)], inDoubt(second.Claims)...)
 		outlook.ByRules |= both.ByRules
 		outlook.ByDefault |= both.ByDefault
+		outlook.MayConfine = outlook.MayConfine || second.MayConfine
 	}
 	return outlook
 }

@@ -268,7 +268,7 @@ func twoReadings(r decision.Record) bool {
 
 func compare(t *rapid.T, which string, m made, got engine.Outlook, want engine.Decision, exact bool) {
 	t.Helper()
-	answer := answerOf(got.Possible())
+	answer := answerOf(&got)
 	if !got.Possible().Has(want.Verdict) {
 		t.Fatalf("%s: %s %+v is %s, possible were %b", which, m.name, m.call, want.Verdict, got.Possible())
 	}
@@ -302,7 +302,7 @@ func TestRedactedIsNeverAllowed(t *testing.T) {
 			}
 			call, known := CallOf(r)
 			got := judge(set, &r, &call, known, newCounters(time.Time{}).Range)
-			if answerOf(got.Possible()) != Unknown {
+			if answerOf(&got) != Unknown {
 				t.Errorf("%s %s: %b", effect, strings.TrimSpace(when), got.Possible())
 			}
 		}

@@ -151,7 +151,9 @@ func (c *Change) changes() bool {
 }
 
 // strictness orders the answers that are known, strictest first.
-func strictness(a Answer) int { return slices.Index([]Answer{"deny", "hold", "ask", "allow"}, a) }
+func strictness(a Answer) int {
+	return slices.Index([]Answer{"deny", "hold", "ask", Confined, "allow"}, a)
+}
 
 func (t *tally) keep(r *decision.Record, change Change) {
 	key := kind{

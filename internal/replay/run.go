@@ -73,6 +73,9 @@ func (s *Service) Work(ctx context.Context) error {
 // problemOf is the reason that people see for a replay that cannot run.
 func problemOf(err error) string {
 	if broken, ok := errors.AsType[*policy.BrokenError](err); ok {
+		if broken.PolicyID == "" {
+			return broken.Error()
+		}
 		return fmt.Sprintf("version %d of policy %s cannot be used", broken.Version, broken.PolicyID)
 	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {

@@ -52,7 +52,7 @@ func (p *replay) add(r *decision.Record, call *toolcall.Call, known Known) {
 	p.tally.missing(known)
 	change := Change{
 		Agent: r.AgentID, Server: call.Server, Tool: call.Tool,
-		Recorded: said, Today: answerOf(today.Possible()), Drafted: answerOf(drafted.Possible()),
+		Recorded: said, Today: answerOf(&today), Drafted: answerOf(&drafted),
 	}
 	if change.Drafted != Unknown {
 		change.PolicyID, change.PolicyVersion, change.Rule = drafted.PolicyID, drafted.PolicyVersion, drafted.Rule

@@ -229,6 +229,8 @@ func observed(r decision.Record) suggest.Observed {
 	}
 	switch {
 	case r.Verdict != verdict.Allow:
+	case r.Confine != nil:
+		o.Answer = suggest.Confined
 	case r.PolicyVersion == 0 || r.ApprovalID != "" || r.StandingID != "" || r.Erased:
 		o.Answer = suggest.Approved
 	case slices.ContainsFunc(r.Shadows, func(s decision.Shadow) bool {

@@ -97,7 +97,7 @@ func movePosition(ctx context.Context, tx *database.Tx, orgID string, from, to P
 // grow stores a trace, or adds its spans to the stored one.
 func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *GrowingTrace) error {
 	batch := g.batch()
-	first := s.keys.take(database.Micros(tx.Now()), len(batch.Spans)+1)
+	first := s.keys().take(database.Micros(tx.Now()), len(batch.Spans)+1)
 	s.numberSpans(batch, first)
 	last := first + int64(len(batch.Spans)) // the trace's own key: it arrives with its last span
 	for range maxIDCollisions {
@@ -125,7 +125,7 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 // numberSpans gives the spans of a batch the keys that take reserved.
 func (s *Service) numberSpans(b *decode.Batch, first int64) {
 	for i := range b.Spans {
-		b.Spans[i].Key = s.keys.at(first + int64(i))
+		b.Spans[i].Key = s.keys().at(first + int64(i))
 	}
 }
 
@@ -214,7 +214,7 @@ func restoreGrown(s *decode.Span, seq int64) {
 func (s *Service) claimOne(
 	ctx context.Context, tx *database.Tx, orgID string, b *decode.Batch, at int64,
 ) (fresh bool, err error) {
-	f := freshBatch{readyBatch: newReadyBatch(b, ownProduct), pk: s.keys.at(at), day: receivedDay(at)}
+	f := freshBatch{readyBatch: newReadyBatch(b, ownProduct), pk: s.keys().at(at), day: receivedDay(at)}
 	claimed, err := tx.Exec(ctx, `
 		INSERT INTO trace_key (org_id, id, pk, received_day)
 		VALUES ($1, $2, $3, $4)
@@ -257,7 +257,7 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 	if err != nil {
 		return err
 	}
-	s.numberSpans(more, s.keys.take(max(database.Micros(tx.Now()), had+1), len(more.Spans)))
+	s.numberSpans(more, s.keys().take(max(database.Micros(tx.Now()), had+1), len(more.Spans)))
 	figures := s.tallyIn(tx, orgID)
 	for i := range more.Spans {
 		figures.addSpan(&more.Spans[i], "", receivedAt(more.Spans[i].Key))

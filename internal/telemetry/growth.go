@@ -188,9 +188,9 @@ func (s *Service) addToTraces(
 
 // assignKeys numbers the spans of a batch in the order of receipt, above all that a client can choose.
 func (s *Service) assignKeys(b readyBatch, now int64) {
-	first := s.keys.take(now, len(b.batch.Spans))
+	first := s.keys().take(now, len(b.batch.Spans))
 	for i := range b.batch.Spans {
-		key := s.keys.at(first + int64(i))
+		key := s.keys().at(first + int64(i))
 		b.batch.Spans[i].Key, b.spanRows[i][spanSequence] = key, key
 	}
 }

@@ -168,12 +168,12 @@ type freshBatch struct {
 func (s *Service) claim(
 	ctx context.Context, tx *database.Tx, orgID string, batches []readyBatch, now int64,
 ) ([]freshBatch, error) {
-	first := s.keys.take(now, len(batches))
+	first := s.keys().take(now, len(batches))
 	rows := make([][]any, len(batches))
 	byKey := make(map[int64]freshBatch, len(batches))
 	for i, b := range batches {
 		at := first + int64(i)
-		f := freshBatch{readyBatch: b, pk: s.keys.at(at), day: receivedDay(at)}
+		f := freshBatch{readyBatch: b, pk: s.keys().at(at), day: receivedDay(at)}
 		rows[i] = []any{orgID, uuidBytes(b.batch.Trace.ID), f.pk, f.day}
 		byKey[f.pk] = f
 	}

@@ -53,7 +53,7 @@ func (s *Service) deadWriters(ctx context.Context) (list string, err error) {
 		now := database.Micros(tx.Now())
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO writer (id, started_at, seen_at) VALUES ($1, $2, $2)
-			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, s.writerID, now); err != nil {
+			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, s.writerID(), now); err != nil {
 			return err
 		}
 		before := now - deadAfter.Microseconds()
@@ -64,7 +64,7 @@ func (s *Service) deadWriters(ctx context.Context) (list string, err error) {
 			var number int64
 			err = row.Scan(&number)
 			return strconv.FormatInt(number, 10), err
-		}, `SELECT id FROM writer WHERE id <> $1 AND seen_at < $2 ORDER BY id`, s.writerID, before)
+		}, `SELECT id FROM writer WHERE id <> $1 AND seen_at < $2 ORDER BY id`, s.writerID(), before)
 		list = strings.Join(ids, ", ")
 		return err
 	}})

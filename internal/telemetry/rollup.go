@@ -21,7 +21,7 @@ func (s *Service) flush(ctx context.Context, tx *database.Tx, orgID string, t *t
 	if err := s.supersede(ctx, tx, orgID, t); err != nil {
 		return fmt.Errorf("reported usage: %w", err)
 	}
-	return flushRollups(ctx, tx, orgID, s.writerID, t)
+	return flushRollups(ctx, tx, orgID, s.writerID(), t)
 }
 
 // flushRollups adds a tally to the rollup rows of a writer.

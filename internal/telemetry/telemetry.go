@@ -32,6 +32,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"writ/internal/database"
@@ -65,13 +66,12 @@ func ParsePrices(text []byte) (*Prices, error) { return decode.ParsePrices(text)
 
 // Service stores and queries telemetry.
 type Service struct {
-	db       *database.DB // the telemetry store
-	prices   *Prices
-	logger   *slog.Logger
-	idle     time.Duration // after which an open session expires
-	keep     time.Duration // retention
-	writerID int64
-	keys     *keys
+	db     *database.DB // the telemetry store
+	prices *Prices
+	logger *slog.Logger
+	idle   time.Duration // after which an open session expires
+	keep   time.Duration // retention
+	writer atomic.Pointer[writer]
 
 	tallies     database.PerTx[map[string]*tally] // by organization, written before the commit
 	partitioned database.PerTx[map[int64]bool]    // the days whose partitions are there
@@ -88,35 +88,59 @@ type Config struct {
 // Prices returns the price table.
 func (s *Service) Prices() *Prices { return s.prices }
 
-// NewDown is the service of a store that could not be opened: it refuses everything as unavailable.
+// NewDown is the service of a store that could not be opened: it refuses everything as unavailable, until Reopen
+// succeeds.
 func NewDown(c Config) *Service { return newService(c) }
 
 func newService(c Config) *Service {
-	return &Service{
+	s := &Service{
 		db:     c.Database,
 		prices: c.Prices,
 		logger: c.Logger,
 		idle:   c.SessionIdle,
 		keep:   c.Retention,
-		keys:   newKeys(0),
 	}
+	s.writer.Store(&writer{keys: newKeys(0)})
+	return s
 }
 
 // New opens the service, and reserves a number under which it writes rollups.
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := newService(c)
+	return s, s.reserveWriter(ctx, s.db)
+}
+
+// Reopen tries again to open the store of a service that is down.
+func (s *Service) Reopen(ctx context.Context) error { return s.db.Reopen(ctx, s.reserveWriter) }
+
+// writer is who writes rollups, and the keys of its rows.
+type writer struct {
+	id   int64
+	keys *keys
+}
+
+func (s *Service) reserveWriter(ctx context.Context, db *database.DB) error {
+	var id int64
 	// Replicas that open at once take turns by this name.
-	err := s.db.Write(ctx, database.Change{Logs: []string{"telemetry/writer"}, Do: func(
+	err := db.Write(ctx, database.Change{Logs: []string{"telemetry/writer"}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
 		return tx.QueryRow(ctx, `
 			INSERT INTO writer (id, started_at, seen_at)
 			SELECT COALESCE(MAX(id), 0) + 1, $1, $1 FROM writer
-			RETURNING id`, database.Micros(tx.Now())).Scan(&s.writerID)
+			RETURNING id`, database.Micros(tx.Now())).Scan(&id)
 	}})
 	if err != nil {
-		return nil, fmt.Errorf("open telemetry: %w", err)
+		return fmt.Errorf("open telemetry: %w", err)
 	}
-	s.keys = newKeys(s.writerID)
-	return s, nil
+	s.writer.Store(&writer{id, newKeys(id)})
+	return nil
 }
+
+// writerID is the number under which this process writes rollups.
+func (s *Service) writerID() int64 { return s.writer.Load().id }
+
+func (s *Service) keys() *keys { return s.writer.Load().keys }
+
+// Ping checks that the store answers.
+func (s *Service) Ping(ctx context.Context) error { return s.db.Ping(ctx) }

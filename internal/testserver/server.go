@@ -204,7 +204,7 @@ func (s *Server) AgentKey(p *Person, orgID string) client.IssuedKey {
 // Mails waits for n mails to an address, oldest first.
 func (s *Server) Mails(to string, n int) []mail.Message {
 	s.T.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		all, err := mail.ReadOutbox(app.OutboxDir(s.Config))
 		if err != nil {
 			s.T.Fatalf("read the outbox: %v", err)

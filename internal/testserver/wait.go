@@ -30,9 +30,9 @@ func (b *Buffer) String() string {
 // Soon waits until something holds that happens in the background.
 func Soon(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within 20 s", what)
+			t.Fatalf("%s: not within two minutes", what)
 		}
 	}
 }
@@ -40,7 +40,7 @@ func Soon(t *testing.T, what string, holds func() bool) {
 // Eventually tries until it works or the time is up, and returns the error of the
 // last try.
 func Eventually(try func() error) (err error) {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if err = try(); err == nil {
 			return nil
 		}

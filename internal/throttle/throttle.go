@@ -63,6 +63,7 @@ var (
 	TestWebhook          = Rule{"test-webhook", 20}
 	TestForwarding       = Rule{"test-forwarding", 20}
 	DraftPolicy          = Rule{"draft-policy", 10} // compiles, runs tests, may ask a model
+	CheckLog             = Rule{"check-log", 6}     // reads a log whole
 )
 
 // IsZero reports whether this is no rule at all.

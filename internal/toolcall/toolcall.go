@@ -31,7 +31,13 @@ type Call struct {
 	// ResolvedPaths maps paths in the arguments to the real paths on the agent's machine, with symbolic links followed.
 	// path() uses an entry if there is one.
 	ResolvedPaths map[string]string
+
+	// CanConfine: the caller says that it can confine the call. Conditions do not see it.
+	CanConfine bool
 }
+
+// Confine is the capability of a caller that can confine a call to the limits that a rule demands.
+const Confine = "confine"
 
 // Key is what the server itself knows about the caller: the API key and its owner. Conditions do not see it. A policy
 // bound to one of them applies, whatever agent and user the client names.

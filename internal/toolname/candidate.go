@@ -67,7 +67,7 @@ func appendNew(candidates []Candidate, c Candidate) []Candidate {
 // the name which the harness gives to the tool, its other readings can only restrict. Else the call is both, and
 // contradicts is true.
 func CalledFor(host Name, called, source string) (candidates []Candidate, contradicts bool) {
-	candidates = Candidates(called, "", source)
+	candidates = Candidates(called, "", source) // first the harness's own tool, if the name has no server
 	if !isNameOf(called, host) {
 		return candidates, true
 	}

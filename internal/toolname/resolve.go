@@ -23,10 +23,13 @@ var plugins = map[string]string{
 	"claude": "claude-code",
 }
 
-// Harness is the server of a harness's own tools, from how a plan or a call names its source: codex, armorcodex,
+// Hosts are the servers of tools that belong to no MCP server.
+func Hosts() []string { return append([]string{Local}, harnesses...) }
+
+// Harness is the server of a harness's own tools, from how a plan or a call names its source: codex, ArmorCodex,
 // codex-registered. It is Local for every other source.
 func Harness(source string) string {
-	source = strings.TrimSuffix(source, "-registered")
+	source = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(source)), "-registered")
 	if harness, ok := plugins[source]; ok {
 		return harness
 	}

@@ -91,7 +91,7 @@ connectors: [{type: mockCallback, id: mock, name: Mock}]
 // wait returns once it answers.
 func (d *dex) wait(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		response, err := http.Get(d.issuer + "/.well-known/openid-configuration")
 		if err == nil {
 			response.Body.Close()

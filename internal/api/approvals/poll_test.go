@@ -71,7 +71,7 @@ func TestManyPolls(t *testing.T) {
 func TestPollsEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	testserver.EachOrg(t, func(t *testing.T, b *testserver.Org) {
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second) // they would wait for 25
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Second) // they would wait for 25
 		defer cancel()
 		answers := polls(b, ctx, b.OpenedApproval(b.Agent), 3)
 		b.API.Stopping()

@@ -10,12 +10,13 @@ import (
 	"writ/internal/api/route"
 	"writ/internal/audit"
 	"writ/internal/principal"
+	"writ/internal/throttle"
 )
 
 // mountCheck serves the comparison of a log with what is stored beside it, which an export does not hold.
 func (h *Handlers) mountCheck(r *route.Router) {
 	check := read(route.Get("/audit-log/check",
-		"Compare the whole log with what is stored beside it: search, payloads, policies"))
+		"Compare the whole log with what is stored beside it: search, payloads, policies")).Throttled(throttle.CheckLog)
 	r.Serve(check, h.checkLog)
 	text := &huma.Schema{Type: huma.TypeString}
 	r.Document(check, huma.Operation{

@@ -3,12 +3,14 @@ package auditlog_test
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
 	"writ/internal/testserver"
+	"writ/internal/throttle"
 )
 
 // TestDecisionsAreListedByTheirAction: the action that entries say is one that finds them.
@@ -91,6 +93,63 @@ func TestTheLogOfAClosedOrganization(t *testing.T) {
 		}
 		if _, err := ledger.Verify(&export, ledger.Trust{Keys: e.keys}); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestStreamsRefuseWhatMeansNothing: a misspelled parameter of a streamed answer would otherwise give all of it.
+func TestStreamsRefuseWhatMeansNothing(t *testing.T) {
+	t.Parallel()
+	eachEvidence(t, func(t *testing.T, e *evidence) {
+		for path, field := range map[string]string{
+			"/audit-log/export?from=3":                 "from",
+			"/audit-log/export?since=0&Since=3":        "Since",
+			"/audit-log/check?organization=" + e.org:   "organization",
+			"/audit-log/check?whole=true":              "whole",
+			"/audit-log/export?since=0&withoutPayload": "withoutPayload",
+		} {
+			answer := e.Request(t, http.MethodGet, path+"&organizationId="+e.org, "",
+				testserver.Credentials(e.owner.Client)...)
+			if fields := answer.ErrorFields(t, http.StatusBadRequest); !slices.Contains(fields, field) {
+				t.Errorf("%s: %v, want %s named", path, fields, field)
+			}
+		}
+	})
+}
+
+// TestChecksAreThrottled: a check reads a log whole.
+func TestChecksAreThrottled(t *testing.T) {
+	t.Parallel()
+	eachEvidence(t, func(t *testing.T, e *evidence) {
+		for range throttle.CheckLog.PerMinute {
+			if _, err := e.owner.CheckLog(t.Context(), e.org); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := e.owner.CheckLog(t.Context(), e.org)
+		testserver.WantStatus(t, "one check too many", err, http.StatusTooManyRequests)
+	})
+}
+
+// TestAlteredPoliciesDenyWithAReason takes a policy away under the server: calls are denied, and say why.
+func TestAlteredPoliciesDenyWithAReason(t *testing.T) {
+	t.Parallel()
+	eachEvidence(t, func(t *testing.T, e *evidence) {
+		e.ActivePolicy(e.owner, e.org, testserver.PolicyText("all", "allow"))
+		denying := e.ActivePolicy(e.owner, e.org, testserver.PolicyText("none", "deny"))
+		e.Insert(`DELETE FROM policy_version WHERE policy_id = $1`, denying)
+		e.Insert(`DELETE FROM policy WHERE id = $1`, denying)
+		key := e.AgentKey(e.owner, e.org).APIKey // raises the generation
+		answer := e.Request(t, http.MethodPost, "/iap/enforce",
+			`{"session_id":"s","tool_name":"mcp__bank__pay","tool_input":{}}`,
+			testserver.Credentials(e.Public.WithKey(key))...)
+		if !strings.Contains(string(answer.Body), `"allowed":false`) ||
+			!strings.Contains(string(answer.Body), "not those that the audit log tells of") {
+			t.Errorf("%d %s, want a deny that says why", answer.Status, answer.Body)
+		}
+		check, err := e.owner.CheckLog(t.Context(), e.org)
+		if err != nil || len(check.Problems) == 0 || check.Problems[0].Kind != audit.BadPolicy {
+			t.Errorf("problems = %+v, %v", check.Problems, err)
 		}
 	})
 }

@@ -56,7 +56,17 @@ type ExecutionBody struct {
 	ClientID      string         `json:"client_id,omitempty"`
 	Source        string         `json:"source,omitempty"`
 	Event         string         `json:"event,omitempty"`
+	Confined      *ConfinedBody  `json:"confined,omitempty" doc:"What the call was confined to. A call that was allowed only confined and does not say, or says more than it was allowed, is a finding."`
+	Refused       []string       `json:"refused,omitempty" nullable:"false" doc:"What the kernel refused to the call, in words; the first 64 are kept. A refusal is a finding."`
 	Seq           int64          `json:"seq,omitempty" doc:"Where a client numbers its reports, within agent and session, from 0 or 1: a gap is a finding."`
+}
+
+// ConfinedBody is what a client says that it confined a call to, in the words of the decision's confine.
+type ConfinedBody struct {
+	Write []string `json:"write,omitempty" nullable:"false"`
+	Read  []string `json:"read,omitempty" nullable:"false"`
+	Net   []string `json:"net,omitempty" nullable:"false" doc:"Each HOST:PORT; also the word none."`
+	Held  []string `json:"held,omitempty" nullable:"false" enum:"write,read,net" doc:"The limits that the kernel held."`
 }
 
 // ExecutionsBody documents a batch of reports.

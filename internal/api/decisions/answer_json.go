@@ -48,6 +48,13 @@ func (b *DecisionBody) write(o *canonical.Object) {
 		o.Integer("count", int64(b.Approvers.Count))
 		o.End()
 	}
+	if b.Confine != nil {
+		o.Begin("confine")
+		o.Texts("write", b.Confine.Write)
+		o.Texts("read", b.Confine.Read)
+		o.Texts("net", b.Confine.Net)
+		o.End()
+	}
 	if b.Receipt != nil {
 		b.Receipt.Write(o, "receipt")
 	}

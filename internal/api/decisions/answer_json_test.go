@@ -56,6 +56,12 @@ func drawDecision(t *rapid.T) DecisionBody {
 		Server: text.Draw(t, "server"), PlanID: text.Draw(t, "plan"), DecisionID: text.Draw(t, "id"),
 		ApprovalID: text.Draw(t, "approval"),
 	}
+	if rapid.Bool().Draw(t, "is confined") {
+		list := rapid.SliceOfN(text, 0, 3)
+		b.Confine = &policies.ConfineBody{
+			Write: list.Draw(t, "write"), Read: list.Draw(t, "read"), Net: list.Draw(t, "net"),
+		}
+	}
 	if rapid.Bool().Draw(t, "has a step") {
 		step := rapid.Int().Draw(t, "step")
 		b.Step = &step

@@ -57,6 +57,7 @@ type DecisionBody struct {
 	DecisionID string                  `json:"decisionId,omitempty" doc:"The record of this decision. Absent: it could not be recorded, and is a deny."`
 	ApprovalID string                  `json:"approvalId,omitempty" doc:"The approval this waits for, or that let the call run."`
 	Approvers  *policies.ApproversBody `json:"approvers,omitempty" doc:"Who must say yes, where the rule says."`
+	Confine    *policies.ConfineBody   `json:"confine,omitzero" doc:"With allow: the call may run only confined to this; {} permits least. Only callers that state the capability confine get it."`
 	Receipt    *ledger.Receipt         `json:"receipt,omitempty" doc:"Proves that the decision is in the organization's log."`
 }
 
@@ -91,6 +92,9 @@ func decisionBody(d enforcement.Answer) DecisionBody {
 		DecisionID:        d.DecisionID,
 		ApprovalID:        d.ApprovalID,
 		Receipt:           d.Receipt,
+	}
+	if body.Allowed {
+		body.Confine = policies.ConfineOf(d.Confine)
 	}
 	if d.Step >= 0 && d.PlanID != "" {
 		body.Step = &d.Step

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
+	"writ/internal/toolcall"
 	"writ/internal/toolname"
 )
 
@@ -42,6 +44,7 @@ type SDKCallBody struct {
 	SessionID   string            `json:"session_id,omitempty"`
 	Labels      []string          `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
 	Resolved    map[string]string `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
+	Can         []string          `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says. Others mean nothing."`
 }
 
 // PluginCallBody documents what a plugin sends.
@@ -58,6 +61,7 @@ type PluginCallBody struct {
 	ContextID  string             `json:"context_id,omitempty"`
 	Labels     []string           `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
 	Resolved   map[string]string  `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
+	Can        []string           `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says. Others mean nothing."`
 }
 
 // PluginContextBody is a tool of an MCP server, as a host knows it.
@@ -186,17 +190,15 @@ func readCall(body []byte, members callMembers) (sentCall, error) {
 	return call, nil
 }
 
-// place puts the call where the host says it is. What the called name says is judged too.
+// place puts the call where the host says it is. What the called name says is judged too, also where it is the tool's
+// own: a harness may have a tool of that name itself.
 func (c *sentCall) place() {
 	c.Tool = strings.TrimSpace(c.Tool)
 	host := toolname.Name{Server: strings.TrimSpace(c.host.server), Tool: strings.TrimSpace(c.host.tool)}
 	if host.Server == "" || host.Tool == "" {
 		return
 	}
-	if c.Tool != host.Tool {
-		c.CalledAs = c.Tool
-	}
-	c.Server, c.Tool = host.Server, host.Tool
+	c.CalledAs, c.Server, c.Tool = c.Tool, host.Server, host.Tool
 }
 
 // shared are the members both kinds of clients send.
@@ -210,6 +212,7 @@ func shared(more callMembers) callMembers {
 		"session_id":    textInto(func(c *sentCall) *string { return &c.SessionID }),
 		"labels":        func(c *sentCall, in *callReader) error { return in.decode(&c.Labels) },
 		"resolvedPaths": func(c *sentCall, in *callReader) error { return in.decode(&c.ResolvedPaths) },
+		"capabilities":  readCapabilities,
 	}
 	for name, read := range more {
 		members[name] = read
@@ -279,6 +282,20 @@ func readIntent(c *sentCall, in *callReader) error {
 	}
 	c.Presented = presented
 	return nil
+}
+
+// maxCapabilities is how many capabilities are read. Whoever lists more has none.
+const maxCapabilities = 32
+
+// readCapabilities reads what the caller can do. What it does not know means nothing, whatever its form: published
+// clients may send such a member for reasons of their own.
+func readCapabilities(c *sentCall, in *callReader) error {
+	value, err := in.ReadValue()
+	var stated []string
+	if err == nil && json.Unmarshal(value, &stated) == nil && len(stated) <= maxCapabilities {
+		c.CanConfine = slices.Contains(stated, toolcall.Confine)
+	}
+	return err
 }
 
 // readSource reads the client's name, and translates it into the one that policies and plans know.

@@ -2,6 +2,7 @@ package decisions_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -33,8 +34,21 @@ func (a stepAsker) declare(plan string) client.PlanToken {
 
 func (a stepAsker) ask(token client.PlanToken, tool string) (answer m) {
 	a.t.Helper()
-	err := a.Public.Call(a.t.Context(), http.MethodPost, "/iap/verify-step", nil,
-		m{"token": token.JWT, "tool_name": tool}, &answer)
+	return a.askWith(m{"token": token.JWT, "tool_name": tool})
+}
+
+// askAbout sends the proof of the step that is meant, as plugins do that know it.
+func (a stepAsker) askAbout(token client.PlanToken, tool string, step int) (answer m) {
+	a.t.Helper()
+	return a.askWith(m{
+		"token": token.JWT, "tool_name": tool, "path": fmt.Sprintf("/steps/[%d]/action", step), "step_index": step,
+		"proof": token.StepProofs[step],
+	})
+}
+
+func (a stepAsker) askWith(body m) (answer m) {
+	a.t.Helper()
+	err := a.Public.Call(a.t.Context(), http.MethodPost, "/iap/verify-step", nil, body, &answer)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -203,6 +217,13 @@ func TestAHeldStepIsApproved(t *testing.T) {
 			request.PlanID != token.PlanID || len(request.Scopes) != 1 {
 			t.Fatalf("the request: %+v, %v", request, err)
 		}
+		if err := a.Notifications.ProcessEvents(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		inbox, err := a.Owner.Notifications(t.Context(), a.ID, false, client.List{})
+		if err != nil || len(inbox.Items) != 1 || !strings.Contains(inbox.Items[0].Title, "arguments unknown") {
+			t.Errorf("the notification: %+v, %v", inbox.Items, err)
+		}
 		if _, err := a.Owner.Approve(t.Context(), a.ID, client.Approval{ID: id}); err != nil {
 			t.Fatal(err)
 		}
@@ -214,6 +235,78 @@ func TestAHeldStepIsApproved(t *testing.T) {
 		}
 		if again := a.ask(token, "mcp__bank__pay"); again["allowed"] != false || again["approvalId"] == id {
 			t.Errorf("a second time: %v", again)
+		}
+	})
+}
+
+// believePlans lets the arguments that plans state allow a step.
+func (a stepAsker) believePlans() {
+	a.t.Helper()
+	settings, err := a.Owner.EnforcementSettings(a.t.Context(), a.ID)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	settings.PlannedArguments = "allow"
+	if _, err := a.Owner.SetEnforcementSettings(a.t.Context(), a.ID, settings); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+const lsThenMake = `{"steps":[{"action":"Bash","tool":"Bash","mcp":"claude-code","metadata":{"inputs":{"command":"ls"}}},
+	{"action":"Bash","tool":"Bash","mcp":"claude-code","metadata":{"inputs":{"command":"make"}}}]}`
+
+// TestAReportOfAnotherStep: the client proved that it means one step, and reports the arguments of another.
+func TestAReportOfAnotherStep(t *testing.T) {
+	t.Parallel()
+	eachStepAsker(t, `  - {id: bash, effect: allow, tools: ["claude-code.Bash"]}`+"\n", func(
+		t *testing.T, a stepAsker,
+	) {
+		a.believePlans()
+		token := a.declare(lsThenMake)
+		if step := a.askAbout(token, "Bash", 0); step["allowed"] != true || step["argumentsFrom"] != "plan" {
+			t.Fatalf("the step: %v", step)
+		}
+		if call := a.enforce(token, "Bash", m{"command": "make"}); call["allowed"] != true {
+			t.Fatalf("the call: %v", call)
+		}
+		a.report(token, "Bash", m{"command": "make"}) // which was decided with its arguments
+		if found, status := a.findings(), a.planStatus(token); len(found) != 0 || status != "active" {
+			t.Errorf("reported as decided: %v, the plan is %s", found, status)
+		}
+		a.report(token, "Bash", m{"command": "make"}) // again, which was not
+		if found, status := a.findings(), a.planStatus(token); len(found) != 1 || status != "failed" ||
+			found[0] != "execution_with_other_arguments" {
+			t.Errorf("reported as another step: %v, the plan is %s", found, status)
+		}
+	})
+}
+
+// TestVerifiedStepsAreOrderedAndCounted as calls are, and the answer says which step was used.
+func TestVerifiedStepsAreOrderedAndCounted(t *testing.T) {
+	t.Parallel()
+	const limited = `{"ordered":true,"steps":[{"action":"look","mcp":"bank"},{"action":"pay","mcp":"bank","max_calls":1}]}`
+	eachStepAsker(t, allowBank, func(t *testing.T, a stepAsker) {
+		token := a.declare(limited)
+		for i, c := range []struct {
+			tool    string
+			allowed bool
+			reason  string
+		}{
+			{"pay", false, "comes before this one"}, {"look", true, ""}, {"pay", true, ""}, {"pay", false, "used up"},
+			{"look", false, "is behind"},
+		} {
+			answer := a.ask(token, c.tool)
+			if answer["allowed"] != c.allowed || !strings.Contains(answer["reason"].(string), c.reason) {
+				t.Errorf("question %d, %s: %v", i, c.tool, answer)
+			}
+			if want := map[string]float64{
+				"look": 0, "pay": 1,
+			}[c.tool]; answer["step"].(map[string]any)["step_index"] != want {
+				t.Errorf("question %d, %s: the step is %v", i, c.tool, answer["step"])
+			}
+		}
+		if call := a.enforce(token, "pay", m{}); call["allowed"] != false {
+			t.Errorf("a call after the last use: %v", call)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package policies
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"writ/internal/api/route"
 	"writ/internal/fault"
@@ -91,6 +92,7 @@ type AccessBody struct {
 	MatchedPolicy *MatchedBody     `json:"matchedPolicy" doc:"The policy that decided; null: none applies."`
 	Rule          string           `json:"rule" doc:"The rule that decided; default if none matched; empty if no policy applies."`
 	Approvers     *ApproversBody   `json:"approvers,omitempty" doc:"With hold: who must approve."`
+	Confine       *ConfineBody     `json:"confine,omitzero" doc:"With allow, for a caller that can confine: what the call must be confined to."`
 	Explanation   []ConsideredBody `json:"explanation" nullable:"false" doc:"The rules that name the tool, strictest first; for a key without policy.draft only the one that decided."`
 	Failed        []FailureBody    `json:"failed,omitempty" doc:"Conditions that could not be evaluated."`
 }
@@ -124,6 +126,7 @@ type ConsideredBody struct {
 	Steps      []StepBody      `json:"steps,omitempty" doc:"The values of the parts of the condition."`
 	Error      string          `json:"error,omitempty"`
 	Limit      *UseBody        `json:"limit,omitempty"`
+	Confine    *ConfineBody    `json:"confine,omitzero" doc:"What the rule confines calls to. To callers that cannot, effect is what it says otherwise."`
 }
 
 // StepBody is a part of a condition and its value.
@@ -150,6 +153,7 @@ func access(x engine.Explanation) AccessBody {
 		Reason:      d.Reason,
 		Message:     d.Message,
 		Rule:        d.Rule,
+		Confine:     ConfineOf(d.Confine),
 		Explanation: []ConsideredBody{},
 	}
 	if d.PolicyID != "" {
@@ -180,6 +184,7 @@ func consideredBody(c engine.Considered) ConsideredBody {
 		Outcome:    c.Outcome,
 		When:       c.When,
 		Error:      c.Error,
+		Confine:    ConfineOf(c.Confine),
 	}
 	for _, step := range c.Steps {
 		body.Steps = append(body.Steps, StepBody(step))
@@ -239,6 +244,7 @@ type SimulateCall struct {
 	Session       *SessionSoFar     `json:"session,omitempty"`
 	Intent        *IntentBody       `json:"intent,omitempty"`
 	ResolvedPaths map[string]string `json:"resolvedPaths,omitempty" doc:"The real paths on the agent's machine of paths in the arguments."`
+	Capabilities  []string          `json:"capabilities,omitempty" maxItems:"32" nullable:"false" doc:"What the caller can do: confine. Others mean nothing."`
 }
 
 // SessionSoFar is what a session has done.
@@ -303,6 +309,7 @@ func (in *simulateInput) subject() (policy.Subject, error) {
 func (b *SimulateCall) complete(call *toolcall.Call) {
 	call.Agent.Name, call.Agent.Status = b.AgentName, b.AgentStatus
 	call.Labels, call.ResolvedPaths = b.Labels, b.ResolvedPaths
+	call.CanConfine = slices.Contains(b.Capabilities, toolcall.Confine)
 	if b.Environment != "" {
 		call.Environment = b.Environment
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"writ/internal/api/route"
+	"writ/internal/confine"
 	"writ/internal/fault"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
@@ -33,8 +34,25 @@ type RuleBody struct {
 	Tools       []string       `json:"tools" nullable:"false" doc:"Patterns server.tool; a star stands for any run of characters."`
 	When        string         `json:"when,omitempty" doc:"A CEL expression; absent: always." example:"args.amount > 1000"`
 	Limit       *LimitBody     `json:"limit,omitempty"`
+	Confine     *ConfineBody   `json:"confine,omitzero" doc:"With allow: the call is allowed only confined to this, for callers that state the capability confine."`
+	Otherwise   string         `json:"otherwise,omitempty" enum:"deny,hold" doc:"With confine: what every other caller gets; absent: deny."`
 	Approvers   *ApproversBody `json:"approvers,omitempty"`
 	Message     string         `json:"message,omitempty" doc:"For the agent."`
+}
+
+// ConfineBody is what a call is confined to.
+type ConfineBody struct {
+	Write []string `json:"write,omitempty" nullable:"false" doc:"The directories that it may change: absolute, or beginning with workspace (the one that the caller works in) or ~. Absent: none."`
+	Read  []string `json:"read,omitempty" nullable:"false" doc:"The directories that it may read, beside those and the system's own."`
+	Net   []string `json:"net,omitempty" nullable:"false" doc:"The hosts that it may reach, each as HOST:PORT. Absent: none."`
+}
+
+// ConfineOf is limits as a body; nil: none.
+func ConfineOf(l *confine.Limits) *ConfineBody {
+	if l == nil {
+		return nil
+	}
+	return &ConfineBody{Write: l.Write, Read: l.Read, Net: l.Net}
 }
 
 // LimitBody is how much a rule lets through: calls, cost or tokens, in each window.

@@ -107,8 +107,8 @@ type ReplayCountsBody struct {
 	Erased    int64                   `json:"erased" doc:"Judged, with details that were erased."`
 	Redacted  int64                   `json:"redacted" doc:"Judged, with a secret removed from the record."`
 	NotKept   int64                   `json:"notKept" doc:"Judged, with arguments that were not stored."`
-	Recorded  map[replay.Answer]int64 `json:"recorded" doc:"What was recorded: allow, ask, hold, deny; approved and refused by a person."`
-	Today     map[replay.Answer]int64 `json:"today" doc:"What today's active policies say: allow, ask, hold, deny, unknown."`
+	Recorded  map[replay.Answer]int64 `json:"recorded" doc:"What was recorded: allow, confined (an allow that confines the call), ask, hold, deny; approved and refused by a person."`
+	Today     map[replay.Answer]int64 `json:"today" doc:"What today's active policies say: allow, confined, ask, hold, deny, unknown."`
 	Drafted   map[replay.Answer]int64 `json:"drafted" doc:"What they say with the draft."`
 	Stricter  int64                   `json:"stricter" doc:"Against today."`
 	Looser    int64                   `json:"looser" doc:"Against today."`
@@ -121,9 +121,9 @@ type ReplayChangeBody struct {
 	Agent         string              `json:"agent"`
 	Server        string              `json:"server"`
 	Tool          string              `json:"tool"`
-	Recorded      replay.Answer       `json:"recorded" enum:"allow,ask,hold,deny,approved,refused"`
-	Today         replay.Answer       `json:"today" enum:"allow,ask,hold,deny,unknown"`
-	Drafted       replay.Answer       `json:"drafted" enum:"allow,ask,hold,deny,unknown"`
+	Recorded      replay.Answer       `json:"recorded" enum:"allow,confined,ask,hold,deny,approved,refused"`
+	Today         replay.Answer       `json:"today" enum:"allow,confined,ask,hold,deny,unknown"`
+	Drafted       replay.Answer       `json:"drafted" enum:"allow,confined,ask,hold,deny,unknown"`
 	PolicyID      string              `json:"policyId" doc:"What decides with the draft; draft for a document that belongs to no policy; empty: not known, or no policy applies."`
 	PolicyVersion int                 `json:"policyVersion"`
 	Rule          string              `json:"rule"`

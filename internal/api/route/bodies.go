@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,11 +26,31 @@ const (
 )
 
 // Bodies reads the bodies of routes that are served by hand, within memory that they share. Beyond it senders are
-// told to come back later, except that one body alone always has room.
+// told to come back later, except that one body alone always has room. What was released counts too until it is
+// collected: a burst of large bodies, mostly refused, would else leave several times the limit as garbage.
 type Bodies struct {
-	Limit int64 // in bytes, of what the bodies being read hold together
+	Limit   int64  // in bytes, of what the bodies being read hold together, with their garbage
+	Collect func() // collects garbage; nil: runtime.GC
 
-	used atomic.Int64
+	used       atomic.Int64
+	garbage    atomic.Int64
+	collecting sync.Mutex
+}
+
+// collect makes room for what is used, if garbage is in its way.
+func (b *Bodies) collect() {
+	b.collecting.Lock()
+	defer b.collecting.Unlock()
+	garbage := b.garbage.Load()
+	if garbage == 0 || b.used.Load()+garbage <= b.Limit {
+		return // another caller has collected it
+	}
+	if b.Collect != nil {
+		b.Collect()
+	} else {
+		runtime.GC()
+	}
+	b.garbage.Add(-garbage)
 }
 
 // Received is the body of a request, decompressed, and the memory that it and its decoded forms take.
@@ -49,11 +71,15 @@ func (b *Received) Take(n int64) error {
 		return busy
 	}
 	b.held += n
+	if all+b.shared.garbage.Load() > b.shared.Limit {
+		b.shared.collect()
+	}
 	return nil
 }
 
 // give returns memory that is no longer used.
 func (b *Received) give(n int64) {
+	b.shared.garbage.Add(n)
 	b.shared.used.Add(-n)
 	b.held -= n
 }

@@ -109,3 +109,46 @@ func TestBodiesShareTheirMemory(t *testing.T) {
 		small.Release()
 	}
 }
+
+// TestGarbageCounts: between two collections, bodies and what was left of others never take more than the limit.
+func TestGarbageCounts(t *testing.T) {
+	t.Parallel()
+	const limit, each, rounds = 16 << 20, 1 << 20, 100
+	var sinceCollected, collections int64
+	bodies := &route.Bodies{Limit: limit, Collect: func() {
+		sinceCollected = 0
+		collections++
+	}}
+	read := func(r *http.Request) {
+		t.Helper()
+		body, err := bodies.Open(r, 8<<20)
+		if err != nil && !fault.Is(err, fault.TooLarge) {
+			t.Fatal(err)
+		}
+		if sinceCollected += int64(cap(body.Bytes)); sinceCollected > limit {
+			t.Fatalf("%d bytes since the last collection", sinceCollected)
+		}
+		body.Release()
+	}
+	for range rounds {
+		read(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(make([]byte, each))))
+	}
+	if least := int64(rounds*each/limit) - 1; collections < least || collections > 2*least+2 {
+		t.Errorf("%d collections of %d bytes each, want about %d", collections, limit, least)
+	}
+	before := collections
+	for range 2 { // each grows to more than the limit of a body, and is refused
+		read(packed(t, "gzip", varied(9<<20)))
+	}
+	if collections < before+2 {
+		t.Errorf("%d collections after bodies that were refused", collections-before)
+	}
+	// What is small and released at once costs no collection.
+	before = collections
+	for range 50 {
+		read(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(make([]byte, 1<<10))))
+	}
+	if collections > before+1 {
+		t.Errorf("%d collections after small bodies", collections-before)
+	}
+}

@@ -154,6 +154,9 @@ func (r *Router) Serve(
 	rt = r.declare(rt)
 	r.mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, request *http.Request) {
 		caller, err := r.Admit(request, rt)
+		if err == nil {
+			err = rt.checkQuery(request)
+		}
 		if err == nil && !rt.Throttle.IsZero() {
 			account := caller.UserID
 			if rt.account != nil {

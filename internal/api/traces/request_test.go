@@ -287,7 +287,7 @@ func (o *observed) announce(n int) string {
 		o.t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		o.t.Fatal(err)
 	}
 	fmt.Fprintf(conn,

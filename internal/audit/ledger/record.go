@@ -23,10 +23,18 @@ const (
 	Restored = "log.restored"     // begins an epoch
 	Erased   = "payload.erased"   // the payload of one entry is gone
 	Retired  = "payloads.retired" // the payloads of many are gone, by their age
+	Begun    = "log.begun"        // of System: another log begins
+	Anchored = "logs.anchored"    // of System: what other logs have become
 )
 
 // AboutLog reports whether an action is one of those about the log itself.
-func AboutLog(action string) bool { return action == Restored || action == Erased || action == Retired }
+func AboutLog(action string) bool {
+	switch action {
+	case Restored, Erased, Retired, Begun, Anchored:
+		return true
+	}
+	return false
+}
 
 // SaltSize is the number of random bytes that keep anyone from testing a guess of an
 // erased payload.
@@ -47,6 +55,8 @@ type Record struct {
 	Stop // in entries of the kill switch
 
 	Payload string `json:"payload,omitzero"` // Commitment to the payload, where there is one
+	// Policies is the digest of the active policies, in entries that change which they are: hex SHA-256.
+	Policies string `json:"policies,omitzero"`
 }
 
 // Decision is what the entry of a decision says even after its payload was erased: who
@@ -98,6 +108,7 @@ func (r Record) Encode() ([]byte, error) {
 	o.String("log", r.Log)
 	o.Optional("payload", r.Payload)
 	o.Optional("plan", r.Plan)
+	o.Optional("policies", r.Policies)
 	o.Optional("policy", r.Policy)
 	if r.Version != 0 {
 		o.Integer("policyVersion", int64(r.Version))

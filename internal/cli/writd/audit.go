@@ -67,7 +67,7 @@ func (c *command) auditCheck() *cobra.Command {
 	check := &cobra.Command{
 		Use: "check", Short: "Compare all audit logs with what is stored, whole", Args: cobra.NoArgs,
 		Long: `Compare all audit logs, whole, with what is stored of them and beside them: heads, entries, payloads and erasures, what
-entries are found by, tiles, policies, and the witness file. It exits 1 when anything differs. A running server does the
+entries are found by, tiles, policies, logs that are gone or were put back, and the witness file. It exits 1 when anything differs. A running server does the
 same daily, and a sample of it when it starts. --repair-search first writes again, from the records, what entries are
 found by.`,
 		RunE: c.onData(func(ctx context.Context, areas *app.Areas, _ []string) (any, error) {

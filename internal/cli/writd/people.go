@@ -127,7 +127,7 @@ func createOrganization(ctx context.Context, areas *app.Areas, name, owner strin
 	}
 	var created organization.Organization
 	id := database.NewID()
-	err = areas.Database.Write(ctx, database.Change{Logs: []string{id}, Do: func(
+	err = areas.Database.Write(ctx, database.Change{Logs: []string{id, audit.System}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
 		created, err = areas.Organizations.Add(ctx, tx, principal.Operator(), id, ownerID, name)

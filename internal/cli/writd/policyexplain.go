@@ -23,6 +23,7 @@ type explained struct {
 	Rule     string       `json:"rule,omitempty"`
 	Reason   string       `json:"reason"`
 	Message  string       `json:"message,omitempty"`
+	Confine  string       `json:"confine,omitempty"`
 	Rules    []considered `json:"rules"`
 }
 
@@ -38,6 +39,7 @@ type considered struct {
 	When    string `json:"when,omitempty"`
 	Steps   []step `json:"steps,omitempty"`
 	Error   string `json:"error,omitempty"`
+	Confine string `json:"confine,omitempty"`
 }
 
 // step is the value of a part of a condition.
@@ -113,6 +115,9 @@ func explanation(call *toolcall.Call, x engine.Explanation) explained {
 		Rule:   x.Decision.Rule,
 		Reason: x.Decision.Reason, Message: x.Decision.Message, Rules: make([]considered, len(x.Rules)),
 	}
+	if x.Decision.Confine != nil {
+		e.Confine = x.Decision.Confine.String()
+	}
 	for i, r := range x.Rules {
 		e.Rules[i] = considered{
 			Policy:  r.PolicyName,
@@ -124,6 +129,9 @@ func explanation(call *toolcall.Call, x engine.Explanation) explained {
 			Outcome: string(r.Outcome),
 			When:    r.When,
 			Error:   r.Error,
+		}
+		if r.Confine != nil {
+			e.Rules[i].Confine = r.Confine.String()
 		}
 		for _, s := range r.Steps {
 			e.Rules[i].Steps = append(e.Rules[i].Steps, step{s.Expression, s.Value, s.Error})
@@ -144,6 +152,9 @@ func explainText(e explained) string {
 	if e.Message != "" {
 		line("  message  %s", e.Message)
 	}
+	if e.Confine != "" {
+		line("  confine  %s", e.Confine)
+	}
 	for _, r := range e.Rules {
 		b.WriteString("\n")
 		mark := " "
@@ -151,6 +162,9 @@ func explainText(e explained) string {
 			mark = ">"
 		}
 		line("%s %s/%s: %s %s, %s", mark, r.Policy, r.Rule, r.Effect, r.Pattern, matchWord(r))
+		if r.Confine != "" {
+			line("    confine: %s", r.Confine)
+		}
 		for _, s := range r.Steps {
 			if s.Error != "" {
 				line("    %s: %s", oneLine(s.Expression), s.Error)

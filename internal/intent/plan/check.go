@@ -79,7 +79,6 @@ const (
 	OutOfOrder     Drift = "out_of_order" // an earlier step must be used first
 	Widened        Drift = "widened"      // the step was added to a live plan, and nobody agreed yet
 	UsedUp         Drift = "used_up"      // max_calls reached
-	Counted        Drift = "counted"      // ordered or counted, in a check that claims nothing
 	BadProof       Drift = "bad_proof"    // the proof does not lead to the plan's root
 )
 

@@ -11,18 +11,10 @@ func (p *Plan) Planned(tool string) []int {
 	return r.Steps
 }
 
-// Reported reports whether one of the steps has the arguments that a client reports. Clients remove secrets from
-// reports and cut long values; what they left out counts as planned.
-func (p *Plan) Reported(steps []int, args Arguments) bool {
-	for _, i := range steps {
-		if p.Steps[i].reported(args) {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *Step) reported(args Arguments) bool {
+// Reported reports whether a step has the arguments that a client reports. Clients remove secrets from reports and cut
+// long values; what they left out counts as planned.
+func (p *Plan) Reported(step int, args Arguments) bool {
+	s := &p.Steps[step]
 	for _, given := range s.Given {
 		value, ok := args.find(given.Key)
 		if !ok || !given.fits(value) && !isShortened(given.Equal, value) {

@@ -41,6 +41,19 @@ func (p *Plan) Next(steps []int, at Progress) (step int, refused Result) {
 	return -1, refuse(NotInPlan, "not in the plan; "+p.allows())
 }
 
+// Usable are those of the steps that a call may use now; if there is none, the refusal.
+func (p *Plan) Usable(steps []int, at Progress) (usable []int, refused Result) {
+	for i := range steps {
+		if step, _ := p.Next(steps[i:i+1], at); step >= 0 {
+			usable = append(usable, step)
+		}
+	}
+	if len(usable) == 0 {
+		_, refused = p.Next(steps, at)
+	}
+	return usable, refused
+}
+
 func (p *Plan) outOfOrder(blocked []int, at Progress) string {
 	next := at.Last + 1
 	if next < len(p.Steps) && slices.Max(blocked) > next {

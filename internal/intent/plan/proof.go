@@ -56,15 +56,14 @@ func parsePath(path string) (step int, action, ok bool) {
 }
 
 // VerifyStep checks a call by its name alone, and the proof that came with it, if any.
-// It refuses steps that the plan counts or orders: it claims no use, and would allow
-// them forever. A result with the drift Widened has steps too.
+// A result with the drift Widened has steps too.
 func VerifyStep(d *Declared, p Presented, server, tool string, claim *Claim, by Binding, now time.Time) Result {
 	r := Check(d, p, Call{Server: server, Tool: tool, NoArguments: true}, by, now)
 	if !r.OK && r.Drift != Widened {
 		return r
 	}
 	if claim == nil {
-		return d.Plan.uncounted(r)
+		return r
 	}
 	step, ok := d.proves(*claim)
 	switch {
@@ -75,18 +74,6 @@ func VerifyStep(d *Declared, p Presented, server, tool string, claim *Claim, by 
 		return refuse(BadProof, "the proof is about another step than this tool's")
 	}
 	r.Steps = []int{step}
-	return d.Plan.uncounted(r)
-}
-
-// uncounted leaves the steps that may be used without a claim.
-func (p *Plan) uncounted(r Result) Result {
-	r.Steps = slices.DeleteFunc(slices.Clone(r.Steps), func(i int) bool {
-		return p.Ordered || p.Steps[i].MaxCalls > 0
-	})
-	if len(r.Steps) == 0 {
-		return refuse(Counted,
-			"the plan orders or counts this step, and asking here uses nothing up: ask POST /iap/sdk/enforce")
-	}
 	return r
 }
 

@@ -15,7 +15,6 @@ package notice
 
 import (
 	"cmp"
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -78,6 +77,10 @@ type Request struct {
 	Risk      string // low, medium, high, critical; empty: unknown
 	Reasons   []string
 	Arguments string // redacted JSON
+	// ArgumentsFrom is empty if they are the call's. Else nobody has seen those: plan if Arguments are the plan's,
+	// unknown if there are none.
+	ArgumentsFrom string
+
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
@@ -126,11 +129,29 @@ func (e Event) Title() string {
 	if e.Agent != nil {
 		return e.Agent.title()
 	}
-	phrase := cmp.Or(phrases[e.Kind], "changed")
+	title := e.Request.Name() + " " + cmp.Or(phrases[e.Kind], "changed")
+	var marks []string
 	if e.Kind == Opened && e.Request.Risk != "" {
-		return fmt.Sprintf("%s %s (risk: %s)", e.Request.Name(), phrase, Line(e.Request.Risk, maxName))
+		marks = append(marks, "risk: "+Line(e.Request.Risk, maxName))
 	}
-	return e.Request.Name() + " " + phrase
+	if e.Request.ArgumentsFrom != "" {
+		marks = append(marks, "arguments unknown")
+	}
+	if len(marks) == 0 {
+		return title
+	}
+	return title + " (" + strings.Join(marks, ", ") + ")"
+}
+
+// ArgumentsWords say that nobody has seen the arguments of the call; empty: they are known.
+func (r Request) ArgumentsWords() string {
+	switch r.ArgumentsFrom {
+	case "":
+		return ""
+	case "plan":
+		return "nobody has seen those of the call; the request shows what its plan states"
+	}
+	return "nobody has seen those of the call, and its plan states none"
 }
 
 // Link opens a request in a browser. It approves nothing: the person signs in, reads

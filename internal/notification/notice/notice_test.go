@@ -39,6 +39,31 @@ func TestTitles(t *testing.T) {
 	}
 }
 
+// TestUnknownArgumentsAreSaid in every title, with what is known in place of them.
+func TestUnknownArgumentsAreSaid(t *testing.T) {
+	t.Parallel()
+	for from, words := range map[string]string{
+		"unknown": "its plan states none", "plan": "the request shows what its plan states", "other": "nobody has seen",
+	} {
+		request := notice.Request{Server: "bank", Tool: "pay", Risk: "high", ArgumentsFrom: from}
+		if got := request.ArgumentsWords(); !strings.Contains(got, words) {
+			t.Errorf("%s: %q", from, got)
+		}
+		for kind, want := range map[notice.Kind]string{
+			notice.Opened:   "bank.pay waits for an approval (risk: high, arguments unknown)",
+			notice.Voted:    "bank.pay has one approval and needs another (arguments unknown)",
+			notice.Approved: "bank.pay was approved (arguments unknown)",
+		} {
+			if got := (notice.Event{Kind: kind, Request: request}).Title(); got != want {
+				t.Errorf("%s: %q, want %q", kind, got, want)
+			}
+		}
+	}
+	if got := (notice.Request{}).ArgumentsWords(); got != "" {
+		t.Errorf("of a call that was seen: %q", got)
+	}
+}
+
 // TestNamesPassForNothingElse: a tool's name reads neither as words of ours nor, in a
 // mail or a chat, as a link.
 func TestNamesPassForNothingElse(t *testing.T) {

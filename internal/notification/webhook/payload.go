@@ -72,6 +72,8 @@ type request struct {
 	ExpiresAt   time.Time `json:"expiresAt"`
 	URL         string    `json:"url"`
 	Arguments   string    `json:"arguments,omitzero"` // JSON text, redacted and cut
+	// ArgumentsFrom is plan or unknown if nobody has seen the arguments of the call.
+	ArgumentsFrom string `json:"argumentsFrom,omitzero"`
 }
 
 // render is the body of a delivery, in the format of the target.
@@ -155,6 +157,8 @@ func requestOf(w *Webhook, r notice.Request, link string) *request {
 		ExpiresAt:   r.ExpiresAt,
 		URL:         link,
 		Arguments:   arguments(w, r),
+
+		ArgumentsFrom: r.ArgumentsFrom,
 	}
 }
 
@@ -195,6 +199,7 @@ func facts(w *Webhook, e notice.Event) []string {
 		add("Risk", reason)
 	}
 	add("Answer", r.Note)
+	add("Arguments unknown", r.ArgumentsWords())
 	if text := arguments(w, r); text != "" {
 		lines = append(lines, argumentsLine+notice.Line(text, maxArguments))
 	}

@@ -54,6 +54,27 @@ func TestGenericPayload(t *testing.T) {
 	})
 }
 
+// TestUnknownArgumentsAreSaid in every format, whether the webhook sends arguments or not.
+func TestUnknownArgumentsAreSaid(t *testing.T) {
+	t.Parallel()
+	const fact = "Arguments unknown: nobody has seen those of the call"
+	for kind, want := range map[webhook.Kind]string{
+		webhook.Generic: `"argumentsFrom":"unknown"`, webhook.Slack: fact, webhook.Teams: fact,
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, e *env) {
+				body := string(e.body(webhook.New{Kind: kind, SendArguments: true}, func(e *notice.Event) {
+					e.Request.Arguments, e.Request.ArgumentsFrom = "", "unknown"
+				}))
+				if !strings.Contains(body, want) || !strings.Contains(body, "(risk: high, arguments unknown)") {
+					t.Errorf("it does not say so: %s", body)
+				}
+			})
+		})
+	}
+}
+
 // TestArgumentsAreRedactedAndCut where a webhook sends them.
 func TestArgumentsAreRedactedAndCut(t *testing.T) {
 	t.Parallel()

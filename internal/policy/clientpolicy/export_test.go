@@ -38,6 +38,8 @@ func listable(rule document.Rule) error {
 		return fmt.Errorf("when: a manifest has no conditions")
 	case rule.Limit != nil:
 		return fmt.Errorf("limit: a manifest has no limits")
+	case rule.Confine != nil:
+		return fmt.Errorf("confine: a manifest cannot demand that a call is confined")
 	}
 	for i, pattern := range rule.Tools {
 		if !manifestPattern.MatchString(string(pattern)) {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"writ/internal/confine"
 	"writ/internal/policy/clientpolicy"
 	"writ/internal/policy/document"
 	"writ/internal/toolcall"
@@ -90,11 +91,12 @@ func TestManifestOfRefusesWhatListsCannotSay(t *testing.T) {
 		return &document.Document{Version: "v1", Name: "p", Rules: []document.Rule{r}}
 	}
 	for want, doc := range map[string]*document.Document{
-		"default: ":            {Default: verdict.Hold},
-		"rules[0] (r): effect": rule(func(r *document.Rule) { r.Effect = verdict.Ask }),
-		"rules[0] (r): when":   rule(func(r *document.Rule) { r.When = "true" }),
-		"rules[0] (r): limit":  rule(func(r *document.Rule) { r.Limit = &document.Limit{Calls: 1} }),
-		"rules[0] (r): tools":  rule(func(r *document.Rule) { r.Tools = []document.Pattern{"*"} }),
+		"default: ":             {Default: verdict.Hold},
+		"rules[0] (r): effect":  rule(func(r *document.Rule) { r.Effect = verdict.Ask }),
+		"rules[0] (r): when":    rule(func(r *document.Rule) { r.When = "true" }),
+		"rules[0] (r): limit":   rule(func(r *document.Rule) { r.Limit = &document.Limit{Calls: 1} }),
+		"rules[0] (r): confine": rule(func(r *document.Rule) { r.Confine = &confine.Limits{} }),
+		"rules[0] (r): tools":   rule(func(r *document.Rule) { r.Tools = []document.Pattern{"*"} }),
 	} {
 		if _, err := clientpolicy.ManifestOf(doc); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want one about %q", err, want)

@@ -68,18 +68,25 @@ func appendRule(changes []Change, before, after *Rule) []Change {
 	return changes
 }
 
-var memberNames = [...]string{"description", "effect", "tools", "when", "limit", "approvers", "message"}
+var memberNames = [...]string{
+	"description", "effect", "tools", "when", "limit", "confine", "otherwise", "approvers", "message",
+}
 
 // members are the members of a rule as text, in the order of memberNames.
 func members(r *Rule) [len(memberNames)]string {
-	var limit, approvers string
+	var limit, confine, otherwise, approvers string
 	if r.Limit != nil {
 		limit = r.Limit.String()
 	}
 	if r.Approvers != nil {
 		approvers = r.Approvers.String()
 	}
-	return [...]string{r.Description, r.Effect.String(), toolList(r.Tools), r.When, limit, approvers, r.Message}
+	if r.Confine != nil {
+		confine, otherwise = confineText(r.Confine), r.Otherwise.String()
+	}
+	return [...]string{
+		r.Description, r.Effect.String(), toolList(r.Tools), r.When, limit, confine, otherwise, approvers, r.Message,
+	}
 }
 
 func toolList(tools []Pattern) string {

@@ -13,6 +13,7 @@ package document
 import (
 	"time"
 
+	"writ/internal/confine"
 	"writ/internal/policy/document/node"
 	"writ/internal/verdict"
 )
@@ -57,6 +58,11 @@ type Rule struct {
 	Limit       *Limit          `json:"limit,omitempty"`
 	Approvers   *Approvers      `json:"approvers,omitempty"` // with hold
 	Message     string          `json:"message,omitempty"`   // for the agent
+
+	// Confine is what a call that the rule allows is confined to; nil: nothing. Otherwise is what callers get that
+	// cannot confine: hold or deny.
+	Confine   *confine.Limits `json:"confine,omitzero"`
+	Otherwise verdict.Verdict `json:"otherwise,omitzero"`
 
 	// At is the position of the rule and WhenAt that of its condition, for problems
 	// that are found later. They are zero if the document was not parsed.

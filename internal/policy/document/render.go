@@ -50,6 +50,10 @@ func (w *yamlWriter) rule(rule *Rule) {
 	if rule.Limit != nil {
 		w.raw(in, "limit", "{"+rule.Limit.String()+"}")
 	}
+	if rule.Confine != nil {
+		w.raw(in, "confine", "{"+confineText(rule.Confine)+"}")
+		w.raw(in, "otherwise", rule.Otherwise.String())
+	}
 	if a := rule.Approvers; a != nil {
 		w.raw(in, "approvers", "{"+a.String()+"}")
 	}

@@ -18,7 +18,8 @@ func (r *reader) readRule(v *node.Value) Rule {
 	if id := idOf(v.Node()); id != "" {
 		r.rule = id
 	}
-	m := v.Members("id", "description", "effect", "tools", "when", "limit", "approvers", "message")
+	m := v.Members("id", "description", "effect", "tools", "when", "limit", "confine", "otherwise", "approvers",
+		"message")
 	when := m.Get("when")
 	rule := Rule{
 		ID:          ReadRuleID(m.Need("id")),
@@ -34,10 +35,11 @@ func (r *reader) readRule(v *node.Value) Rule {
 	if limit := m.Get("limit"); limit != nil {
 		rule.Limit = readLimit(limit)
 	}
+	rule.readConfine(m.Get("confine"), m.Get("otherwise"))
 	if approvers := m.Get("approvers"); approvers != nil {
 		rule.Approvers = readApprovers(approvers)
-		if rule.Effect != verdict.Hold {
-			approvers.Problem("is only for rules with effect hold")
+		if rule.Effect != verdict.Hold && rule.Otherwise != verdict.Hold {
+			approvers.Problem("is only for rules with effect hold, or otherwise: hold")
 		}
 	}
 	return rule

@@ -111,6 +111,9 @@ func explainRule(rule *document.Rule) string {
 	if rule.Limit != nil {
 		sentence += fmt.Sprintf(", limit {%s}", rule.Limit)
 	}
+	if rule.Confine != nil {
+		sentence += fmt.Sprintf(", confine {%s}, otherwise %s", rule.Confine, rule.Otherwise)
+	}
 	if rule.Approvers != nil {
 		sentence += fmt.Sprintf(", approvers {%s}", rule.Approvers)
 	}

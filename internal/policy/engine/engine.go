@@ -7,7 +7,10 @@
 //
 // Evaluate is a pure function of the set, the call and what limits have spent.
 // Over all rules of all policies that apply to the caller, deny goes before hold,
-// hold before ask, and ask before allow; the order of rules means nothing. When no
+// hold before ask, and ask before allow; the order of rules means nothing. An allow
+// that confines goes before one that does not, and several confine to what all of them
+// permit. To a caller that cannot confine a call, such a rule has the effect that it
+// names for them, hold or deny. When no
 // rule matches, the strictest default of those policies decides. When no policy
 // applies, the answer is deny.
 //
@@ -22,6 +25,7 @@
 package engine
 
 import (
+	"writ/internal/confine"
 	"writ/internal/policy/document"
 	"writ/internal/verdict"
 )
@@ -80,6 +84,13 @@ type Decision struct {
 	verdict.Ruling
 	Approvers *document.Approvers // with Hold, where the rule names them
 
+	// Confine is what the caller must confine the call to; nil: nothing. It comes from all rules that matched and
+	// confine, and goes only to callers that can.
+	Confine *confine.Limits
+	// Demanded is what the rule would have confined the call to. It allows the call no other way, and the
+	// caller cannot.
+	Demanded *confine.Limits
+
 	// Failed lists the first 20 conditions and limits that were needed and could
 	// not be evaluated, whatever decided.
 	Failed []Failure
@@ -89,7 +100,7 @@ type Decision struct {
 
 // ByRule reports whether a rule decided, rather than a default or the lack of any
 // policy.
-func (d Decision) ByRule() bool { return d.Rule != "" && d.Rule != defaultRule }
+func (d Decision) ByRule() bool { return d.Rule != "" && d.Rule != DefaultRule }
 
 // Failure is a condition or limit that failed. Error holds no value of the call.
 type Failure struct {

@@ -15,7 +15,8 @@ func (s *Set) Evaluate(call *toolcall.Call, spent Spent) Decision {
 }
 
 // decide lets the first candidate that matches decide. After that it only looks
-// at what must be counted: rules with a limit of calls, or nothing after a deny.
+// at what must be counted or narrows the answer: rules with a limit of calls, rules that
+// confine after one that does, or nothing after a deny.
 //
 // It reports the result of each rule to watch, if that is not nil.
 func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result)) Decision {
@@ -26,7 +27,7 @@ func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result
 	var d Decision
 	decided := false
 	for e, applies := range s.candidates(call, nil) {
-		if applies == no || decided && !e.claims() {
+		if applies == no || decided && !e.claims() && !(e.confines && d.Confine != nil) {
 			continue
 		}
 		r := e.judge(input, call, spent)
@@ -39,12 +40,16 @@ func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result
 		if claim, ok := r.usage.claim(); ok && r.holds {
 			d.Claims = append(d.Claims, claim)
 		}
-		if r.matches && !decided {
+		switch {
+		case !r.matches:
+		case !decided:
 			decided = true
 			d.decideBy(e, r)
-			if d.Verdict == verdict.Deny {
-				break
-			}
+		case e.confines && d.Confine != nil:
+			d.Confine = Narrower(d.Confine, e.rule.Confine)
+		}
+		if decided && d.Verdict == verdict.Deny {
+			break
 		}
 	}
 	if !decided {
@@ -93,12 +98,18 @@ func (e *entry) judge(input *expression.Input, call *toolcall.Call, spent Spent)
 func (e *entry) claims() bool { return e.rule.Limit != nil && e.rule.Limit.Calls > 0 }
 
 func (d *Decision) decideBy(e *entry, r result) {
-	d.Verdict = e.rule.Effect
+	d.Verdict = e.effect
 	d.PolicyID, d.PolicyName, d.PolicyVersion = e.policy.ID, e.policy.name, e.policy.Version
 	d.Rule = e.rule.ID
 	d.Message = e.rule.Message
 	if d.Verdict == verdict.Hold {
 		d.Approvers = e.rule.Approvers
+	}
+	switch {
+	case e.confines:
+		d.Confine = e.rule.Confine
+	case e.rule.Confines():
+		d.Demanded = e.rule.Confine
 	}
 	d.Reason = r.reason(e)
 }
@@ -111,6 +122,6 @@ func (d *Decision) decideByDefault(p *policy) {
 	}
 	d.Verdict = p.fallback()
 	d.PolicyID, d.PolicyName, d.PolicyVersion = p.ID, p.name, p.Version
-	d.Rule = defaultRule
+	d.Rule = DefaultRule
 	d.Reason = defaultReason(p)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"writ/internal/confine"
 	"writ/internal/policy/document"
 	"writ/internal/policy/expression"
 	"writ/internal/toolcall"
@@ -21,7 +22,8 @@ type Considered struct {
 	PolicyName    string
 	PolicyVersion int
 	Rule          string
-	Effect        verdict.Verdict
+	Effect        verdict.Verdict  // for this caller
+	Confine       *confine.Limits  // what the rule confines calls to; nil: nothing
 	Pattern       document.Pattern // the first of its patterns that names the tool
 
 	Matched bool
@@ -82,7 +84,8 @@ func (s *Set) Explain(call *toolcall.Call, spent Spent) Explanation {
 				c.Steps = e.rule.condition.ExplainInput(explained)
 			}
 		}
-		c.Decided = c.Matched && x.Decision.PolicyID == c.PolicyID && x.Decision.Rule == c.Rule
+		c.Decided = c.Matched && x.Decision.PolicyID == c.PolicyID && x.Decision.Rule == c.Rule &&
+			x.Decision.Verdict == c.Effect
 		x.Rules = append(x.Rules, c)
 	}
 	return x
@@ -94,7 +97,8 @@ func (e *entry) considered(call *toolcall.Call) Considered {
 		PolicyName:    e.policy.name,
 		PolicyVersion: e.policy.Version,
 		Rule:          e.rule.ID,
-		Effect:        e.rule.Effect,
+		Effect:        e.effect,
+		Confine:       e.rule.Confine,
 		When:          e.rule.When,
 		Outcome:       NotBound,
 	}

@@ -44,7 +44,7 @@ func (s *Set) foresee(call *toolcall.Call, gaps toolcall.Gaps, used Range) Fores
 // allow is not certain.
 func (s *Set) allowReads(call *toolcall.Call, id string, gaps toolcall.Gaps) bool {
 	for e := range s.candidates(call, nil) {
-		if r := e.rule; r.Effect == verdict.Allow && r.ID == id && r.condition != nil && r.condition.Concerns(gaps) {
+		if r := e.rule; e.effect == verdict.Allow && r.ID == id && r.condition != nil && r.condition.Concerns(gaps) {
 			return true
 		}
 	}
@@ -56,7 +56,7 @@ func (s *Set) allowReads(call *toolcall.Call, id string, gaps toolcall.Gaps) boo
 // their own are left out.
 func (s *Set) Approvers(caller *toolcall.Call) (demands []document.Approvers) {
 	for e, applies := range s.candidates(caller, nil) {
-		if applies == yes && e.rule.Effect == verdict.Hold && e.rule.Approvers != nil {
+		if applies == yes && e.effect == verdict.Hold && e.rule.Approvers != nil {
 			demands = append(demands, *e.rule.Approvers)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"writ/internal/confine"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/toolcall"
@@ -45,6 +46,8 @@ func drawCall(t *rapid.T) *toolcall.Call {
 		Session: toolcall.Session{ID: "s1"},
 		Org:     toolcall.Org{ID: "o1"},
 		Now:     time.Unix(rapid.Int64Range(-100_000, 100_000).Draw(t, "now"), 0),
+
+		CanConfine: rapid.Bool().Draw(t, "can confine"),
 	}
 	if rapid.Bool().Draw(t, "has n") {
 		call.Args = map[string]any{"n": rapid.Int64Range(0, 10).Draw(t, "n")}
@@ -62,6 +65,15 @@ func drawRule(t *rapid.T, id string) document.Rule {
 	}
 	if r.Effect == verdict.Hold {
 		r.Approvers = &document.Approvers{Role: "admin", Count: 1}
+	}
+	if r.Effect == verdict.Allow && rapid.Bool().Draw(t, "confined") {
+		r.Confine = &confine.Limits{
+			Write: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"workspace", "/srv", "/srv/a", "~/x"}), 0, 3,
+				rapid.ID).Draw(t, "write"),
+			Net: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a.com:443", "b.com:443"}), 0, 2,
+				rapid.ID).Draw(t, "net"),
+		}
+		r.Otherwise = rapid.SampledFrom([]verdict.Verdict{verdict.Deny, verdict.Hold}).Draw(t, "otherwise")
 	}
 	if rapid.IntRange(0, 3).Draw(t, "limited") == 0 {
 		r.Limit = &document.Limit{Per: time.Hour, By: rapid.SampledFrom([]document.Subject{

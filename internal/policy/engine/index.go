@@ -11,7 +11,7 @@ import (
 )
 
 // index finds the rules whose patterns name a tool. It holds positions in
-// Set.entries, in sorted lists without repeats.
+// ranking.entries, in sorted lists without repeats.
 //
 // Most patterns have no star and are found by one lookup in a map. The others are
 // grouped by server, and there in a trie by the text before the first star of their
@@ -45,8 +45,10 @@ func newIndex(entries []entry) *index {
 		for _, pattern := range entries[i].rule.Tools {
 			server, tool := pattern.Split()
 			x.nameServer(server)
-			x.add(lists, server, tool, int32(i))
-			if entries[i].rule.Effect == verdict.Allow {
+			if !entries[i].renamed {
+				x.add(lists, server, tool, int32(i))
+			}
+			if entries[i].effect == verdict.Allow {
 				continue
 			}
 			for _, form := range toolname.Normal(tool) { // a harness changed the name: a rule that restricts still does

@@ -14,6 +14,8 @@ type Outlook struct {
 	// ByRules are the verdicts that a rule may give, depending on what is unknown.
 	// ByDefault are those where no rule matches.
 	ByRules, ByDefault Verdicts
+	// MayConfine: a rule may allow the call confined. If one certainly does, Confine is what it demands.
+	MayConfine bool
 	// Claims are what the call would take from limits if it ran.
 	Claims []DoubtfulClaim
 }
@@ -57,6 +59,19 @@ func (v Verdicts) Only() (one verdict.Verdict, ok bool) {
 // Outlook does not know which gaps depend on each other, it may name more verdicts
 // than are possible.
 func (s *Set) Outlook(call *toolcall.Call, gaps toolcall.Gaps, used Range) Outlook {
+	if s.confining == s.others || !gaps.Cover("key", "canConfine") {
+		return s.outlook(call, gaps, used)
+	}
+	// Whether the caller could confine the call is unknown.
+	can, cannot := *call, *call
+	can.CanConfine, cannot.CanConfine = true, false
+	o, other := s.outlook(&cannot, gaps, used), s.outlook(&can, gaps, used)
+	o.ByRules, o.ByDefault = o.ByRules|other.ByRules, o.ByDefault|other.ByDefault
+	o.MayConfine = other.MayConfine
+	return o
+}
+
+func (s *Set) outlook(call *toolcall.Call, gaps toolcall.Gaps, used Range) Outlook {
 	var o Outlook
 	if call.Tool == "" {
 		o.Reason = noTool
@@ -78,7 +93,8 @@ func (s *Set) Outlook(call *toolcall.Call, gaps toolcall.Gaps, used Range) Outlo
 		if decided || matches == no {
 			continue
 		}
-		o.ByRules.Add(e.rule.Effect)
+		o.ByRules.Add(e.effect)
+		o.MayConfine = o.MayConfine || e.confines
 		if matches == yes {
 			decided = true
 			o.decideBy(e, result{failed: p.failed})

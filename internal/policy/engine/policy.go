@@ -96,7 +96,7 @@ func compileRule(doc *document.Document, i int) (*expression.Condition, []docume
 	r := &doc.Rules[i]
 	var problems []document.Problem
 	report := func(field, message string) { problems = append(problems, doc.ProblemIn(i, field, message)) }
-	if r.ID == "" || r.ID == defaultRule {
+	if r.ID == "" || r.ID == DefaultRule {
 		report("id", "must be a name of its own")
 	}
 	if r.Effect > verdict.Allow {
@@ -115,6 +115,9 @@ func compileRule(doc *document.Document, i int) (*expression.Condition, []docume
 			report("limit", message)
 		}
 	}
+	if message := checkConfine(r); message != "" {
+		report("confine", message)
+	}
 	if r.When == "" {
 		return nil, problems
 	}
@@ -123,6 +126,21 @@ func compileRule(doc *document.Document, i int) (*expression.Condition, []docume
 		problems = append(problems, inCondition(doc, i, *problem))
 	}
 	return condition, problems
+}
+
+func checkConfine(r *document.Rule) string {
+	switch {
+	case r.Confine == nil:
+		return ""
+	case r.Effect != verdict.Allow:
+		return "is only for rules with effect allow"
+	case r.Otherwise != verdict.Deny && r.Otherwise != verdict.Hold:
+		return "otherwise must be hold or deny"
+	}
+	if err := r.Confine.Check(); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func checkLimit(l *document.Limit) string {

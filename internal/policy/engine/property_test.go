@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"writ/internal/confine"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/policy/expression"
@@ -23,7 +24,7 @@ func TestAnAddedDenyNeverLoosens(t *testing.T) {
 		before := engine.NewSet(active).Evaluate(call, spent)
 
 		deny := drawRule(t, "deny")
-		deny.Effect, deny.Approvers = verdict.Deny, nil
+		deny.Effect, deny.Approvers, deny.Confine, deny.Otherwise = verdict.Deny, nil, nil, verdict.Deny
 		if len(active) == 0 {
 			return // a first policy is not an addition to one
 		}
@@ -34,6 +35,34 @@ func TestAnAddedDenyNeverLoosens(t *testing.T) {
 		after := engine.NewSet(active).Evaluate(call, spent)
 		if after.Verdict > before.Verdict {
 			t.Fatalf("%s became %s", before.Verdict, after.Verdict)
+		}
+	})
+}
+
+// TestAnAddedConfinementNeverLoosens: a rule that confines takes from what is allowed without it, for callers that can
+// and for those that cannot.
+func TestAnAddedConfinementNeverLoosens(t *testing.T) {
+	check(t, func(t *rapid.T) {
+		active, call, spent := drawActive(t), drawCall(t), counters(t)
+		before := engine.NewSet(active).Evaluate(call, spent)
+		if len(active) == 0 || !before.ByRule() {
+			return // a rule goes before a default
+		}
+		added := drawRule(t, "added")
+		added.Effect, added.Approvers, added.Confine = verdict.Allow, nil, &confine.Limits{Write: []string{"/srv"}}
+		i := rapid.IntRange(0, len(active)-1).Draw(t, "into")
+		doc := *active[i].Policy.Document()
+		doc.Rules = append(slices.Clone(doc.Rules), added)
+		active[i].Policy = compile(t, &doc)
+		after := engine.NewSet(active).Evaluate(call, spent)
+		if before.StricterThan(&after) {
+			t.Fatalf("%s (%v) became %s (%v)", before.Verdict, before.Confine, after.Verdict, after.Confine)
+		}
+		if before.Confine != nil && after.Confine != nil && !after.Confine.Within(*before.Confine) {
+			t.Fatalf("%v became %v", before.Confine, after.Confine)
+		}
+		if after.Confine != nil && !call.CanConfine {
+			t.Fatal("a caller that cannot confine is asked to")
 		}
 	})
 }
@@ -68,7 +97,8 @@ func TestSameAsALinearScan(t *testing.T) {
 		got := engine.NewSet(active).Evaluate(call, spent)
 		want := scan(t, active, call, spent)
 		ignore := cmpopts.IgnoreFields(engine.Decision{}, "Reason", "Failed")
-		if diff := gocmp.Diff(want, got, ignore, cmpopts.SortSlices(claimBefore), cmpopts.EquateEmpty()); diff != "" {
+		if diff := gocmp.Diff(want, got, ignore, cmpopts.SortSlices(claimBefore), cmpopts.EquateEmpty(),
+			cmpopts.SortSlices(strings.Compare)); diff != "" {
 			t.Fatalf("differs from a scan:\n%s", diff)
 		}
 		if got.Reason == "" {
@@ -129,6 +159,13 @@ func scan(t *rapid.T, active []engine.Active, call *toolcall.Call, spent engine.
 			if matches {
 				d := by
 				d.Verdict, d.Rule, d.Approvers = r.Effect, r.ID, r.Approvers
+				switch {
+				case r.Confine == nil:
+				case call.CanConfine:
+					d.Confine = r.Confine
+				default:
+					d.Verdict, d.Demanded = r.Otherwise, r.Confine
+				}
 				matching = append(matching, d)
 			}
 		}
@@ -153,13 +190,28 @@ func scan(t *rapid.T, active []engine.Active, call *toolcall.Call, spent engine.
 		return engine.Decision{}
 	}
 	d := slices.MinFunc(matching, func(a, b engine.Decision) int {
-		return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.PolicyName, b.PolicyName),
-			cmp.Compare(a.PolicyID, b.PolicyID), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(unconfined(a), unconfined(b)),
+			cmp.Compare(a.PolicyName, b.PolicyName), cmp.Compare(a.PolicyID, b.PolicyID), cmp.Compare(a.Rule, b.Rule))
 	})
+	if d.Confine != nil {
+		for _, other := range matching {
+			if other.Confine != nil {
+				both := d.Confine.Intersect(*other.Confine)
+				d.Confine = &both
+			}
+		}
+	}
 	if d.Verdict != verdict.Deny {
 		d.Claims = claims
 	}
 	return d
+}
+
+func unconfined(d engine.Decision) int {
+	if d.Confine != nil {
+		return 0
+	}
+	return 1
 }
 
 func counts(b engine.Bindings, call *toolcall.Call) bool {

@@ -34,8 +34,18 @@ func (r result) reason(e *entry) string {
 
 // ruleReason is the reason without details. It is built once for a rule, because
 // most decisions need no more.
-func ruleReason(p *policy, r *rule) string {
-	return pastTense[r.Effect] + " by rule " + r.ID + " of policy " + p.name
+func ruleReason(p *policy, r *rule, effect verdict.Verdict) string {
+	return pastTense[effect] + " by rule " + r.ID + " of policy " + p.name
+}
+
+// confinedReason is the reason if the rule allows a call confined.
+func confinedReason(p *policy, r *rule) string {
+	return "allowed, if it is confined, by rule " + r.ID + " of policy " + p.name
+}
+
+// otherwiseReason is the reason if the caller cannot confine the call.
+func otherwiseReason(p *policy, r *rule) string {
+	return ruleReason(p, r, r.Otherwise) + ", which permits this call only confined, and the caller cannot confine it"
 }
 
 func defaultReason(p *policy) string {

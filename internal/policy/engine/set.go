@@ -9,15 +9,29 @@ import (
 	"writ/internal/verdict"
 )
 
-// defaultRule is the name of a policy's default in decisions.
-const defaultRule = "default"
+// DefaultRule is the name of a policy's default in decisions.
+const DefaultRule = "default"
 
 // Set is the policies that are active together. It never changes and is safe for
 // concurrent use.
 type Set struct {
 	policies []*policy // by name, then id
-	entries  []entry   // strictest effect first, then by policy, then by id
-	index    *index
+	// confining are the rules as callers see them that can confine a call, others as the rest does.
+	confining, others *ranking
+}
+
+// ranking is the rules of a set as one kind of caller sees them.
+type ranking struct {
+	entries []entry // strictest effect first, then by policy, then by id
+	index   *index
+}
+
+// seenBy is the rules as the caller sees them.
+func (s *Set) seenBy(call *toolcall.Call) *ranking {
+	if call.CanConfine {
+		return s.confining
+	}
+	return s.others
 }
 
 // policy is an active policy with its bindings as sets.
@@ -29,11 +43,16 @@ type policy struct {
 	users, agents, roles map[string]bool
 }
 
-// entry is a rule in a set. Its position in Set.entries is its precedence.
+// entry is a rule in a set. Its position in ranking.entries is its precedence.
 type entry struct {
 	policy *policy
 	rule   *rule
-	reason string // why, when it decides
+	effect verdict.Verdict // of the rule, or what it says otherwise
+	// confines: the rule allows the call confined.
+	confines bool
+	// renamed: it is about the names that a harness gives to the rule's tools, not about the tools' own.
+	renamed bool
+	reason  string // why, when it decides
 }
 
 // NewSet puts policies together. One without a Policy denies everything, because
@@ -46,21 +65,67 @@ func NewSet(active []Active) *Set {
 	slices.SortFunc(s.policies, func(a, b *policy) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Version, b.Version))
 	})
+	confines := false
 	for rank, p := range s.policies {
 		p.rank = rank
+		confines = confines || slices.ContainsFunc(p.Policy.rules, func(r rule) bool { return r.Confines() })
+	}
+	s.others = s.rank(false)
+	if s.confining = s.others; confines {
+		s.confining = s.rank(true)
+	}
+	return s
+}
+
+// rank orders the rules for callers that can confine a call, or for those that cannot.
+func (s *Set) rank(canConfine bool) *ranking {
+	r := &ranking{}
+	for _, p := range s.policies {
 		for i := range p.Policy.rules {
-			s.entries = append(s.entries, entry{p, &p.Policy.rules[i], ruleReason(p, &p.Policy.rules[i])})
+			r.entries = append(r.entries, entriesOf(p, &p.Policy.rules[i], canConfine)...)
 		}
 	}
-	slices.SortFunc(s.entries, func(a, b entry) int {
+	slices.SortFunc(r.entries, func(a, b entry) int {
 		return cmp.Or(
-			cmp.Compare(a.rule.Effect, b.rule.Effect),
+			cmp.Compare(a.effect, b.effect),
+			confinedFirst(a.confines, b.confines),
 			cmp.Compare(a.policy.rank, b.policy.rank),
 			cmp.Compare(a.rule.ID, b.rule.ID),
 		)
 	})
-	s.index = newIndex(s.entries)
-	return s
+	r.index = newIndex(r.entries)
+	return r
+}
+
+// entriesOf are a rule's entries. One that confines is what it says otherwise to callers that cannot, and to all under
+// names that a harness changed: there it may be about another tool, and must not allow it.
+func entriesOf(p *policy, r *rule, canConfine bool) []entry {
+	if !r.Confines() {
+		return []entry{{policy: p, rule: r, effect: r.Effect, reason: ruleReason(p, r, r.Effect)}}
+	}
+	otherwise := entry{policy: p, rule: r, effect: r.Otherwise, reason: otherwiseReason(p, r)}
+	if !canConfine {
+		return []entry{otherwise}
+	}
+	otherwise.renamed = true
+	return []entry{otherwise, {
+		policy:   p,
+		rule:     r,
+		effect:   r.Effect,
+		confines: true,
+		reason:   confinedReason(p, r),
+	}}
+}
+
+// confinedFirst puts what confines before what does not.
+func confinedFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // denyAll stands in for a policy that is missing.

@@ -9,15 +9,16 @@ import (
 
 // candidates yields the rules whose patterns name the call's tool, and whether
 // each one's policy applies to the caller. The strictest effect comes first, then
-// the order is that of Set.entries. Everything that asks a set about a call walks
+// the order is that of ranking.entries. Everything that asks a set about a call walks
 // its rules here.
 func (s *Set) candidates(call *toolcall.Call, gaps toolcall.Gaps) iter.Seq2[*entry, tristate] {
 	return func(yield func(*entry, tristate) bool) {
 		var room [usualLists][]int32
 		server, tool := call.Name()
-		rules := newMerge(s.index.find(server, tool, room[:0]))
+		seen := s.seenBy(call)
+		rules := newMerge(seen.index.find(server, tool, room[:0]))
 		for i, more := rules.next(); more; i, more = rules.next() {
-			e := &s.entries[i]
+			e := &seen.entries[i]
 			if !yield(e, e.policy.appliesTo(call, gaps)) {
 				return
 			}

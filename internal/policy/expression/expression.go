@@ -5,7 +5,7 @@
 // environment and now. It cannot read a file, a clock or the network. Besides the
 // standard functions of CEL it has
 //
-//	shell(text).programs, .writes, .words, .dynamic   what a command line does
+//	shell(text).plain, .programs, .reads, .writes, …  what a command line does
 //	path(text).within(dir), .base, .ext, .dir         a path, by its components
 //	url(text).host, .scheme, .port, .path             where a browser would go
 //	ip(text).inCidr(range)                            an IP address

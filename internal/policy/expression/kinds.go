@@ -46,7 +46,12 @@ var (
 		texts("paths", func(c *shell.Command) []string { return c.Paths }),
 		texts("writes", func(c *shell.Command) []string { return c.Writes }),
 		texts("words", func(c *shell.Command) []string { return c.Words }),
+		texts("reads", func(c *shell.Command) []string { return c.Reads }),
+		texts("scripts", func(c *shell.Command) []string { return c.Scripts }),
+		texts("unknown", func(c *shell.Command) []string { return c.Unknown }),
+		boolean("plain", (*shell.Command).Plain),
 		boolean("dynamic", func(c *shell.Command) bool { return c.Dynamic }),
+		boolean("opaque", func(c *shell.Command) bool { return c.Opaque }),
 	)
 	pathKind = newKind("writ.Path",
 		text("clean", func(l location) string { return string(l) }),

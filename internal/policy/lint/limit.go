@@ -31,7 +31,7 @@ func (r *reader) findLimits(i int) {
 			return
 		}
 		other := &r.doc.Rules[j]
-		if j == i || other.Limit == nil || !r.sameCalls(j, rule) {
+		if j == i || other.Limit == nil || other.Confine != nil || rule.Confine != nil || !r.sameCalls(j, rule) {
 			continue
 		}
 		if message, fix := pointless(rule, other, func() bool {
@@ -46,12 +46,17 @@ func (r *reader) findLimits(i int) {
 // unlimited is a rule without a limit that has the same effect on all the rule's calls.
 func (r *reader) unlimited(rule *document.Rule) (by source, ok bool) {
 	for _, pattern := range rule.Tools {
-		by, ok = r.covering(pattern, func(s source) bool { return s.policy == "" && s.rule.Effect == rule.Effect })
+		by, ok = r.covering(pattern, func(s source) bool { return s.policy == "" && sameEffect(s.rule, rule) })
 		if !ok {
 			return source{}, false
 		}
 	}
 	return by, ok
+}
+
+// sameEffect reports whether two rules say the same to every caller.
+func sameEffect(a, b *document.Rule) bool {
+	return a.Effect == b.Effect && a.Confine == nil && b.Confine == nil
 }
 
 // sameCalls reports whether the policy's j-th rule is about every call of another rule.

@@ -56,6 +56,41 @@ func TestWhatTheTextShows(t *testing.T) {
 		rules    []string
 		want     []string
 	}{
+		"an allow behind one that confines": {
+			"deny", []string{
+				`- {id: a, effect: allow, tools: ["*.Bash"], confine: {write: [workspace]}}`,
+				`- {id: b, effect: allow, tools: ["*.Bash"]}`,
+			},
+			[]string{"unreachable b rules[1]"},
+		},
+		"two rules that confine narrow each other": {
+			"deny", []string{
+				`- {id: a, effect: allow, tools: ["*.Bash"], confine: {write: [workspace]}}`,
+				`- {id: b, effect: allow, tools: ["*.Bash"], confine: {write: [workspace/out]}, otherwise: hold}`,
+			},
+			nil,
+		},
+		"an ask is before one that confines, but not before its otherwise": {
+			"deny", []string{
+				`- {id: a, effect: ask, tools: ["*.Bash"]}`,
+				`- {id: b, effect: allow, tools: ["*.Bash"], confine: {write: [workspace]}}`,
+			},
+			nil,
+		},
+		"a deny is before one that confines": {
+			"deny", []string{
+				`- {id: a, effect: deny, tools: ["*.Bash"]}`,
+				`- {id: b, effect: allow, tools: ["*.Bash"], confine: {write: [workspace]}, otherwise: hold}`,
+			},
+			[]string{"shadowed_allow b rules[1]"},
+		},
+		"a limit of one that confines beside a wider allow": {
+			"deny", []string{
+				`- {id: a, effect: allow, tools: ["*.Bash"], confine: {write: [workspace]}, limit: {calls: 5, per: 1h}}`,
+				`- {id: b, effect: allow, tools: ["*.Bash"]}`,
+			},
+			nil,
+		},
 		"an allow that a deny takes back": {
 			"deny", []string{denyBank, `- {id: pay, effect: allow, tools: [bank.pay, bank.get_*]}`},
 			[]string{"shadowed_allow pay rules[1]"},

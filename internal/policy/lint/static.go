@@ -172,12 +172,7 @@ func (r *reader) findNever(i int) bool {
 // before. It reports whether that is so for the whole rule.
 func (r *reader) findUnreachable(i int) bool {
 	rule := &r.doc.Rules[i]
-	before := func(s source) bool {
-		if s.rule.Effect != rule.Effect {
-			return s.rule.Effect < rule.Effect
-		}
-		return s.policy == "" && s.rule.ID < rule.ID && rule.Limit == nil
-	}
+	before := func(s source) bool { return s.comesBefore(rule) }
 	found := map[int]source{}
 	for j, pattern := range rule.Tools {
 		if s, ok := r.covering(pattern, before); ok {
@@ -196,6 +191,25 @@ func (r *reader) findUnreachable(i int) bool {
 	return false
 }
 
+// comesBefore reports whether a rule that always matches decides before another one about the same calls,
+// whoever calls.
+func (s source) comesBefore(rule *document.Rule) bool {
+	first := s.policy == "" && s.rule.ID < rule.ID && rule.Limit == nil
+	switch {
+	case s.rule.Confines() && rule.Confines():
+		return false // each narrows what the other permits
+	case s.rule.Confines() && rule.Effect == verdict.Allow:
+		return true
+	case s.rule.Confines():
+		return false // it decides before this rule for some callers only
+	case rule.Confines(): // also before what the rule says otherwise
+		return s.rule.Effect < rule.Otherwise || s.rule.Effect == rule.Otherwise && first
+	case s.rule.Effect != rule.Effect:
+		return s.rule.Effect < rule.Effect
+	}
+	return first
+}
+
 func (r *reader) inTool(i, j int, message string) document.Problem {
 	return r.doc.ProblemIn(i, fmt.Sprintf("tools[%d]", j), message)
 }
@@ -207,10 +221,12 @@ func (r *reader) unreachable(p document.Problem, rule *document.Rule, by source)
 	case by.rule.Effect == verdict.Deny && rule.Effect == verdict.Allow:
 		kind = ShadowedAllow
 		fix = "remove the allow, or give the deny a condition or fewer tools so that it leaves out what you want to allow"
+	case by.rule.Confines():
+		fix = "remove it, or give the rule that confines a condition, so that it leaves out what may run unconfined"
 	case by.rule.Effect == rule.Effect:
 		fix = "remove it: the other rule says the same"
 	}
-	p.Message += fmt.Sprintf(": %s, which always matches, comes first with %s", by, by.rule.Effect)
+	p.Message += fmt.Sprintf(": %s, which always matches, comes first with %s", by, by.effect())
 	r.add(kind, p, fix)
 }
 
@@ -220,6 +236,14 @@ func (s source) String() string {
 		return "rule " + s.rule.ID
 	}
 	return fmt.Sprintf("rule %s of policy %s", s.rule.ID, s.policy)
+}
+
+// effect is the effect of the rule in a message.
+func (s source) effect() string {
+	if s.rule.Confines() {
+		return "a confined allow"
+	}
+	return s.rule.Effect.String()
 }
 
 func (r *reader) findBroadDefault() {
@@ -242,7 +266,8 @@ func (r *reader) findBroad(i int) {
 	for j, pattern := range rule.Tools {
 		server, tool := pattern.Split()
 		if strings.Trim(server, "*") == "" && strings.Trim(tool, "*") == "" {
-			message := fmt.Sprintf("%s allows every tool of every server, including those that are added later", pattern)
+			message := fmt.Sprintf("%s allows every tool of every server, including those that are added later",
+				pattern)
 			r.add(OverBroad, r.inTool(i, j, message), "name the servers or tools that are needed, or add a condition")
 		}
 	}

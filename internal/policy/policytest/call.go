@@ -22,7 +22,7 @@ func ReadCall(file string, text []byte) (*toolcall.Call, error) {
 
 func readCall(v *node.Value) *toolcall.Call {
 	m := v.Members("server", "tool", "arguments", "agent", "user", "org", "session", "intent",
-		"labels", "environment", "now", "resolvedPaths")
+		"labels", "environment", "now", "resolvedPaths", "capabilities")
 	call := &toolcall.Call{
 		Server:        text(m.Need("server")),
 		Tool:          text(m.Need("tool")),
@@ -47,8 +47,14 @@ func readCall(v *node.Value) *toolcall.Call {
 	if now := m.Get("now"); now != nil {
 		call.Now = readTime(now)
 	}
+	for _, capability := range m.Get("capabilities").Items(maxCapabilities) {
+		call.CanConfine = capability.OneOf(toolcall.Confine) != "" || call.CanConfine
+	}
 	return call
 }
+
+// maxCapabilities is how many capabilities a call may list.
+const maxCapabilities = 32
 
 // readArguments decodes arguments as those of a real call.
 func readArguments(v *node.Value) map[string]any {

@@ -16,6 +16,9 @@
 // says how much of a rule's limit is used up; unknown is a counter that cannot be
 // read. A part of the reason is enough.
 //
+// With capabilities: [confine] the caller can confine calls. An allow that confines must be wanted with the limits that
+// it demands; without them the test fails.
+//
 // Read refuses unknown members: a misspelt want would be a test that cannot fail.
 package policytest
 
@@ -26,6 +29,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"writ/internal/confine"
 	"writ/internal/policy/document"
 	"writ/internal/policy/document/node"
 	"writ/internal/policy/engine"
@@ -69,6 +73,8 @@ type Want struct {
 	Policy   string // its name
 	Rule     string
 	Reason   string // a part of it
+	// Confine is what the call must be confined to, exactly. An allow without it must be one that does not confine.
+	Confine *confine.Limits
 }
 
 // Invalid is the error for a file with problems.

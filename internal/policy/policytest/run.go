@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"writ/internal/confine"
 	"writ/internal/policy/engine"
 	"writ/internal/toolcall"
 )
@@ -63,6 +64,14 @@ func Unspent(engine.LimitKey) (int64, error) { return 0, nil }
 // Name is the name of the call's tool in policies.
 func Name(call *toolcall.Call) string { return call.Server + "." + call.Tool }
 
+// limitsText is limits in an order that means nothing, or none.
+func limitsText(l *confine.Limits) string {
+	if l == nil {
+		return "none"
+	}
+	return l.Intersect(*l).String()
+}
+
 func (w Want) compare(d engine.Decision) []string {
 	var failures []string
 	differ := func(what, got, want string) {
@@ -76,6 +85,9 @@ func (w Want) compare(d engine.Decision) []string {
 	}
 	if w.Rule != "" && d.Rule != w.Rule {
 		differ("rule", d.Rule, w.Rule)
+	}
+	if got, want := limitsText(d.Confine), limitsText(w.Confine); got != want {
+		differ("confine", got, want)
 	}
 	if !strings.Contains(d.Reason, w.Reason) {
 		failures = append(failures, fmt.Sprintf("reason is %q, want it to hold %q", d.Reason, w.Reason))

@@ -57,11 +57,18 @@ func readUsed(v *node.Value, limit *document.Limit) Used {
 }
 
 func readWant(v *node.Value) Want {
-	m := v.Members("decision", "policy", "rule", "reason")
+	m := v.Members("decision", "policy", "rule", "reason", "confine")
 	decision, _ := verdict.Parse(m.Need("decision").OneOf("allow", "deny", "hold", "ask")) // OneOf reports it
-	return Want{
+	want := Want{
 		Decision: decision, Policy: text(m.Get("policy")), Rule: text(m.Get("rule")), Reason: text(m.Get("reason")),
 	}
+	if demand := m.Get("confine"); demand != nil {
+		want.Confine = document.ReadLimits(demand)
+		if decision != verdict.Allow {
+			demand.Problem("is only for decision allow")
+		}
+	}
+	return want
 }
 
 func text(v *node.Value) string {

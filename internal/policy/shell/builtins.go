@@ -17,38 +17,33 @@ func names(text string) map[string]bool {
 	return set
 }
 
-// builtinHandlers are builtins of the shell, by their names separated by spaces.
-var builtinHandlers = map[string]handler{
-	"cd chdir pushd":              changeDir,
-	"popd":                        loseDir,
-	"eval":                        func(s *scan, args []arg) { s.evaluate(args[1:]) },
-	"source .":                    source,
-	"alias complete bind history": defining,
-	"hash":                        defining, // hash -p path name
-	"enable":                      defining, // enable -f file name
-	"trap":                        trap,
-	"shopt set":                   setOption,
-	"fc":                          alwaysDynamic,
-	"let test [ unset wait":       arithmetic,
-	"read": func(s *scan, args []arg) {
-		arithmetic(s, args)
-		s.mentionInput()
-	},
-	"printf":                                printTo,
-	"export declare typeset local readonly": exported,
-	"mapfile readarray":                     mapfile,
+// readers are the programs that a list of options does not describe, by the names that
+// the descriptions use.
+var readers map[string]reader
+
+// It is filled in init, because readers read programs that have readers.
+func init() {
+	readers = map[string]reader{
+		"cd": changeDir, "lost": loseDir, "eval": evaluate, "source": source, "define": defining, "trap": trap,
+		"set": setOption, "subscript": subscripts, "input": readInput, "printf": printTo, "export": exported,
+		"test": testFile, "shell": shellCall, "othershell": otherShell, "find": find, "fd": fd, "xargs": xargs,
+		"parallel": parallel, "dd": dd, "database": database, "containers": containers,
+		"chmod": chmod, "gitconfig": gitConfig, "echo": echo,
+		"link": link, "whole": searchHere, "here": changeHere, "unzip": unzip,
+	}
 }
 
-func alwaysDynamic(s *scan, _ []arg) { s.dynamic = true }
-
-func changeDir(s *scan, args []arg) {
+func changeDir(s *scan, _ *program, args []arg) {
 	if s.deferred { // a function may write there
 		s.dynamic = true
 	}
-	targets := operands(args, "")
+	targets := operands(args)
+	if len(args) > 1 && len(targets) < len(args)-1 || len(targets) > 1 { // cd -, or with options
+		s.opaque = true
+	}
 	for _, a := range args[1:] {
 		if a.text() == "-" { // the previous directory, which we do not track
-			s.dir.lost = true
+			s.dir.lost, s.opaque = true, true
 			return
 		}
 	}
@@ -56,13 +51,23 @@ func changeDir(s *scan, args []arg) {
 	case 0:
 		s.dir = s.dir.cd(literal("~"))
 	case 1:
+		s.readFile(targets[0])
 		s.dir = s.dir.cd(targets[0])
 	default:
 		s.dir.lost = true
 	}
 }
 
-func loseDir(s *scan, _ []arg) { s.dir.lost = true }
+func loseDir(s *scan, _ *program, _ []arg) { s.dir.lost = true }
+
+func evaluate(s *scan, _ *program, args []arg) { s.evaluate(args[1:]) }
+
+// readInput reads the builtin read.
+func readInput(s *scan, p *program, args []arg) {
+	subscripts(s, p, args)
+	s.mentionInput()
+	s.opaque = true
+}
 
 // evaluate reads arguments that are joined by spaces and run by the current shell, so
 // that a cd in them lasts.
@@ -79,7 +84,7 @@ func (s *scan) evaluate(args []arg) {
 
 // source runs a file in the current shell. The file can redefine everything, and is
 // unknown except for the script that activates a Python environment.
-func source(s *scan, args []arg) {
+func source(s *scan, _ *program, args []arg) {
 	if len(args) != 2 || !args[1].plain() {
 		s.dynamic = true
 		return
@@ -93,7 +98,7 @@ func source(s *scan, args []arg) {
 }
 
 // defining reads a builtin that lists or makes definitions.
-func defining(s *scan, args []arg) {
+func defining(s *scan, _ *program, args []arg) {
 	for _, a := range args[1:] {
 		if text := a.text(); !a.exact ||
 			text != "-p" && text != "-r" && text != "-l" && strings.Trim(text, "0123456789") != "" {
@@ -103,8 +108,8 @@ func defining(s *scan, args []arg) {
 }
 
 // trap reads code that runs later.
-func trap(s *scan, args []arg) {
-	code := operands(args, "")
+func trap(s *scan, _ *program, args []arg) {
+	code := operands(args)
 	if len(code) < 2 || code[0].plain() && (code[0].text() == "-" || code[0].text() == "") {
 		return
 	}
@@ -112,40 +117,54 @@ func trap(s *scan, args []arg) {
 	s.inner(code[:1])
 }
 
-// setOption reads options that change how the shell reads what follows.
-func setOption(s *scan, args []arg) {
+// setOption reads options that change how the shell reads what follows. Those for
+// errors are plain.
+func setOption(s *scan, p *program, args []arg) {
 	for _, a := range args[1:] {
 		text := a.text()
+		letters, isOption := strings.CutPrefix(text, "-")
 		switch {
+		case p.name == "set" && (isOption && strings.Trim(letters, "eux") == "" || isOption && letters == "euo"):
+		case p.name == "set" && (text == "-o" || text == "pipefail" || text == "errexit" || text == "nounset"):
 		case !a.exact, text == "dotglob", text == "extglob", text == "expand_aliases", text == "lastpipe",
-			text == "keyword", text == "cdable_vars":
+			text == "keyword", text == "cdable_vars", isOption && strings.Contains(letters, "k"):
 			s.dynamic = true
-		case args[0].text() == "set" && strings.HasPrefix(text, "-") && strings.Contains(text, "k"):
-			s.dynamic = true
+		default:
+			s.unknown.add(p.name + " " + text)
 		}
 	}
 }
 
-// arithmetic reads a builtin that evaluates subscripts in its arguments: a substitution
-// in them runs although it is quoted.
-func arithmetic(s *scan, args []arg) {
-	for _, a := range args[1:] {
-		for _, text := range a.alternatives {
-			if strings.Contains(text, "$(") || strings.Contains(text, "`") {
-				s.dynamic = true
-			}
+// echo prints its arguments: none of them is an option that does more.
+func echo(*scan, *program, []arg) {}
+
+// printTo reads printf. With -v it sets a variable.
+func printTo(s *scan, p *program, args []arg) {
+	for _, a := range args[1:min(3, len(args))] {
+		if storesLength(a.text()) {
+			s.unknown.add("printf %n")
 		}
+	}
+	if len(args) < 2 || !strings.HasPrefix(args[1].text(), "-") || args[1].text() == "--" {
+		return
+	}
+	subscripts(s, p, args)
+	s.unknown.add("printf " + args[1].text())
+	if strings.HasPrefix(args[1].text(), "-v") || !args[1].exact {
+		s.sets(args[2:min(3, len(args))])
+		s.sets([]arg{args[1].without(2)})
 	}
 }
 
-func printTo(s *scan, args []arg) {
-	if len(args) > 1 && (!args[1].exact || strings.HasPrefix(args[1].text(), "-v")) {
-		if !args[1].exact && !strings.HasPrefix(args[1].text(), "-") {
-			return
+// storesLength reports whether a format has %n, which sets a variable.
+func storesLength(format string) bool {
+	format = strings.ReplaceAll(format, "%%", "")
+	for _, rest := range strings.Split(format, "%")[1:] {
+		if strings.HasPrefix(strings.TrimLeft(rest, "-+ #0123456789.*hlLjztq'"), "n") {
+			return true
 		}
-		arithmetic(s, args)
-		s.sets(values(args, 'v', ""))
 	}
+	return false
 }
 
 // sets reads variables whose values we do not track.
@@ -159,19 +178,11 @@ func (s *scan) sets(named []arg) {
 
 // exported reads export and the like where the parser sees a simple command, as after
 // command or builtin.
-func exported(s *scan, args []arg) {
+func exported(s *scan, _ *program, args []arg) {
 	for _, a := range args[1:] {
 		name, value, found := strings.Cut(a.text(), "=")
 		if found {
 			s.environment(name, arg{alternatives: []string{value}, exact: a.exact})
 		}
-	}
-}
-
-// mapfile reads mapfile, whose -C runs a command for the lines that it reads.
-func mapfile(s *scan, args []arg) {
-	arithmetic(s, args)
-	if len(values(args, 'C', "")) > 0 {
-		s.dynamic = true
 	}
 }

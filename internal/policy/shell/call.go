@@ -5,37 +5,6 @@ import (
 	"strings"
 )
 
-// handler reads the arguments of one program, of which the first is the program
-// itself, for what it starts and writes.
-type handler func(s *scan, args []arg)
-
-// handlers are the programs that we know. It is filled in init, because handlers call
-// each other through it.
-var handlers map[string]handler
-
-func init() {
-	handlers = map[string]handler{}
-	for name := range shells {
-		handlers[name] = shellCall
-	}
-	for name := range otherShells {
-		handlers[name] = otherShell
-	}
-	for name, w := range wrappers {
-		handlers[name] = w.read
-	}
-	for name, in := range interpreters {
-		handlers[name] = in.read
-	}
-	for _, table := range []map[string]handler{builtinHandlers, launcherHandlers, writerHandlers} {
-		for programs, h := range table {
-			for name := range strings.FieldsSeq(programs) {
-				handlers[name] = h
-			}
-		}
-	}
-}
-
 // printers only print their arguments, which are not names of files unless something
 // uses the output.
 var printers = names("echo printf print")
@@ -58,7 +27,7 @@ func (s *scan) call(args []arg) {
 
 // program reads one of the names that the program can have.
 func (s *scan) program(text string, args []arg) {
-	if fields := strings.Fields(text); args[0].splits && len(fields) > 1 {
+	if fields := fieldsOf(args[0], text); len(fields) > 1 {
 		args = append([]arg{literal(fields[0])}, append(literals(fields[1:]), args[1:]...)...)
 		text = fields[0]
 	}
@@ -71,36 +40,64 @@ func (s *scan) program(text string, args []arg) {
 		s.dynamic = true
 		return
 	}
-	s.programs[name] = true
+	s.programs.add(name)
 	if strings.Contains(text, "/") {
-		s.words[text], s.paths[text] = true, true
-		s.run(text)
+		s.calledByPath(text)
 	}
 	if !printers[name] || s.captured {
 		for _, a := range args[1:] {
 			s.mention(a)
 		}
 	}
-	key := handlerName(name)
-	h, known := handlers[key]
-	if !known {
+	p, whole := programNamed(name)
+	if !whole && name == text {
+		s.unknown.add(name)
+	}
+	if p == nil {
 		s.shellsWithin(args)
 		return
 	}
 	if lower := strings.ToLower(name); lower != name { // some file systems ignore case
-		s.programs[lower] = true
+		s.programs.add(lower)
 	}
-	h(s, args)
+	s.describe(p, args)
 }
 
-// handlerName is the name of a program's handler: python for python3.12 and
-// Python.exe.
-func handlerName(name string) string {
-	lower := strings.TrimSuffix(strings.ToLower(name), ".exe")
-	if _, known := handlers[lower]; known {
-		return lower
+// fieldsOf are the words that a program's name splits into, if it is an unquoted variable.
+func fieldsOf(name arg, text string) []string {
+	if !name.splits {
+		return nil
 	}
-	return strings.TrimRight(lower, "0123456789.-")
+	return strings.Fields(text)
+}
+
+// calledByPath records a program that is not looked up in PATH. A relative path leads to
+// a file of the workspace.
+func (s *scan) calledByPath(text string) {
+	s.words.add(text)
+	s.paths.add(text)
+	s.run(text)
+	switch dir := path.Dir(text); {
+	case dir == "/bin" || dir == "/usr/bin":
+	case text[0] == '/' || text[0] == '~':
+		s.unknown.add(text)
+	default:
+		s.scripts.add(text)
+	}
+}
+
+// programNamed finds the description of a program, and reports whether it has exactly
+// this name: python3.12 and Python.exe are read as python.
+func programNamed(name string) (p *program, whole bool) {
+	all := described()
+	if p = all[name]; p != nil {
+		return p, true
+	}
+	lower := strings.TrimSuffix(strings.ToLower(name), ".exe")
+	if p = all[lower]; p != nil {
+		return p, false
+	}
+	return all[strings.TrimRight(lower, "0123456789.-")], false
 }
 
 // shellsWithin looks for a shell that an unknown program starts: docker run image sh -c

@@ -33,6 +33,18 @@ var controllingPrefixes = []string{
 	"LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "GIT_EXEC", "GIT_TEMPLATE", "MALLOC_", "WRIT_",
 }
 
+// plainVariables change how programs print or which variant they choose, and nothing
+// else.
+var plainVariables = names(`LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME TZ CI NO_COLOR FORCE_COLOR
+	CLICOLOR COLUMNS LINES GOOS GOARCH CGO_ENABLED NODE_ENV`)
+
+// plainValue reports whether a value leads to no file. TZ names one.
+func plainValue(value arg) bool {
+	text := value.text()
+	return value.plain() && !strings.HasPrefix(text, "/") && !strings.Contains(text, "..") &&
+		strings.Trim(text, awkPatternSigns+"/,@") == "" && !strings.Contains(text, ":")
+}
+
 func influenceOf(name string) influence {
 	if commanding[name] {
 		return command
@@ -50,6 +62,9 @@ func influenceOf(name string) influence {
 
 // environment reads the assignment of a variable of the environment.
 func (s *scan) environment(name string, value arg) {
+	if !plainVariables[name] || !plainValue(value) {
+		s.unknown.add(name + "=")
+	}
 	switch influenceOf(name) {
 	case control:
 		s.dynamic = true

@@ -31,6 +31,48 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// FuzzPlain holds for any plain text: it says the same wherever it stands, names only
+// described programs, and has no word that a shell would expand.
+func FuzzPlain(f *testing.F) {
+	for _, seed := range []string{
+		"ls -la", "cat a b > c", "cd a && git log -n 5 | head", "sed -n '1,5p' x", "find . -name '*.o' -delete",
+		"grep -r 'a b' src", "if [ -f x ]; then cat x; fi", "cat <<'E' > f\n$(id)\nE", "LANG=C sort -o x y",
+		`echo "a\$b" 'c` + "`" + `d' e\ f`, "tar czf a.tgz -C b c", "git show HEAD@{1}:x", "bash -c 'cat x'",
+		"awk '{print $1}' x",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, command string) {
+		got := Parse(command)
+		if !got.Plain() {
+			return
+		}
+		for _, around := range []string{"%s", "(%s\n)", "{ %s\n}", "if %s\nthen :; fi", "true && { %s\n}"} {
+			again := Parse(strings.Replace(around, "%s", command, 1))
+			if !again.Plain() && strings.TrimSpace(command) != "" && !onlyComment(command) {
+				t.Errorf("Parse(%q) is plain, but not in %q: %+v", command, around, again)
+			}
+			if again.Plain() && (!slices.Equal(got.Reads, again.Reads) || !slices.Equal(got.Writes, again.Writes)) {
+				t.Errorf("Parse(%q) reads %q and writes %q, but in %q it is %+v", command, got.Reads, got.Writes,
+					around, again)
+			}
+		}
+		for _, name := range got.Programs {
+			if p, whole := programNamed(name); (p == nil || !whole) && name != "export" {
+				t.Errorf("Parse(%q) is plain and runs %q, which is not described", command, name)
+			}
+		}
+		for _, file := range slices.Concat(got.Reads, got.Writes) {
+			if file == "" || strings.ContainsAny(file, "\x00\r") {
+				t.Errorf("Parse(%q) is plain and uses the file %q", command, file)
+			}
+		}
+	})
+}
+
+// onlyComment reports whether a text has no command, which a list must have.
+func onlyComment(command string) bool { return len(Parse(command).Programs) == 0 }
+
 func checkForm(t interface {
 	Helper()
 	Errorf(string, ...any)

@@ -33,19 +33,16 @@ var (
 	inertRequire = regexp.MustCompile(`require\((?:'\./[\w./-]*\.json'|"\./[\w./-]*\.json")\)`)
 )
 
-// inert reports whether an interpreter's option is followed by an inert line.
-func inert(name, option string, rest []arg) bool {
-	if len(rest) == 0 || !rest[0].exact || len(rest[0].alternatives) != 1 {
+// inert reports whether code for an interpreter is an inert line.
+func inert(name string, line arg) bool {
+	if !line.plain() || len(line.text()) > 500 {
 		return false
 	}
-	code := rest[0].text()
-	switch {
-	case len(code) > 500:
-		return false
-	case name == "python" && option == "-c":
-		return inertPython(code)
-	case name == "node" && (option == "-e" || option == "-p"):
-		return inertScript(code)
+	switch name {
+	case "python":
+		return inertPython(line.text())
+	case "node":
+		return inertScript(line.text())
 	}
 	return false
 }

@@ -3,20 +3,19 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // scan collects what one command does, across all texts in it.
 type scan struct {
-	programs map[string]bool
-	paths    map[string]bool
-	writes   map[string]bool
-	words    map[string]bool
-	dynamic  bool
+	programs, paths, writes, reads, words, scripts, unknown list
 
-	made map[string]bool // paths whose contents the command writes
-	runs map[string]bool // paths of the programs and scripts it runs
+	dynamic, opaque bool
+
+	made list // paths whose contents the command writes
+	runs list // paths of the programs and scripts it runs
 
 	steps int // commands read so far
 	depth int // nested texts
@@ -27,6 +26,9 @@ type scan struct {
 	dir   workdir   // where it runs
 	// captured is whether another command or a word uses the current one's output.
 	captured bool
+
+	free []arg // memory for arguments
+	args list  // the texts of arguments, so that each needs no memory of its own
 
 	relative int  // relative paths written so far
 	deferred bool // a function writes some, wherever it is called
@@ -39,17 +41,29 @@ type input struct {
 	text  string
 }
 
+// scans are used again, because most of the work would be to make their lists anew.
+var scans = sync.Pool{New: func() any { return new(scan) }}
+
 func newScan() *scan {
-	return &scan{
-		programs: map[string]bool{},
-		paths:    map[string]bool{},
-		writes:   map[string]bool{},
-		words:    map[string]bool{},
-		made:     map[string]bool{},
-		runs:     map[string]bool{},
-		dir:      workdir{dirs: []string{"."}},
+	s := scans.Get().(*scan)
+	*s = scan{
+		programs: s.programs.emptied(),
+		paths:    s.paths.emptied(),
+		writes:   s.writes.emptied(),
+		reads:    s.reads.emptied(),
+		words:    s.words.emptied(),
+		scripts:  s.scripts.emptied(),
+		unknown:  s.unknown.emptied(),
+		made:     s.made.emptied(),
+		runs:     s.runs.emptied(),
+		args:     s.args.emptied(),
+		free:     s.free[:0],
+		dir:      workdir{dirs: here},
 	}
+	return s
 }
+
+var here = []string{"."}
 
 // text reads a whole command: the outermost, or one that is passed to a shell.
 func (s *scan) text(command string) {
@@ -61,17 +75,31 @@ func (s *scan) text(command string) {
 		s.dynamic = true
 		return
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	file, err := parseText(command)
 	if err != nil {
 		s.tolerant(command)
 		return
 	}
 	outer := s.vars
 	s.depth++
-	s.vars = gather(file)
+	s.opaque = s.opaque || strings.HasSuffix(command, `\`) // shells differ
+	if s.vars = nil; strings.IndexByte(command, '$') >= 0 || strings.Contains(command, "((") ||
+		strings.Contains(command, "[[") || strings.Contains(command, "let") {
+		s.vars = gather(file)
+	}
 	s.statements(file.Stmts)
 	s.depth--
 	s.vars = outer
+}
+
+var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
+
+// parseText parses with a parser that is used again. One that panics is not.
+func parseText(command string) (*syntax.File, error) {
+	parser := parsers.Get().(*syntax.Parser)
+	file, err := parser.Parse(strings.NewReader(command), "")
+	parsers.Put(parser)
+	return file, err
 }
 
 // subshell runs do as in a process of its own: a change of directory does not last.
@@ -112,7 +140,15 @@ func (s *scan) statement(st *syntax.Stmt) {
 	s.input = before
 }
 
+// command reads a command of any form. Only simple commands, lists, pipes, blocks,
+// subshells, if and time can be plain.
 func (s *scan) command(cmd syntax.Command) {
+	switch cmd.(type) {
+	case nil, *syntax.CallExpr, *syntax.BinaryCmd, *syntax.Block, *syntax.Subshell, *syntax.IfClause,
+		*syntax.TimeClause, *syntax.DeclClause:
+	default:
+		s.opaque = true
+	}
 	switch c := cmd.(type) {
 	case nil: // only redirections
 	case *syntax.CallExpr:
@@ -146,12 +182,12 @@ func (s *scan) command(cmd syntax.Command) {
 	case *syntax.DeclClause:
 		s.declare(c)
 	case *syntax.TimeClause:
-		s.programs["time"] = true
+		s.programs.add("time")
 		if c.Stmt != nil {
 			s.statement(c.Stmt)
 		}
 	case *syntax.CoprocClause:
-		s.programs["coproc"] = true
+		s.programs.add("coproc")
 		s.subshell(func() { s.statement(c.Stmt) })
 	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
 		s.inside(c)
@@ -236,7 +272,7 @@ func (s *scan) function(c *syntax.FuncDecl) {
 		names = append(slices.Clone(names), c.Name)
 	}
 	for _, name := range names {
-		if _, known := handlers[handlerName(name.Value)]; known || builtins[name.Value] || callsItself(c, name.Value) {
+		if p, _ := programNamed(name.Value); p != nil || builtins[name.Value] || callsItself(c, name.Value) {
 			s.dynamic = true
 		}
 	}
@@ -258,25 +294,26 @@ func callsItself(c *syntax.FuncDecl, name string) bool {
 
 func (s *scan) run(file string) {
 	for _, dir := range s.dir.dirs {
-		s.runs[join(dir, file)] = true
+		s.runs.add(join(dir, file))
 	}
 }
 
 // runsWhatItMakes reports whether the command writes a file and runs it, which is like
 // code in the command itself.
 func (s *scan) runsWhatItMakes() bool {
-	for file := range s.runs {
-		if s.made[file] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.runs, func(file string) bool { return slices.Contains(s.made, file) })
 }
 
 // inside reads the substitutions in words and expressions.
 func (s *scan) inside(node syntax.Node) {
+	if word, ok := node.(*syntax.Word); ok && isLiteral(word.Parts) {
+		return
+	}
+	s.opaque = true
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
+		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
+			s.evaluated(n)
 		case *syntax.CmdSubst:
 			s.capturing(func() { s.subshell(func() { s.statements(n.Stmts) }) })
 			return false
@@ -294,6 +331,12 @@ func (s *scan) inside(node syntax.Node) {
 			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
 				s.dynamic = true
 			}
+			if n.Index != nil {
+				s.evaluated(n.Index)
+			}
+			if n.Slice != nil {
+				s.evaluatedSlice(n.Slice)
+			}
 			// ${HOME:0:1} is a hidden slash.
 			if n.Slice != nil && n.Param != nil && s.vars[n.Param.Value] == nil {
 				s.dynamic = true
@@ -301,6 +344,22 @@ func (s *scan) inside(node syntax.Node) {
 		}
 		return true
 	})
+}
+
+// isLiteral reports whether parts of a word hold no expansion.
+func isLiteral(parts []syntax.WordPart) bool {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+		case *syntax.DblQuoted:
+			if !isLiteral(part.Parts) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 func (s *scan) simple(c *syntax.CallExpr) {
@@ -317,10 +376,12 @@ func (s *scan) simple(c *syntax.CallExpr) {
 
 // declare reads export, local, declare and the like.
 func (s *scan) declare(c *syntax.DeclClause) {
-	s.programs[c.Variant.Value] = true
+	s.programs.add(c.Variant.Value)
+	s.opaque = s.opaque || c.Variant.Value != "export"
 	for _, a := range c.Args {
 		if a.Naked && a.Name == nil && a.Value != nil {
 			s.inside(a.Value)
+			s.opaque = true
 			flags := s.expandWord(a.Value)
 			// A reference to another name, or a computed value, changes what later words
 			// mean.

@@ -2,47 +2,18 @@ package shell
 
 import "strings"
 
-// sed reads sed scripts, which can run commands (e) and write files (w), and the files
-// that are edited in place.
-func sed(s *scan, args []arg) {
-	files := operands(args, "efl", "--expression", "--file", "--line-length")
-	scripts, scriptFiles := values(args, 'e', "--expression"), values(args, 'f', "--file")
-	for _, file := range scriptFiles {
-		s.script(file)
-	}
-	if len(scripts) == 0 && len(scriptFiles) == 0 {
-		if len(files) == 0 {
-			return
-		}
-		scripts, files = files[:1], files[1:]
-	}
-	for _, script := range scripts {
-		s.sedScript(script)
-	}
-	for _, a := range args[1:] {
-		text := a.text()
-		if strings.HasPrefix(text, "--in") ||
-			strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.Contains(text, "i") {
-			s.writeAll(files)
-			return
-		}
-	}
-}
-
-// sedScript reads a script for commands that run or write something. Unknown parts of a
+// sedScript reads a script of sed. It is plain if it has only the commands of sedPlain.
+// Of other scripts we look for commands that run or write something. Unknown parts of a
 // script are left out: they can be text of a pattern, but not a command unless they are
 // where one begins.
 func (s *scan) sedScript(script arg) {
 	for _, text := range script.alternatives {
-		r := &sedReader{text: text}
-		if !r.read() {
-			s.dynamic = true
-		}
-		for _, file := range r.writes {
-			s.write(literal(file))
-		}
-		for _, file := range r.reads {
-			s.words[file] = true
+		if !script.exact || !sedPlain(text) {
+			s.opaque = true
+			s.sedActs(text, false)
+			if strings.Contains(text, "[") { // some versions end a pattern within brackets
+				s.sedActs(text, true)
+			}
 		}
 	}
 	if !script.exact && !strings.HasPrefix(script.text(), "s") && !strings.HasPrefix(script.text(), "/") &&
@@ -51,9 +22,85 @@ func (s *scan) sedScript(script arg) {
 	}
 }
 
+func (s *scan) sedActs(text string, brackets bool) {
+	r := &sedReader{text: text, brackets: brackets}
+	s.dynamic = s.dynamic || !r.read()
+	for _, file := range r.writes {
+		s.write(literal(file))
+	}
+	for _, file := range r.reads {
+		s.words.add(file)
+		s.readFile(literal(file))
+	}
+}
+
+// sedPlain reports whether a script is one or more of: an address and p, d, q or =; and
+// s with the flags g, i, I, p and a number. Brackets can hold the delimiter, which
+// versions of sed read differently, so that a script with one is a single command.
+func sedPlain(text string) bool {
+	commands := []string{text}
+	if !strings.Contains(text, "[") {
+		commands = strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' })
+	}
+	for _, command := range commands {
+		rest := sedAddress(strings.TrimSpace(command))
+		if len(rest) != 1 || strings.IndexByte("pdq=", rest[0]) < 0 {
+			if !sedSubstitutes(rest) {
+				return false
+			}
+		}
+	}
+	return len(commands) > 0
+}
+
+// sedAddress is what follows the address of a command: 3, $, 2,5, /text/, /a/,/b/.
+func sedAddress(text string) string {
+	for {
+		switch {
+		case text == "":
+			return ""
+		case text[0] == '/':
+			end := strings.IndexByte(text[1:], '/')
+			if end < 0 || strings.ContainsAny(text[1:end+1], `\[`) {
+				return ""
+			}
+			text = text[end+2:]
+		case text[0] == '$':
+			text = text[1:]
+		case text[0] >= '0' && text[0] <= '9':
+			text = strings.TrimLeft(text, "0123456789")
+		default:
+			return text
+		}
+		if rest, ok := strings.CutPrefix(text, ","); ok {
+			text = strings.TrimPrefix(rest, "+")
+			continue
+		}
+		return strings.TrimLeft(text, "! ")
+	}
+}
+
+// sedSubstitutes reports whether a command is s with harmless flags and nothing behind.
+func sedSubstitutes(text string) bool {
+	if len(text) < 4 || text[0] != 's' || strings.IndexByte("/|,#:@%!_", text[1]) < 0 || strings.Contains(text, "\n") {
+		return false
+	}
+	delimiters, last := 0, 0
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case text[1]:
+			delimiters, last = delimiters+1, i
+		}
+	}
+	return delimiters == 3 && strings.Trim(text[last+1:], "giIp0123456789") == ""
+}
+
 type sedReader struct {
 	text          string
 	at            int
+	brackets      bool // a delimiter in brackets is none
 	writes, reads []string
 }
 
@@ -75,6 +122,10 @@ func (r *sedReader) skip(set string) {
 func (r *sedReader) until(delimiter byte) bool {
 	for r.at < len(r.text) {
 		switch r.next() {
+		case '[':
+			if r.brackets {
+				r.bracket()
+			}
 		case '\\':
 			r.at++
 		case delimiter:
@@ -82,6 +133,17 @@ func (r *sedReader) until(delimiter byte) bool {
 		}
 	}
 	return false
+}
+
+// bracket skips past the end of a bracket expression.
+func (r *sedReader) bracket() {
+	r.skip("^")
+	if r.at < len(r.text) && r.text[r.at] == ']' {
+		r.at++
+	}
+	if end := strings.IndexByte(r.text[min(r.at, len(r.text)):], ']'); end >= 0 {
+		r.at += end + 1
+	}
 }
 
 func (r *sedReader) line() string {
@@ -143,7 +205,13 @@ func (r *sedReader) command() bool {
 	case 'r', 'R':
 		r.reads = append(r.reads, r.line())
 		return true
-	case 'a', 'i', 'c', ':', 'b', 't', 'T', '#':
+	case ':', 'b', 't', 'T': // a label, which ends before the next command
+		r.skip(" \t")
+		for r.at < len(r.text) && strings.IndexByte("; \t}\n", r.text[r.at]) < 0 {
+			r.at++
+		}
+		return true
+	case 'a', 'i', 'c', '#':
 		line := r.line()
 		for strings.HasSuffix(line, `\`) && r.at < len(r.text) { // text goes on
 			r.at++

@@ -1,27 +1,24 @@
-// Package shell finds out from the text of a shell command what it runs, what it
+// Package shell finds out from the text of a shell command what it runs, reads and
 // writes, and whether that can be known at all.
 //
 // An agent writes the command, so the text is hostile. Parse reads all of it: pipes,
 // lists, substitutions, functions, loops, here-documents, the text of sh -c and eval,
-// and the command that a wrapper such as env, sudo, xargs or find -exec starts. It reads
+// and the command that a program such as env, sudo, xargs or find -exec starts. It reads
 // as Bash does, removes quotes, expands braces, and follows variables that the command
-// itself sets to plain text.
+// itself sets to plain text. It executes nothing and opens no file.
 //
-// It executes nothing and reads no file. What runs often depends on things outside the
-// text: a variable of the environment, the output of another program, a file that is
-// sourced. Then Dynamic is true, and the caller must not conclude anything from what the
-// lists lack. Text that is too long, too deeply nested or not shell is Dynamic too, with
-// the programs that a tolerant reading finds: never an empty, harmless answer.
+// A command is plain if nothing about it is in doubt: the syntax is of a short list,
+// every word is known, and every program and option is in the descriptions below
+// programs. Whatever else is found only adds a doubt: Dynamic, Opaque, Unknown or
+// Scripts. Then the lists hold what can be seen, and the caller must not conclude
+// anything from what they lack.
 //
-// Programs that follow a file (make, npm run, ./build.sh, python app.py) are not
-// Dynamic: the file is in the workspace, and writing it was judged when it was written.
-// Code in the command itself that is not shell (python -c, perl -e) is Dynamic, and so
-// is a file that the same command writes and runs. Reading is not judged: cat "$x" is
-// not Dynamic.
+// Text that is too long, too deeply nested or not shell is Dynamic, with the programs
+// that a tolerant reading finds: never an empty, harmless answer. docs/shell.md explains
+// what plain means and how a program is described.
 package shell
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -54,11 +51,28 @@ type Command struct {
 	// below.
 	Writes []string
 	// Words are the plain texts given to programs as arguments, and the files that are
-	// read, without quotes. Those of programs that only print (echo, printf) are left
+	// redirected in, without quotes. Those of programs that only print (echo, printf) are left
 	// out unless something uses their output.
 	Words []string
-	// Dynamic is true if the text does not show everything that runs or is written.
+	// Reads are the paths whose contents it reads, in the form of Writes.
+	Reads []string
+	// Scripts are the programs that run code of the workspace: make, npm, ./build.sh.
+	Scripts []string
+	// Unknown are the programs without a description, and "program option" where a
+	// described program has an option that is not.
+	Unknown []string
+	// Dynamic is true if the text does not show what runs, or where something is
+	// written.
 	Dynamic bool
+	// Opaque is true if some word is not known: a pattern, an expansion, the output of
+	// another program.
+	Opaque bool
+}
+
+// Plain reports whether everything about the command is understood: what it starts,
+// reads and writes is in the lists, and nothing else.
+func (c *Command) Plain() bool {
+	return !c.Dynamic && !c.Opaque && len(c.Unknown) == 0 && len(c.Scripts) == 0
 }
 
 // Parse reads a command. It always returns an answer that is safe to judge: if we or
@@ -75,13 +89,19 @@ func Parse(command string) (found Command) {
 func parse(command string, read func(*scan, string)) Command {
 	s := newScan()
 	read(s, command)
-	return Command{
-		Programs: sorted(s.programs),
-		Paths:    sorted(s.paths),
-		Writes:   sorted(s.writes),
-		Words:    sorted(s.words),
+	found := Command{
+		Programs: slices.Clone(s.programs.sorted()),
+		Paths:    slices.Clone(s.paths.sorted()),
+		Writes:   slices.Clone(s.writes.sorted()),
+		Reads:    slices.Clone(s.reads.sorted()),
+		Words:    slices.Clone(s.words.sorted()),
+		Scripts:  slices.Clone(s.scripts.sorted()),
+		Unknown:  slices.Clone(s.unknown.sorted()),
 		Dynamic:  s.dynamic || s.runsWhatItMakes(),
+		Opaque:   s.opaque,
 	}
+	scans.Put(s) // not after a panic
+	return found
 }
 
 // ambiguous reports whether shells may read a text differently than we do.
@@ -89,8 +109,25 @@ func ambiguous(text string) bool {
 	return len(text) > maxBytes || !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\r")
 }
 
-func sorted(set map[string]bool) []string {
-	list := slices.AppendSeq(make([]string, 0, len(set)), maps.Keys(set))
-	slices.Sort(list)
-	return list
+// list is a set of texts, which is small as a rule.
+type list []string
+
+func (l *list) add(text string) {
+	if n := len(*l); n >= 64 && n&(n-1) == 0 { // keep out repeats before it grows
+		*l = l.sorted()
+	}
+	*l = append(*l, text)
+}
+
+// emptied is a list to begin with, in the same memory unless that is large.
+func (l *list) emptied() list {
+	if cap(*l) > 1_024 {
+		return nil
+	}
+	return (*l)[:0]
+}
+
+func (l *list) sorted() []string {
+	slices.Sort(*l)
+	return slices.Compact(*l)
 }

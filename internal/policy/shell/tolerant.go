@@ -9,7 +9,7 @@ import (
 // word where a command could begin counts as a program. It ignores quotes, so it finds
 // too much rather than too little.
 func (s *scan) tolerant(text string) {
-	s.dynamic = true
+	s.dynamic, s.opaque = true, true
 	if len(text) > maxBytes {
 		text = text[:maxBytes]
 	}
@@ -33,14 +33,14 @@ func (s *scan) tolerantCommand(segment string) {
 		if word == "" {
 			continue
 		}
-		s.words[word] = true
+		s.words.add(word)
 		if begins && (keywords[word] || strings.Contains(word, "=")) {
 			continue
 		}
 		if name := path.Base(word); begins && name != "/" && name != "." {
-			s.programs[name] = true
+			s.programs.add(name)
 			begins = false
-			if w, wraps := wrappers[name]; wraps && w.operands == 0 {
+			if p, _ := programNamed(name); p != nil && p.takes.starts && len(p.takes.before) < 2 {
 				begins = true // the program that it wraps follows
 			}
 		}
@@ -50,6 +50,9 @@ func (s *scan) tolerantCommand(segment string) {
 // nestsDeeply reports whether text nests too deeply for a recursive parser. It ignores
 // quotes.
 func nestsDeeply(text string) bool {
+	if len(text) <= maxNest {
+		return false
+	}
 	open, keyword := 0, 0
 	for i := range len(text) {
 		switch text[i] {

@@ -216,22 +216,21 @@ func (s *scan) resolve(x *variable) arg {
 }
 
 func unique(list []string) []string {
-	seen := map[string]bool{}
-	var once []string
+	once := make([]string, 0, max(len(list), 1))
 	for _, item := range list {
-		if !seen[item] {
-			seen[item] = true
+		if !slices.Contains(once, item) { // they are few
 			once = append(once, item)
 		}
 	}
-	if once == nil {
-		return []string{""}
+	if len(once) == 0 {
+		return append(once, "")
 	}
 	return once
 }
 
 // assign reads name=value, before a command or alone.
 func (s *scan) assign(a *syntax.Assign) {
+	s.opaque = s.opaque || a.Index != nil || a.Array != nil || a.Append
 	if a.Index != nil {
 		s.inside(a.Index)
 	}

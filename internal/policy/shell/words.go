@@ -27,15 +27,37 @@ func (a arg) plain() bool { return a.exact && !a.glob && len(a.alternatives) == 
 
 func literal(text string) arg { return arg{alternatives: []string{text}, exact: true} }
 
+// room is memory for n arguments.
+func (s *scan) room(n int) []arg {
+	if cap(s.free)-len(s.free) < n {
+		s.free = make([]arg, 0, max(n, 256))
+	}
+	at := len(s.free)
+	s.free = s.free[:at+n]
+	return s.free[at : at : at+n]
+}
+
+// lit is literal with memory that the scan already has.
+func (s *scan) lit(text string) arg {
+	s.args = append(s.args, text)
+	n := len(s.args)
+	return arg{alternatives: s.args[n-1 : n : n], exact: true}
+}
+
 var unknown = arg{alternatives: []string{""}}
 
 // expand turns words into arguments. Braces, and unquoted variables with spaces, become
 // several.
 func (s *scan) expand(words []*syntax.Word) []arg {
-	var args []arg
+	args := s.room(len(words))
 	for _, word := range words {
+		if a, ok := s.simpleWord(word); ok {
+			args = append(args, a)
+			continue
+		}
+		s.spelled(word)
 		for _, one := range s.braces(word) {
-			a := s.expandWord(one)
+			a := s.parts(one)
 			if a.splits && len(a.alternatives) == 1 && strings.ContainsAny(a.text(), " \t\n") {
 				for field := range strings.FieldsSeq(a.text()) {
 					piece := a
@@ -56,7 +78,7 @@ func (s *scan) expand(words []*syntax.Word) []arg {
 // braces expands a{b,c}. It counts the words first, because every brace multiplies
 // them.
 func (s *scan) braces(word *syntax.Word) []*syntax.Word {
-	if !syntax.SplitBraces(word) {
+	if !hasBrace(word) || !syntax.SplitBraces(word) {
 		return []*syntax.Word{word}
 	}
 	if countBraces(word.Parts) > maxBrace {
@@ -72,6 +94,18 @@ func (s *scan) braces(word *syntax.Word) []*syntax.Word {
 		words = append(words, one)
 	}
 	return words
+}
+
+// hasBrace reports whether a word may have a brace expansion: {} and @{1} have none.
+func hasBrace(word *syntax.Word) bool {
+	brace, separator := false, false
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			b, sep, _ := signs(lit.Value, false, false)
+			brace, separator = brace || b, separator || sep
+		}
+	}
+	return brace && separator
 }
 
 // countBraces is the number of words of an expansion, up to maxBrace+1.
@@ -108,7 +142,107 @@ func countSequence(brace *syntax.BraceExp) int {
 	return maxBrace + 1
 }
 
+// simpleWord is the argument of a word that is a single literal without special signs.
+func (s *scan) simpleWord(word *syntax.Word) (arg, bool) {
+	if len(word.Parts) != 1 {
+		return arg{}, false
+	}
+	text, special := "", ""
+	switch part := word.Parts[0].(type) {
+	case *syntax.Lit:
+		text, special = part.Value, "\\*?[{~="
+	case *syntax.SglQuoted:
+		if text = part.Value; part.Dollar || strings.HasPrefix(text, "~") {
+			return arg{}, false
+		}
+	case *syntax.DblQuoted:
+		if lit, ok := onlyLiteral(part); ok {
+			text, special = lit, "\\~"
+		} else {
+			return arg{}, false
+		}
+	default:
+		return arg{}, false
+	}
+	if strings.ContainsAny(text, special) {
+		return arg{}, false
+	}
+	return s.lit(text), true
+}
+
+func onlyLiteral(part *syntax.DblQuoted) (string, bool) {
+	if part.Dollar || len(part.Parts) != 1 {
+		return "", false
+	}
+	lit, ok := part.Parts[0].(*syntax.Lit)
+	if !ok {
+		return "", false
+	}
+	return lit.Value, true
+}
+
+// spelled notes whether the shell, or the system, may take a word for another text than
+// the one that is written.
+func (s *scan) spelled(word *syntax.Word) {
+	brace, separator := false, false
+	for i, part := range word.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			if i == 0 && len(word.Parts) == 1 && part.Value == "[" {
+				return
+			}
+			b, sep, unclear := signs(part.Value, i == 0, len(word.Parts) == 1)
+			brace, separator = brace || b, separator || sep
+			s.opaque = s.opaque || unclear
+		case *syntax.SglQuoted:
+			s.opaque = s.opaque || part.Dollar || i == 0 && strings.HasPrefix(part.Value, "~")
+		case *syntax.DblQuoted:
+			text, _ := onlyLiteral(part)
+			s.opaque = s.opaque || part.Dollar || !isLiteral(part.Parts) || i == 0 && strings.HasPrefix(text, "~")
+		default:
+			s.opaque = true
+		}
+	}
+	s.opaque = s.opaque || brace && separator
+}
+
+// signs looks for signs of braces and of other expansions in an unquoted literal.
+func signs(text string, first, alone bool) (brace, separator, unclear bool) {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+			unclear = unclear || first && i == 1 && strings.HasPrefix(text[1:], "~")
+		case '*', '?', '[':
+			unclear = true
+		case '{':
+			brace = true
+		case ',':
+			separator = true
+		case '.':
+			separator = separator || strings.HasPrefix(text[i:], "..")
+		case '~':
+			if i == 0 && first {
+				unclear = unclear || text != "~" && !strings.HasPrefix(text, "~/") || text == "~" && !alone
+				continue
+			}
+			unclear = unclear || i == 0 || text[i-1] == '=' || text[i-1] == ':'
+		case '=':
+			unclear = unclear || i == 0 && first && len(text) > 1
+		}
+	}
+	return brace, separator, unclear
+}
+
 func (s *scan) expandWord(word *syntax.Word) arg {
+	if a, ok := s.simpleWord(word); ok {
+		return a
+	}
+	s.spelled(word)
+	return s.parts(word)
+}
+
+func (s *scan) parts(word *syntax.Word) arg {
 	a := arg{alternatives: []string{""}, exact: true}
 	for _, part := range word.Parts {
 		a = s.part(a, part, false)
@@ -121,10 +255,10 @@ func (s *scan) part(a arg, part syntax.WordPart, quoted bool) arg {
 	case *syntax.Lit:
 		text, glob := unescape(p.Value, quoted)
 		a.glob = a.glob || glob
-		return a.followed(literal(text))
+		return a.followed(s.lit(text))
 	case *syntax.SglQuoted:
 		if !p.Dollar {
-			return a.followed(literal(p.Value))
+			return a.followed(s.lit(p.Value))
 		}
 		text, _, err := expand.Format(nil, p.Value, nil)
 		if err != nil || strings.Contains(p.Value, `\c`) || strings.Contains(text, "\x00") {
@@ -157,6 +291,10 @@ func (s *scan) part(a arg, part syntax.WordPart, quoted bool) arg {
 // followed is every alternative of a followed by every one of b.
 func (a arg) followed(b arg) arg {
 	a.exact = a.exact && b.exact
+	if len(a.alternatives) == 1 && a.alternatives[0] == "" {
+		a.alternatives = b.alternatives
+		return a
+	}
 	var joined []string
 	for _, left := range a.alternatives {
 		for _, right := range b.alternatives {

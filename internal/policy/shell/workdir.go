@@ -28,28 +28,36 @@ func (p workdir) cd(to arg) workdir {
 			p.into = append(p.into, join(dir, target))
 		}
 	}
-	p.dirs = unique(append(slices.Clone(p.dirs), p.into...))
-	if len(p.dirs) > maxDirs {
-		p.dirs, p.lost = p.dirs[:maxDirs], true
-	}
+	into := p.into
+	p = p.or(workdir{dirs: into})
+	p.moved, p.into = true, into
 	return p
 }
 
 func (p workdir) arrived() workdir {
 	if p.moved && !p.lost {
 		p.dirs = unique(p.into)
+		if len(p.dirs) > maxDirs {
+			p.dirs, p.lost = p.dirs[:maxDirs], true
+		}
 	}
 	p.moved, p.into = false, nil
 	return p
 }
 
+// or is one of two places.
 func (p workdir) or(q workdir) workdir {
-	p.dirs = unique(append(slices.Clone(p.dirs), q.dirs...))
 	p.lost = p.lost || q.lost
-	if len(p.dirs) > maxDirs {
-		p.dirs, p.lost = p.dirs[:maxDirs], true
-	}
 	p.moved, p.into = false, nil
+	for _, dir := range q.dirs {
+		switch {
+		case slices.Contains(p.dirs, dir):
+		case len(p.dirs) == maxDirs:
+			p.lost = true
+		default:
+			p.dirs = append(slices.Clip(p.dirs), dir)
+		}
+	}
 	return p
 }
 
@@ -64,6 +72,10 @@ func join(dir, name string) string {
 // clean is path.Clean that keeps ~: what is above the home directory is unknown, so
 // ~/../x is not x.
 func clean(name string) string {
+	if name != "" && name[0] != '.' && name[0] != '~' && name[len(name)-1] != '/' &&
+		!strings.Contains(name, "//") && !strings.Contains(name, "/.") {
+		return name // as most are
+	}
 	home, rest, ok := strings.Cut(name, "/")
 	if !strings.HasPrefix(home, "~") || !ok {
 		return path.Clean(name)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -10,6 +11,9 @@ import (
 // redirect reads >file, <file, <<here and the like.
 func (s *scan) redirect(r *syntax.Redirect) {
 	s.inside(r.Word)
+	if r.N != nil && strings.Trim(r.N.Value, "0123456789") != "" { // {name}>file sets a variable
+		s.opaque = true
+	}
 	if r.Hdoc != nil {
 		s.inside(r.Hdoc)
 	}
@@ -76,6 +80,39 @@ var devices = names("/dev/null /dev/stdout /dev/stderr /dev/tty /dev/full /dev/f
 func (s *scan) read(a arg) {
 	if !a.process {
 		s.mention(a)
+		s.readFile(a)
+	}
+}
+
+// readFile records a file whose content is read.
+func (s *scan) readFile(a arg) {
+	for _, file := range a.alternatives {
+		if file == "" || file == "-" && a.exact || a.process {
+			continue
+		}
+		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(file)
+		for _, dir := range s.dir.dirs {
+			s.reads.add(join(dir, file))
+		}
+	}
+}
+
+// leadsThrough reports whether a path goes up from a name, which may be a link: a/../b
+// need not be b. It is also true of the addresses that Bash itself opens.
+func leadsThrough(file string) bool {
+	if strings.HasPrefix(file, "/dev/tcp/") || strings.HasPrefix(file, "/dev/udp/") {
+		return true
+	}
+	for file = strings.TrimLeft(file, "/"); ; {
+		first, rest, more := strings.Cut(file, "/")
+		switch {
+		case !more:
+			return false
+		case first != "" && first != "." && first != "..":
+			return rest == ".." || strings.HasPrefix(rest, "../") || strings.Contains(rest, "/../") ||
+				strings.HasSuffix(rest, "/..")
+		}
+		file = rest
 	}
 }
 
@@ -93,24 +130,31 @@ func (s *scan) mention(a arg) {
 		if text == "" {
 			continue
 		}
-		s.words[text] = true
+		s.words.add(text)
 		// The same path in another spelling.
 		if strings.Contains(text, "//") || strings.Contains(text, "/.") {
 			if cleaned := clean(text); !strings.Contains(text, "://") {
-				s.words[cleaned] = true
+				s.words.add(cleaned)
 			}
 		}
 	}
 }
 
-// write records a path whose content changes, or that is removed.
+// write records a path whose content changes, unless it is a device.
 func (s *scan) write(a arg) {
+	s.makes(a)
+	if !a.plain() || !devices[a.text()] {
+		s.change(a)
+	}
+}
+
+// makes records a file that the command may run afterwards.
+func (s *scan) makes(a arg) {
 	for _, target := range a.alternatives {
 		for _, dir := range s.dir.dirs {
-			s.made[join(dir, target)] = true
+			s.made.add(join(dir, target))
 		}
 	}
-	s.change(a)
 }
 
 // change records a path of which anything changes.
@@ -122,9 +166,10 @@ func (s *scan) change(a arg) {
 		s.dynamic = true
 	}
 	for _, target := range a.alternatives {
-		if target == "" || a.exact && !a.glob && devices[target] {
+		if target == "" {
 			continue
 		}
+		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(target)
 		if strings.HasPrefix(target, "~+") || strings.HasPrefix(target, "~-") || a.glob && !nearby(target) {
 			s.dynamic = true
 		}
@@ -133,7 +178,7 @@ func (s *scan) change(a arg) {
 			s.dynamic = s.dynamic || s.dir.lost
 		}
 		for _, dir := range s.dir.dirs {
-			s.writes[join(dir, target)] = true
+			s.writes.add(join(dir, target))
 		}
 	}
 }
@@ -152,77 +197,16 @@ func nearby(pattern string) bool {
 	return true
 }
 
-// operands are the arguments that are not options, nor values of the options with these
-// letters and names.
-func operands(args []arg, short string, long ...string) []arg {
-	var found []arg
-	for i := 1; i < len(args); i++ {
-		text := args[i].text()
-		switch {
-		case text == "--" && args[i].plain():
-			return append(found, args[i+1:]...)
-		case strings.HasPrefix(text, "--"):
-			if takesValue(text, long) {
-				i++
-			}
-		case strings.HasPrefix(text, "-") && len(text) > 1:
-			if at := strings.IndexAny(text[1:], short); short != "" && at == len(text)-2 {
-				i++
-			}
-		default:
-			found = append(found, args[i])
+// operands are the arguments that are not options.
+func operands(args []arg) []arg {
+	for i, a := range args[1:] {
+		if a.text() == "--" && a.plain() {
+			return append(operands(args[:i+1]), args[i+2:]...)
 		}
 	}
-	return found
-}
-
-// takesValue reports whether the next argument is the value of a long option, which may
-// be abbreviated.
-func takesValue(option string, long []string) bool {
-	for _, name := range long {
-		if abbreviates(option, name) && !strings.Contains(option, "=") {
-			return true
-		}
-	}
-	return false
-}
-
-// abbreviates reports whether an argument is a long option or an abbreviation of it, as
-// getopt accepts it.
-func abbreviates(argument, option string) bool {
-	name, _, _ := strings.Cut(argument, "=")
-	return len(name) > 2 && strings.HasPrefix(option, name)
-}
-
-// values finds the values of an option: -o value, -ovalue, --long=value, --long value.
-func values(args []arg, letter byte, long string) []arg {
-	var found []arg
-	for i := 1; i < len(args); i++ {
-		text := args[i].text()
-		switch {
-		case strings.HasPrefix(text, "--"):
-			if long == "" || !abbreviates(text, long) {
-				continue
-			}
-			if name, _, joined := strings.Cut(text, "="); joined {
-				found = append(found, args[i].without(len(name)+1))
-			} else if i+1 < len(args) {
-				found = append(found, args[i+1])
-			}
-		case strings.HasPrefix(text, "-") && letter != 0:
-			at := strings.IndexByte(text, letter)
-			switch {
-			case at < 1:
-			case at < len(text)-1:
-				found = append(found, args[i].without(at+1))
-			case !args[i].exact: // -o"$x"
-				found = append(found, unknown)
-			case i+1 < len(args):
-				found = append(found, args[i+1])
-			}
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(args[1:]), func(a arg) bool {
+		return len(a.text()) > 1 && a.text()[0] == '-'
+	})
 }
 
 func (a arg) without(n int) arg {

@@ -49,6 +49,8 @@ func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, id
 			tool.leave(Disputed).join(call.allowed)
 		case call.doubted:
 			tool.leave(InShadow).join(call.allowed)
+		case call.confined:
+			tool.leave(OnlyConfined).join(call.allowed)
 		}
 	}
 	var groups []group
@@ -125,7 +127,7 @@ type group struct {
 func (c *Collector) groupsOf(tool *observedTool) (groups []group) {
 	alike := map[string][]*observedCall{} // by context and names of arguments
 	for _, key := range slices.Sorted(maps.Keys(tool.calls)) {
-		if call := tool.calls[key]; call.allowed.Calls > 0 && !call.refused && !call.doubted {
+		if call := tool.calls[key]; call.allowed.Calls > 0 && !call.refused && !call.doubted && !call.confined {
 			shape := fmt.Sprintf("%q %q", call.context, slices.Sorted(maps.Keys(call.values)))
 			alike[shape] = append(alike[shape], call)
 		}

@@ -48,6 +48,7 @@ const (
 	Refused  Answer = iota
 	Approved        // a person let it through
 	Doubted         // allowed, but a shadow would not have allowed it
+	Confined        // allowed only confined
 	Allowed
 )
 
@@ -118,15 +119,16 @@ type Reason string
 
 // The reasons.
 const (
-	NotKnown  Reason = "its arguments are no longer all known: they were erased, redacted or not stored"
-	NotPlain  Reason = "an argument may be a secret or about a person, or is too long to be written into a policy"
-	ByPerson  Reason = "a person let it through"
-	Disputed  Reason = "the same call was also refused"
-	InShadow  Reason = "a policy in shadow would not have allowed it"
-	OddName   Reason = "its name cannot be written as the name of one tool"
-	OddPath   Reason = "a path in it resolved to another one"
-	TooMany   Reason = "there were too many different calls to list"
-	Forgotten Reason = "there were more different calls than are collected"
+	NotKnown     Reason = "its arguments are no longer all known: they were erased, redacted or not stored"
+	NotPlain     Reason = "an argument may be a secret or about a person, or is too long to be written into a policy"
+	ByPerson     Reason = "a person let it through"
+	Disputed     Reason = "the same call was also refused"
+	InShadow     Reason = "a policy in shadow would not have allowed it"
+	OnlyConfined Reason = "it was allowed only confined, and a suggestion does not say to what"
+	OddName      Reason = "its name cannot be written as the name of one tool"
+	OddPath      Reason = "a path in it resolved to another one"
+	TooMany      Reason = "there were too many different calls to list"
+	Forgotten    Reason = "there were more different calls than are collected"
 )
 
 // LeftOut are calls of a tool that ran but that the suggestion does not allow.
@@ -164,11 +166,12 @@ type observedTool struct {
 
 // observedCall is all calls that are equal.
 type observedCall struct {
-	values  map[string]string // literals, by the name of the argument
-	context string            // a condition on environment and labels
-	allowed Seen
-	refused bool
-	doubted bool
+	values   map[string]string // literals, by the name of the argument
+	context  string            // a condition on environment and labels
+	allowed  Seen
+	refused  bool
+	doubted  bool
+	confined bool
 }
 
 // NewCollector makes a collector for an agent's calls. It refuses an id that may be a
@@ -223,6 +226,9 @@ func (c *Collector) note(tool *observedTool, o Observed) Reason {
 	case Doubted:
 		call.doubted = true
 		return InShadow
+	case Confined:
+		call.confined = true
+		return OnlyConfined
 	default:
 		call.refused = true
 	}

@@ -166,6 +166,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		{Call: call("refused", x), Known: true},
 		allowed(call("both", x)), {Call: call("both", x), Known: true, Answer: suggest.Refused},
 		allowed(call("shadow", x)), {Call: call("shadow", x), Known: true, Answer: suggest.Doubted},
+		allowed(call("confined", x)), {Call: call("confined", x), Known: true, Answer: suggest.Confined},
 		allowed(call("get_*", x)), allowed(call("*", x)), allowed(call("a b", x)), allowed(call("anna@example.org", x)),
 		allowed(moved),
 	}
@@ -175,17 +176,17 @@ func TestWhatIsLeftOut(t *testing.T) {
 	s, set := suggested(t, observed...)
 	want := map[string]suggest.Reason{
 		"files.erased": suggest.NotKnown, "files.approved": suggest.ByPerson, "files.both": suggest.Disputed,
-		"files.shadow": suggest.InShadow, "files.get_*": suggest.OddName, "files.*": suggest.OddName,
-		"files.a b": suggest.OddName, "files.anna@example.org": suggest.OddName, "files.moved": suggest.OddPath,
-		"files.many": suggest.TooMany,
+		"files.confined": suggest.OnlyConfined, "files.shadow": suggest.InShadow, "files.get_*": suggest.OddName,
+		"files.*": suggest.OddName, "files.a b": suggest.OddName, "files.anna@example.org": suggest.OddName,
+		"files.moved": suggest.OddPath, "files.many": suggest.TooMany,
 	}
 	if diff := cmp.Diff(want, reasons(s)); diff != "" {
 		t.Error(diff)
 	}
 	for tool, wanted := range map[string]verdict.Verdict{
 		"erased": verdict.Hold, "approved": verdict.Hold, "refused": verdict.Deny, "both": verdict.Hold,
-		"shadow": verdict.Hold, "get_x": verdict.Deny, "get_*": verdict.Deny, "many": verdict.Hold,
-		"moved": verdict.Hold,
+		"shadow": verdict.Hold, "confined": verdict.Hold, "get_x": verdict.Deny, "get_*": verdict.Deny,
+		"many": verdict.Hold, "moved": verdict.Hold,
 	} {
 		if d := set.Evaluate(call(tool, x), nil); d.Verdict != wanted {
 			t.Errorf("%s: %s, want %s", tool, d.Verdict, wanted)

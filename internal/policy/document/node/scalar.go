@@ -3,6 +3,7 @@ package node
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // marks may not begin plain text, because YAML gives them a meaning.
@@ -160,12 +161,17 @@ func folded(breaks int) string {
 // numberForm is reported for numbers that YAML parsers read in different ways.
 const numberForm = "must be a decimal number as 12, -3 or 0.25; put it in quotes if it is text"
 
+// The patterns are compiled when they are first used: not every start of a program reads a document.
 var (
-	jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
-	numberLike = regexp.MustCompile(`^[-+]?_*(\.[0-9_]*[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9_]*)?$` +
+	jsonNumber = pattern(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+	numberLike = pattern(`^[-+]?_*(\.[0-9_]*[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9_]*)?$` +
 		`|^[-+]?_*0_*[xXoObB][0-9a-fA-F_]*$|^[-+]?(?i:\.(inf|nan))$`)
-	decimal = regexp.MustCompile(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`) // without sign or exponent
+	decimal = pattern(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`) // without sign or exponent
 )
+
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 // resolve sets the kind of plain text.
 func (r *yamlReader) resolve(n *Node, text string) *Node {
@@ -177,9 +183,9 @@ func (r *yamlReader) resolve(n *Node, text string) *Node {
 		n.Kind, n.Text = Bool, strings.ToLower(text)
 	}
 	switch {
-	case jsonNumber.MatchString(text):
+	case jsonNumber().MatchString(text):
 		n.Kind = Number
-	case numberLike.MatchString(text):
+	case numberLike().MatchString(text):
 		r.found.add(n.At, numberForm)
 	}
 	return n

@@ -243,7 +243,7 @@ func (v *Value) Decimal(places int) (amount *big.Int, ok bool) {
 	n := v.Node()
 	whole, fraction, _ := strings.Cut(n.Text, ".")
 	plain := n.Kind == Number || n.Kind == String
-	if !plain || len(n.Text) > 40 || !decimal.MatchString(n.Text) || len(fraction) > places {
+	if !plain || len(n.Text) > 40 || !decimal().MatchString(n.Text) || len(fraction) > places {
 		return nil, false
 	}
 	return new(big.Int).SetString(whole+fraction+strings.Repeat("0", places-len(fraction)), 10)

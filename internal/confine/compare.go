@@ -1,0 +1,76 @@
+package confine
+
+import (
+	"slices"
+	"strings"
+)
+
+// CheckPath reports what is wrong with an entry of Write or Read.
+func CheckPath(entry string) error { return checkPath(entry) }
+
+// Intersect is what both limits permit, and never more than either of them.
+func (l Limits) Intersect(other Limits) Limits {
+	both := Limits{
+		Write: commonPaths(l.Write, other.Write),
+		Read:  commonPaths(l.readable(), other.readable()),
+	}
+	both.Read = slices.DeleteFunc(both.Read, func(p string) bool { return isBelowAny(p, both.Write) })
+	for _, host := range l.Net {
+		if slices.Contains(other.Net, host) {
+			both.Net = append(both.Net, host)
+		}
+	}
+	both.Net = sorted(both.Net)
+	return both
+}
+
+// Within reports whether the limits permit nothing that the others do not.
+func (l Limits) Within(others Limits) bool {
+	outside := func(of []string) func(string) bool {
+		return func(p string) bool { return !isBelowAny(p, of) }
+	}
+	return !slices.ContainsFunc(l.Write, outside(others.Write)) &&
+		!slices.ContainsFunc(l.Read, outside(others.readable())) &&
+		!slices.ContainsFunc(l.Net, func(host string) bool { return !slices.Contains(others.Net, host) })
+}
+
+// readable are the directories that a command may read: what it may write as well.
+func (l Limits) readable() []string { return slices.Concat(l.Read, l.Write) }
+
+// commonPaths are the directories below one of each list: of two, of which one holds the other, the inner one.
+func commonPaths(a, b []string) []string {
+	var common []string
+	for _, x := range a {
+		for _, y := range b {
+			switch {
+			case isBelow(x, y):
+				common = append(common, x)
+			case isBelow(y, x):
+				common = append(common, y)
+			}
+		}
+	}
+	return sorted(common)
+}
+
+func sorted(items []string) []string {
+	slices.Sort(items)
+	return slices.Compact(items)
+}
+
+// isBelow reports whether a path is another one or below it, as far as their texts tell: where the workspace and the
+// home are is unknown, but they are below the root.
+func isBelow(p, of string) bool { return p == of || of == "/" || strings.HasPrefix(p, of+"/") }
+
+func isBelowAny(p string, of []string) bool {
+	return slices.ContainsFunc(of, func(outer string) bool { return isBelow(p, outer) })
+}
+
+// String is the limits in the words of a policy, between braces.
+func (l Limits) String() string {
+	net := "none"
+	if len(l.Net) > 0 {
+		net = "[" + strings.Join(l.Net, ", ") + "]"
+	}
+	return "write: [" + strings.Join(l.Write, ", ") + "], read: [" + strings.Join(l.Read, ", ") + "], net: " + net
+}

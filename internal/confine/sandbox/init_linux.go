@@ -1,0 +1,204 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// initName is what the first process of a confinement is called: this program again.
+const initName = "writ-confined"
+
+// controlFD is its connection to writ run.
+const controlFD = 3
+
+// maxPlan bounds a plan in bytes.
+const maxPlan = 8 << 20
+
+// Enter is called first in the program. It returns at once, unless the program was started
+// as the first process of a confinement: then it builds that, runs the command and exits.
+func Enter() {
+	if len(os.Args) != 1 || os.Args[0] != initName {
+		return
+	}
+	control := os.NewFile(controlFD, "control")
+	end, err := runInit(control)
+	message := toldEnd{ending: end}
+	if err != nil {
+		message.Error, message.ending = err.Error(), ending{Exit: ExitCode(err)}
+		if notHeld, ok := errors.AsType[*NotHeldError](err); ok {
+			message.NotHeld, message.Error = notHeld.What, notHeld.Cause.Error()
+		}
+	}
+	_ = json.NewEncoder(control).Encode(message)
+	os.Exit(0)
+}
+
+// toldEnd is what the first process tells writ run at the end.
+type toldEnd struct {
+	ending
+	Error   string `json:"error,omitempty"`
+	NotHeld string `json:"notHeld,omitempty"`
+}
+
+// runInit is the life of a confinement's first process.
+func runInit(control *os.File) (ending, error) {
+	if err := closeInherited(); err != nil {
+		return ending{}, err
+	}
+	p := new(plan)
+	if err := readPlan(control, p); err != nil {
+		return ending{}, err
+	}
+	if err := build(p, control); err != nil {
+		return ending{}, err
+	}
+	go func() { // writ run wants an end, or is gone
+		_, _ = io.Copy(io.Discard, control)
+		_ = syscall.Kill(-1, syscall.SIGKILL)
+		time.Sleep(killGrace) // the command's end is told meanwhile
+		os.Exit(ExitFailure)
+	}()
+	return runConfined(p)
+}
+
+func readPlan(control io.Reader, p *plan) error {
+	var size [4]byte
+	if _, err := io.ReadFull(control, size[:]); err != nil {
+		return fmt.Errorf("read the plan: %w", err)
+	}
+	length := int(size[0])<<24 | int(size[1])<<16 | int(size[2])<<8 | int(size[3])
+	if length > maxPlan {
+		return fmt.Errorf("the plan has %d bytes, at most %d are allowed", length, maxPlan)
+	}
+	text := make([]byte, length)
+	if _, err := io.ReadFull(control, text); err != nil {
+		return fmt.Errorf("read the plan: %w", err)
+	}
+	return json.Unmarshal(text, p)
+}
+
+// build makes the file system and the network.
+func build(p *plan, control *os.File) error {
+	if err := loopbackUp(); err != nil {
+		return fmt.Errorf("start the private network: %w", err)
+	}
+	if p.Proxy {
+		if err := sendListener(control); err != nil {
+			return fmt.Errorf("listen for the proxy: %w", err)
+		}
+	}
+	if err := buildRoot(p); err != nil {
+		return err
+	}
+	if err := os.Chdir(p.Dir); err != nil {
+		return err
+	}
+	return reopenNull()
+}
+
+// runConfined runs the command and waits for its end.
+func runConfined(p *plan) (ending, error) {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return ending{}, err
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, forwarded...)
+	var seen observer
+	end, err := onOwnThread(func() (ending, error) {
+		pid, listener, err := spawn(p, &syscall.SysProcAttr{Setsid: true})
+		if err != nil {
+			return ending{}, err
+		}
+		if p.Observe {
+			go seen.observe(listener)
+		}
+		go forward(signals, pid)
+		return reap(pid)
+	})
+	end.Calls = seen.list()
+	return end, err
+}
+
+// forwarded are the signals that writ run passes on to the command.
+var forwarded = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+	syscall.SIGWINCH, syscall.SIGCONT,
+}
+
+// forward passes signals on to a process and its group.
+func forward(signals <-chan os.Signal, pid int) {
+	for received := range signals {
+		if number, ok := received.(syscall.Signal); ok {
+			_ = syscall.Kill(-pid, number)
+		}
+	}
+}
+
+// loopbackUp starts the loopback interface of an empty network.
+func loopbackUp() error {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(socket)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, request)
+}
+
+// sendListener listens inside this network and gives the socket to writ run, which
+// accepts from it outside.
+func sendListener(control *os.File) error {
+	listener, err := net.Listen("tcp", proxyAddress)
+	if err != nil {
+		return err
+	}
+	file, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return unix.Sendmsg(int(control.Fd()), []byte{'L'}, unix.UnixRights(int(file.Fd())), nil, 0)
+}
+
+// reopenNull replaces streams that are the machine's /dev/null by our own: the owner of a
+// file can change its mode through a descriptor.
+func reopenNull() error {
+	var null unix.Stat_t
+	if err := unix.Stat("/dev/null", &null); err != nil {
+		return err
+	}
+	for fd := range 3 {
+		var stat unix.Stat_t
+		if unix.Fstat(fd, &stat) == nil && (stat.Mode&unix.S_IFMT != unix.S_IFCHR || stat.Rdev != null.Rdev) {
+			continue
+		}
+		file, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		if file == fd {
+			continue
+		}
+		err = unix.Dup3(file, fd, 0)
+		_ = unix.Close(file)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+//go:build !darwin && !(linux && (amd64 || arm64))
+
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"runtime"
+)
+
+// Enter does nothing here.
+func Enter() {}
+
+// Run refuses: this system has nothing that would hold the limits.
+func Run(*Options) (*Report, error) {
+	return nil, &NotHeldError{Cause: errors.New("writ run works on Linux (amd64, arm64) and macOS, not on " +
+		runtime.GOOS + " " + runtime.GOARCH)}
+}
+
+func identity(info fs.FileInfo) string { return info.ModTime().String() }

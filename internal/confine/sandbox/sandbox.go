@@ -1,0 +1,141 @@
+// Package sandbox runs a command within limits that the kernel holds: what writ run does.
+//
+// On Linux a command gets Landlock, a filter of system calls and resource limits; above
+// them user, mount, pid, ipc, uts and network namespaces, in which everything but the
+// named directories is absent. On macOS it gets a profile of the system's own sandbox.
+// Elsewhere Run refuses. What cannot be held is an error, unless Options.Without names it.
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"writ/internal/confine"
+)
+
+// What Options.Without may name.
+const (
+	WithoutNamespaces = "namespaces" // no namespaces: Landlock, the filter and limits alone
+	WithoutLandlock   = "landlock"   // no Landlock: the namespaces hold the files
+	WithoutScopes     = "scopes"     // no Landlock scopes: signals and abstract sockets, where no namespace holds them
+	WithoutProcesses  = "processes"  // no limit of processes
+)
+
+// CanOmit lists what Options.Without may name.
+var CanOmit = []string{WithoutNamespaces, WithoutLandlock, WithoutScopes, WithoutProcesses}
+
+// Exit codes of Run's own failures, as those of env(1) and timeout(1).
+const (
+	ExitTimeout   = 124
+	ExitFailure   = 125 // the confinement could not be made
+	ExitCannotRun = 126 // the command was found, and could not be started
+	ExitNotFound  = 127
+)
+
+// Options say what runs, and within which limits. All paths are absolute.
+type Options struct {
+	Command     []string
+	Dir         string   // where the command starts
+	Home        string   // the person's home; a private, empty one takes its place
+	Environment []string // of the caller
+	Keep        []string // variables that are passed on although their name is that of a secret
+
+	Limits  confine.Limits
+	Protect []string // read-only inside what is writable, besides those that always are
+	Quotas  Quotas
+	Timeout time.Duration // 0: none
+	Without []string
+
+	Decision string // an id for the report
+	Observe  bool   // count the system calls that the filter refuses
+}
+
+// omits reports whether the caller goes without something by name.
+func (o *Options) omits(what string) bool { return slices.Contains(o.Without, what) }
+
+// Check reports what is wrong with the options.
+func (o *Options) Check() error {
+	if len(o.Command) == 0 {
+		return errors.New("no command is given: writ run [flags] -- COMMAND")
+	}
+	for _, what := range o.Without {
+		if !slices.Contains(CanOmit, what) {
+			return fmt.Errorf("--without: %q is not one of %s", what, strings.Join(CanOmit, ", "))
+		}
+	}
+	if err := o.Limits.Check(); err != nil {
+		return err
+	}
+	if o.omits(WithoutNamespaces) && o.omits(WithoutLandlock) {
+		return errors.New("--without: without namespaces and Landlock nothing holds the files")
+	}
+	if o.omits(WithoutNamespaces) && len(o.Limits.Net) > 0 {
+		return errors.New("--net: HOST:PORT needs namespaces; without them only none can be held")
+	}
+	if o.omits(WithoutNamespaces) && len(o.Protect) > 0 {
+		return errors.New("--protect: needs namespaces; Landlock cannot take a path out of a writable directory")
+	}
+	return o.checkPaths()
+}
+
+// neverWritable are the kernel's own trees.
+var neverWritable = []string{"/proc", "/sys", "/dev"}
+
+func (o *Options) checkPaths() error {
+	for _, p := range slices.Concat(o.Limits.Write, o.Limits.Read, o.Protect) {
+		if !filepath.IsAbs(p) {
+			return fmt.Errorf("%s: must be an absolute path", p)
+		}
+	}
+	for _, p := range o.Limits.Write {
+		if p == "/" || slices.ContainsFunc(neverWritable, func(tree string) bool { return within(p, tree) }) {
+			return fmt.Errorf("--write: %s cannot be writable", p)
+		}
+	}
+	for _, p := range o.Limits.Read {
+		if p == "/" || slices.ContainsFunc(neverWritable, func(tree string) bool { return within(p, tree) }) {
+			return fmt.Errorf("--read: %s cannot be shown; name the directories that are needed", p)
+		}
+	}
+	return nil
+}
+
+// within reports whether a clean path is a directory or below it.
+func within(path, dir string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
+}
+
+// NotHeldError says what this machine cannot hold.
+type NotHeldError struct {
+	What  string // one of CanOmit, or "" where nothing can be left out
+	Cause error
+}
+
+func (e *NotHeldError) Error() string {
+	if e.What == "" {
+		return "cannot confine: " + e.Cause.Error()
+	}
+	return fmt.Sprintf("cannot confine: %s: %v (to run without it: --without %s)", e.What, e.Cause, e.What)
+}
+
+func (e *NotHeldError) Unwrap() error { return e.Cause }
+
+// startError is why a command did not start, with the exit code that says so.
+type startError struct {
+	code int
+	text string
+}
+
+func (e *startError) Error() string { return e.text }
+
+// ExitCode is the exit code for an error of Run.
+func ExitCode(err error) int {
+	if start, ok := errors.AsType[*startError](err); ok {
+		return start.code
+	}
+	return ExitFailure
+}

@@ -1,0 +1,82 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"writ/internal/confine"
+	"writ/internal/policy/document"
+	"writ/internal/policy/engine"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+func confinedRule(id string, otherwise verdict.Verdict, tools ...document.Pattern) document.Rule {
+	return document.Rule{
+		ID: id, Effect: verdict.Allow, Tools: tools,
+		Confine: &confine.Limits{Write: []string{"workspace"}}, Otherwise: otherwise,
+	}
+}
+
+func setOfRules(t *testing.T, rules ...document.Rule) *engine.Set {
+	t.Helper()
+	doc := &document.Document{Version: document.Version, Name: "p", Rules: rules}
+	return engine.NewSet([]engine.Active{{ID: "p", Version: 1, Policy: compile(t, doc)}})
+}
+
+// TestOtherwiseIsAnEffect: to a caller that cannot confine, the rule denies or holds as any other would.
+func TestOtherwiseIsAnEffect(t *testing.T) {
+	t.Parallel()
+	ask := document.Rule{ID: "ask", Effect: verdict.Ask, Tools: []document.Pattern{"*"}}
+	hold := document.Rule{ID: "hold", Effect: verdict.Hold, Tools: []document.Pattern{"*"}}
+	allow := document.Rule{ID: "allow", Effect: verdict.Allow, Tools: []document.Pattern{"*"}}
+	for name, c := range map[string]struct {
+		with            []document.Rule
+		otherwise       verdict.Verdict
+		capable, others verdict.Verdict
+	}{
+		"alone":          {nil, verdict.Deny, verdict.Allow, verdict.Deny},
+		"beside allow":   {[]document.Rule{allow}, verdict.Hold, verdict.Allow, verdict.Hold},
+		"beside ask":     {[]document.Rule{ask}, verdict.Deny, verdict.Ask, verdict.Deny},
+		"beside ask, 2":  {[]document.Rule{ask}, verdict.Hold, verdict.Ask, verdict.Hold},
+		"beside hold":    {[]document.Rule{hold}, verdict.Deny, verdict.Hold, verdict.Deny},
+		"beside hold, 2": {[]document.Rule{hold}, verdict.Hold, verdict.Hold, verdict.Hold},
+	} {
+		set := setOfRules(t, append(c.with, confinedRule("c", c.otherwise, "*"))...)
+		can := set.Evaluate(&toolcall.Call{Server: "s", Tool: "t", CanConfine: true}, nil)
+		if can.Verdict != c.capable || (can.Confine != nil) != (c.capable == verdict.Allow) || can.Demanded != nil {
+			t.Errorf("%s, for one that can: %+v", name, can)
+		}
+		cannot := set.Evaluate(&toolcall.Call{Server: "s", Tool: "t"}, nil)
+		if cannot.Verdict != c.others || cannot.Confine != nil {
+			t.Errorf("%s, for one that cannot: %+v", name, cannot)
+		}
+		if decides := cannot.Rule == "c"; decides != (cannot.Demanded != nil) ||
+			decides != strings.Contains(cannot.Reason, "only confined") {
+			t.Errorf("%s: by %s, which demands %v: %s", name, cannot.Rule, cannot.Demanded, cannot.Reason)
+		}
+	}
+}
+
+// TestAChangedNameIsNotAllowedConfined: a harness writes do:it as do_it, which may be another tool.
+func TestAChangedNameIsNotAllowedConfined(t *testing.T) {
+	t.Parallel()
+	allow := document.Rule{ID: "allow", Effect: verdict.Allow, Tools: []document.Pattern{"s.*"}}
+	set := setOfRules(t, allow, confinedRule("c", verdict.Hold, "s.do:it"))
+	for tool, want := range map[string]verdict.Verdict{"do:it": verdict.Allow, "do_it": verdict.Hold} {
+		d := set.Evaluate(&toolcall.Call{Server: "s", Tool: tool, CanConfine: true}, nil)
+		if d.Verdict != want || (d.Confine != nil) != (want == verdict.Allow) {
+			t.Errorf("%s: %+v", tool, d)
+		}
+	}
+}
+
+// TestWhatIsUnknownAboutTheCaller: both answers are possible.
+func TestWhatIsUnknownAboutTheCaller(t *testing.T) {
+	t.Parallel()
+	set := setOfRules(t, confinedRule("c", verdict.Hold, "*"))
+	o := set.Outlook(&toolcall.Call{Server: "s", Tool: "t"}, toolcall.Gaps{{"key"}}, nil)
+	if !o.Possible().Has(verdict.Hold) || !o.Possible().Has(verdict.Allow) || !o.MayConfine || o.Confine != nil {
+		t.Errorf("%+v", o)
+	}
+}

@@ -1,0 +1,186 @@
+package shell
+
+import (
+	"path"
+	"strings"
+)
+
+// kind is what the value of an option is in the modes that are on.
+func (r *reading) kind(o *option) kind {
+	k := o.kind
+	for i := range r.p.variants {
+		v := &r.p.variants[i]
+		if v.modes&^r.on != 0 {
+			continue
+		}
+		for j := range v.options {
+			if v.options[j].name == o.name {
+				k = v.options[j].kind
+			}
+		}
+	}
+	return k
+}
+
+// takes is what the operands are in the modes that are on: by the last line whose modes
+// all are.
+func (r *reading) takes() *pattern {
+	found := &r.p.takes
+	for i := range r.p.variants {
+		if v := &r.p.variants[i]; v.takes.stated && v.modes&^r.on == 0 {
+			found = &v.takes
+		}
+	}
+	return found
+}
+
+// apply records what a program does with its arguments.
+func (s *scan) apply(r *reading) {
+	before, moved := s.dir, false
+	for _, v := range r.values {
+		switch v.option.kind {
+		case kindDir:
+			s.readFile(v.arg)
+			s.dir, moved = s.dir.cd(v.arg).arrived(), true
+		case kindLost:
+			s.dir.lost, moved = true, true
+		}
+	}
+	if r.sub == nil {
+		s.mark(r.p)
+	}
+	// Another directory may be a repository that the agent made, with settings of its own.
+	s.opaque = s.opaque || r.p.rooted && (len(s.dir.dirs) != 1 || s.dir.dirs[0] != "." || s.dir.lost)
+	s.dynamic = s.dynamic || r.on&modeDynamic != 0
+	s.opaque = s.opaque || r.on&modeOpaque != 0
+	if r.on&modeScript != 0 {
+		s.scripts.add(r.p.name)
+	}
+	for _, v := range r.values {
+		s.useValue(r, v)
+	}
+	for _, a := range r.p.also {
+		s.use(r.p, a.kind, s.lit(a.text))
+	}
+	if r.sub != nil {
+		s.describe(r.sub, r.args[r.at:])
+	} else {
+		s.useOperands(r)
+	}
+	if moved {
+		s.dir = before
+	}
+}
+
+func (s *scan) useValue(r *reading, v value) {
+	k := r.kind(v.option)
+	if k == kindCode && inert(r.p.name, v.arg) {
+		return
+	}
+	s.use(r.p, k, v.arg)
+	if k == kindDest {
+		s.fill(v.arg, r.operands)
+	}
+}
+
+// fill records the files that are written if a destination is a directory.
+func (s *scan) fill(dest arg, sources []arg) {
+	for _, source := range sources {
+		name := arg{alternatives: []string{"/" + path.Base(source.text())}, exact: source.exact, glob: source.glob}
+		into := dest.followed(name)
+		into.glob = dest.glob || name.glob
+		s.write(into)
+	}
+}
+
+func (s *scan) useOperands(r *reading) {
+	if r.on&modeUnpack != 0 {
+		s.opaque = true
+		if r.on&modeInto == 0 {
+			s.write(literal("**"))
+		}
+	}
+	for _, v := range r.values {
+		if v.option.kind == kindInto && r.on&modeUnpack == 0 {
+			before := s.dir
+			defer func() { s.dir = before }()
+			s.dir = s.dir.cd(v.arg)
+		}
+	}
+	for r.p.sets && len(r.operands) > 0 && strings.Contains(r.operands[0].text(), "=") {
+		name, _, _ := strings.Cut(r.operands[0].text(), "=")
+		s.environment(name, r.operands[0].without(len(name)+1))
+		r.operands = r.operands[1:]
+	}
+	takes := r.takes()
+	if !takes.stated {
+		if r.p.subs != nil && !r.p.script && len(r.operands) > 0 {
+			s.unknown.add(r.p.name + " " + r.operands[0].text())
+		}
+		s.shellsWithin(r.args)
+		return
+	}
+	s.usePattern(r, takes)
+}
+
+// usePattern goes through the operands. Those at the end come first: of cp with a single
+// operand we say that it is written.
+func (s *scan) usePattern(r *reading, takes *pattern) {
+	last := max(len(r.operands)-len(takes.after), 0)
+	for i, a := range r.operands {
+		k := takes.many
+		switch {
+		case i >= last:
+			k = takes.after[len(takes.after)-(len(r.operands)-i)]
+		case i < len(takes.before):
+			k = takes.before[i]
+		}
+		switch {
+		case k == 0:
+			s.unknown.add(r.p.name + " " + a.text())
+		case k == kindCommand:
+			s.startRest(r, r.operands[i:])
+			return
+		case k == kindShell:
+			s.inner(r.operands[i:])
+			return
+		case k == kindScript:
+			s.script(a)
+			return
+		default:
+			s.use(r.p, k, a)
+		}
+		if k == kindDest {
+			s.fill(a, r.operands[:i])
+		}
+	}
+	if r.p.needs && (takes.many != kindEach || len(r.operands) == 0) && !r.given() {
+		s.dynamic = true // a shell, or code from the input
+	}
+}
+
+// startRest reads a program with its arguments. flock has its text behind the file.
+func (s *scan) startRest(r *reading, rest []arg) {
+	if o, whole := r.p.option(rest[0].text()); whole && o.kind == kindShell {
+		if len(rest) > 1 {
+			s.inner(rest[1:2])
+		}
+		return
+	}
+	if r.p.name == "command" || r.p.name == "builtin" {
+		s.call(rest)
+		return
+	}
+	s.subshell(func() { s.call(rest) }) // a cd in another process does not last
+}
+
+// given reports whether the arguments say what runs, or that nothing does.
+func (r *reading) given() bool {
+	for _, v := range r.values {
+		if k := v.option.kind; k == kindShell || k == kindCode || k == kindModule {
+			return true
+		}
+	}
+	takes := r.takes()
+	return !takes.starts && (len(takes.before) == 0 || len(r.operands) > 0)
+}

@@ -1,0 +1,58 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// evaluated reads arithmetic, tests and subscripts. Bash evaluates their text again, so
+// that a quoted substitution runs, also one that is the value of a variable.
+func (s *scan) evaluated(node syntax.Node) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			return false
+		case *syntax.Lit:
+			s.dynamic = s.dynamic || substitutes(n.Value) || s.evaluates(n.Value)
+		case *syntax.SglQuoted:
+			s.dynamic = s.dynamic || substitutes(n.Value) || n.Dollar
+		}
+		return true
+	})
+}
+
+func (s *scan) evaluatedSlice(slice *syntax.Slice) {
+	if slice.Offset != nil {
+		s.evaluated(slice.Offset)
+	}
+	if slice.Length != nil {
+		s.evaluated(slice.Length)
+	}
+}
+
+// evaluates reports whether a variable may hold a substitution, or is a parameter of the
+// script.
+func (s *scan) evaluates(name string) bool {
+	x := s.vars[name]
+	if x == nil {
+		return name == "@" || name == "*" || name == "REPLY" || name == "MAPFILE"
+	}
+	return x.unclear || slices.ContainsFunc(s.resolve(x).alternatives, substitutes)
+}
+
+// subscripts reads a builtin that evaluates subscripts in its arguments: a substitution
+// in them runs although it is quoted.
+func subscripts(s *scan, _ *program, args []arg) {
+	for _, a := range args[1:] {
+		for _, text := range a.alternatives {
+			s.dynamic = s.dynamic || substitutes(text)
+		}
+	}
+}
+
+// substitutes reports whether a text holds what Bash runs when it evaluates the text.
+func substitutes(text string) bool {
+	return strings.Contains(text, "$(") || strings.Contains(text, "`")
+}
