@@ -33,7 +33,7 @@ evasions: ## Run a million commands that try to leave a sandbox; takes hours
 		go test -v -count 1 -timeout 0 ./internal/policy/shell/evasion
 
 .PHONY: loaded
-loaded: ## Run make test twice beside a load that keeps every core busy
+loaded: ## Run every test twice beside a load that keeps every core busy
 	@scripts/test-loaded
 
 .PHONY: check

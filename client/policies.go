@@ -56,7 +56,7 @@ type PolicyRule struct {
 	When        string           `json:"when,omitempty"`
 	Limit       *PolicyLimit     `json:"limit,omitempty"`
 	Confine     *Confinement     `json:"confine,omitempty"`
-	Otherwise   string           `json:"otherwise,omitempty"` // with Confine: hold or deny
+	Otherwise   string           `json:"otherwise,omitempty"` // with Confine: deny, hold or allow
 	Approvers   *PolicyApprovers `json:"approvers,omitempty"`
 	Message     string           `json:"message,omitempty"`
 }

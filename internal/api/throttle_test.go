@@ -124,7 +124,8 @@ func TestEveryThrottleIsTested(t *testing.T) {
 			// each has a test of its own
 			throttle.TestWebhook: true, throttle.AnswerApproval: true, throttle.BindPolicy: true,
 			throttle.VerifyAction: true, throttle.StartDevice: true, throttle.AnswerDevice: true,
-			throttle.TestIdentityProvider: true, throttle.TestForwarding: true, throttle.DraftPolicy: true}
+			throttle.TestIdentityProvider: true, throttle.TestForwarding: true, throttle.DraftPolicy: true,
+			throttle.CheckLog: true}
 		for _, route := range throttledRoutes() {
 			tested[route.Rule] = true
 		}

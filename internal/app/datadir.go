@@ -36,7 +36,10 @@ func lockDataDir(dir string) (unlock func() error, err error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	return file.Close, nil
+	return func() error {
+		// A process that is being started has a copy of the file for a moment, which would keep the lock.
+		return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
+	}, nil
 }
 
 // openSealer makes the sealer from the configured master key, else from the one in the

@@ -211,3 +211,54 @@ func TestLogsThatArePutBackGoOnInANewEpoch(t *testing.T) {
 		}
 	})
 }
+
+// TestOneAlteredLogStopsNothingElse alters one log so that it cannot be read. Checks find what was altered in the
+// others too, and the server starts and goes on with these. The operator can have the log go on.
+func TestOneAlteredLogStopsNothingElse(t *testing.T) {
+	t.Parallel()
+	for name, statement := range map[string]string{
+		"an entry is missing":      `DELETE FROM audit_entry WHERE log = $1 AND position = 1`,
+		"a leaf is no hash":        `UPDATE audit_entry SET leaf = '' WHERE log = $1 AND position = 1`,
+		"the frontier is no hash":  `UPDATE audit_head SET frontier = '' WHERE log = $1`,
+		"the size is impossible":   `UPDATE audit_head SET size = -1 WHERE log = $1`,
+		"the size is out of range": `UPDATE audit_head SET size = 9000000000000000000 WHERE log = $1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, o app.Options) {
+				server := start(t, o)
+				first, org := server.FirstRun.OrganizationID, another(t, server)
+				server.stop() // which anchors both
+				server = start(t, o)
+				for range 3 {
+					if err := note(t.Context(), server, org, "later"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				tamper(t, o, statement, org)
+				tamper(t, o, `UPDATE audit_entry SET actor = 'x' WHERE log = $1 AND position = 0`, first)
+				for _, whole := range []bool{false, true} {
+					if foundOf(t, server, whole, org) == nil || foundOf(t, server, whole, first) == nil {
+						t.Errorf("whole %t: not both are found", whole)
+					}
+				}
+				if err := note(t.Context(), server, org, "x"); !fault.Is(err, fault.Unavailable) {
+					t.Errorf("append: %v, want a refusal", err)
+				}
+				server.stop()
+				server = start(t, o)
+				if err := note(t.Context(), server, first, "x"); err != nil {
+					t.Errorf("append to another log: %v", err)
+				}
+				server.stop()
+				if _, err := app.RestorePresent(t.Context(), o); err != nil {
+					t.Fatal(err)
+				}
+				server = start(t, o)
+				if err := note(t.Context(), server, org, "x"); err != nil {
+					t.Errorf("append after the restore: %v", err)
+				}
+			})
+		})
+	}
+}

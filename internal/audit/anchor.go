@@ -132,14 +132,6 @@ func (l *Log) lastAnchors(ctx context.Context) (last anchors, since int64, err e
 	return last, entry.Time - overlap, err
 }
 
-func readAnchors(ctx context.Context, r database.Reader, index int64) (anchors, error) {
-	entry, err := readEntry(ctx, r, System, index)
-	if err != nil {
-		return anchors{}, err
-	}
-	return entry.anchors()
-}
-
 // anchors reads the payload, which must be the one that the record commits to.
 func (s *Stored) anchors() (a anchors, err error) {
 	record, err := s.Parse()
@@ -173,16 +165,23 @@ func (l *Log) CheckKept(ctx context.Context, found func(Problem)) error {
 	}
 	there := map[string]*Head{}
 	for i := range heads {
-		if h := &heads[i]; h.Size > 0 && h.Log != System {
+		if h := &heads[i]; (h.Size > 0 || h.damaged) && h.Log != System {
 			there[h.Log] = h
 		}
 	}
+	gone := map[string]bool{}
+	once := func(p Problem) { // a log that began and was anchored is gone once
+		if p.Kind != BadLog || !gone[p.Log] {
+			found(p)
+		}
+		gone[p.Log] = gone[p.Log] || p.Kind == BadLog
+	}
 	if int64(len(there)) < known.Logs {
-		if err := l.findGone(ctx, &system.head, there, known.Logs, found); err != nil {
+		if err := l.findGone(ctx, &system.head, there, known.Logs, once); err != nil {
 			return err
 		}
 	}
-	return l.checkAnchors(ctx, system, known.Anchors-1, there, found)
+	return l.checkAnchors(ctx, system, known.Anchors-1, there, once)
 }
 
 // knownState is the state of a log. A restore cannot rely on the seal.
@@ -241,7 +240,8 @@ func (l *Log) checkAnchors(
 				last[a.Log] = a
 			}
 			switch {
-			case head == nil: // it is gone, and was found
+			case head == nil: // one that an older server began has no entry that says so
+				found(Problem{Log: a.Log, Kind: BadLog, Message: "the log is gone: the System log has anchored it"})
 			case !seen:
 				err = l.begins(ctx, head, a)
 			case later.Epoch == a.Epoch && later.Size < a.Size && head.Epoch == a.Epoch:
@@ -285,6 +285,9 @@ func (l *Log) begins(ctx context.Context, head *Head, seen anchor) error {
 	root := head.Root()
 	if seen.Size < head.Size {
 		began, err := ledger.FrontierOf(seen.Size, treeOf(ctx, l.db, seen.Log, head.Size))
+		if errors.Is(err, errTree) {
+			return fmt.Errorf("%w: %w", ErrNotCovered, err)
+		}
 		if err != nil {
 			return err
 		}

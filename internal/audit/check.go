@@ -57,7 +57,7 @@ func (l *Log) Check(ctx context.Context, log string, found func(Problem)) (entri
 	if err != nil || c == nil {
 		return 0, err
 	}
-	return c.head.Size, c.whole(ctx)
+	return c.head.Size, c.unreadable(c.whole(ctx))
 }
 
 // Sample checks the head of a log, its last entries and a few others by chance.
@@ -66,6 +66,20 @@ func (l *Log) Sample(ctx context.Context, log string, found func(Problem)) error
 	if err != nil || c == nil {
 		return err
 	}
+	return c.unreadable(c.sample(ctx))
+}
+
+// unreadable reports what is stored and cannot be read. It must not end the check of
+// other logs, as an error does.
+func (c *checker) unreadable(err error) error {
+	if errors.Is(err, errTree) {
+		c.report(BadEntry, "", "%v", err)
+		return nil
+	}
+	return err
+}
+
+func (c *checker) sample(ctx context.Context) error {
 	last := c.head.Size / tileWidth // the unfinished tile
 	tiles := map[int64]bool{last: true, last - 1: true}
 	for range sampledTiles {
@@ -73,7 +87,7 @@ func (l *Log) Sample(ctx context.Context, log string, found func(Problem)) error
 			tiles[rand.Int64N(last)] = true
 		}
 	}
-	tree := treeOf(ctx, l.db, log, c.head.Size)
+	tree := treeOf(ctx, c.l.db, c.log, c.head.Size)
 	for tile := range tiles {
 		if tile < 0 || tile*tileWidth >= c.head.Size {
 			continue
@@ -88,7 +102,7 @@ func (l *Log) Sample(ctx context.Context, log string, found func(Problem)) error
 // checkerOf begins a check with the head. It is nil for a log without entries.
 func (l *Log) checkerOf(ctx context.Context, log string, found func(Problem)) (*checker, error) {
 	head, err := ReadHead(ctx, l.db, log)
-	if err != nil || head.Size == 0 {
+	if err != nil || head.Size == 0 && !head.damaged {
 		return nil, err
 	}
 	c := &checker{l: l, log: log, head: head, found: found}

@@ -65,6 +65,9 @@ func (e *Evidence) Prove(entry *Stored) (ledger.Record, error) {
 			entry.Index)
 	}
 	proof, err := ledger.ProveInclusion(entry.Index, e.head.Size, e.tree)
+	if errors.Is(err, errTree) {
+		return ledger.Record{}, fmt.Errorf("%w: %w", ErrNotProved, err)
+	}
 	if err != nil {
 		return ledger.Record{}, fmt.Errorf("prove entry %d of log %s: %w", entry.Index, e.log, err)
 	}

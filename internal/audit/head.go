@@ -25,6 +25,8 @@ type Head struct {
 	// state is what the entries say that is looked up here, and seal that it was this
 	// installation that wrote it.
 	state, seal string
+	// damaged: the frontier does not fit the size, and Size is 0. The log is refused.
+	damaged bool
 }
 
 // State is what the head says beyond size and root. It is of use only for comparing: no
@@ -60,6 +62,11 @@ func (l *Log) runningIn(ctx context.Context, tx *database.Tx, log string) (*runn
 	}
 	if err := l.checkHead(ctx, tx, log, &head, true); err != nil {
 		return nil, err
+	}
+	if head.damaged {
+		if err := l.mend(ctx, tx, &head); err != nil {
+			return nil, err
+		}
 	}
 	if head.Size == 0 && !l.mayBegin(tx, log) {
 		return nil, refusal(&HeadError{log, errGone})
@@ -209,15 +216,16 @@ func scanHead(row database.Scanner, log string) (Head, error) {
 	if err != nil {
 		return Head{}, fmt.Errorf("read the head of log %s: %w", log, err)
 	}
-	return h, h.unpack(frontier)
+	h.unpack(frontier)
+	return h, nil
 }
 
-// readSignedHeads reads the heads of the logs that were written since an instant.
+// readSignedHeads reads the heads of the logs that were written since an instant; 0: all, whatever instant they say.
 func readSignedHeads(ctx context.Context, r database.Reader, since int64) ([]Head, error) {
 	heads, err := database.Collect(ctx, r, func(s database.Scanner) (Head, error) { return scanHead(s, "") }, `
 		SELECT log, size, frontier, generation, epoch, checkpoint, state, seal
 		FROM audit_head
-		WHERE updated_at >= $1
+		WHERE updated_at >= $1 OR $1 = 0
 		ORDER BY log`, since)
 	if err != nil {
 		return nil, fmt.Errorf("list the logs: %w", err)
@@ -234,7 +242,8 @@ func ReadHeads(ctx context.Context, r database.Reader) ([]Head, error) {
 		if err := s.Scan(&h.Log, &h.Size, &frontier, &h.Generation, &h.Epoch); err != nil {
 			return Head{}, err
 		}
-		return h, h.unpack(frontier)
+		h.unpack(frontier)
+		return h, nil
 	}, `
 		SELECT log, size, frontier, generation, epoch
 		FROM audit_head
@@ -245,9 +254,25 @@ func ReadHeads(ctx context.Context, r database.Reader) ([]Head, error) {
 	return heads, nil
 }
 
-func (h *Head) unpack(frontier []byte) (err error) {
+// unpack reads the frontier. One that cannot be read is no error: the heads of other logs
+// are read with it.
+func (h *Head) unpack(frontier []byte) {
+	var err error
 	if h.frontier, err = ledger.UnpackFrontier(h.Size, frontier); err != nil {
-		return fmt.Errorf("head of log %s: %w", h.Log, err)
+		h.Size, h.damaged = 0, true
 	}
+}
+
+// mend gives a damaged head the size and root of the entries that are stored, so that a
+// restore can go on from them. Nothing else may.
+func (l *Log) mend(ctx context.Context, tx *database.Tx, h *Head) error {
+	if !l.restoring {
+		return refusal(&HeadError{h.Log, errMismatched})
+	}
+	read := newStateReader(h.Log)
+	if err := read.until(ctx, tx, ledger.MaxSize); err != nil && !errors.Is(err, errNoRoot) {
+		return err
+	}
+	h.Size, h.frontier, h.damaged = read.tree.Size(), read.tree, false
 	return nil
 }

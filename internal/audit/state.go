@@ -199,9 +199,13 @@ func (s *stateReader) read(ctx context.Context, r database.Reader, text string) 
 	case record.Log == System && record.Action == ledger.Begun:
 		s.logs[record.Subject.ID] = true
 	case record.Log == System && record.Action == ledger.Anchored:
-		anchors, err := readAnchors(ctx, r, record.Index)
-		if err != nil {
+		entry, err := readEntry(ctx, r, System, record.Index)
+		if err != nil && !errors.Is(err, errTree) {
 			return err
+		}
+		anchors, err := entry.anchors()
+		if err != nil {
+			return errNoRoot // it was altered
 		}
 		for _, a := range anchors.Logs {
 			s.logs[a.Log] = true

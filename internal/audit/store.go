@@ -128,7 +128,7 @@ func scanEntry(s database.Scanner) (e Stored, err error) {
 
 func toHash(raw []byte) (hash ledger.Hash, err error) {
 	if copy(hash[:], raw) != len(hash) || len(raw) != len(hash) {
-		return ledger.Hash{}, fmt.Errorf("a stored hash has %d bytes", len(raw))
+		return ledger.Hash{}, fmt.Errorf("%w: one has %d bytes", errTree, len(raw))
 	}
 	return hash, nil
 }

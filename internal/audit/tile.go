@@ -2,6 +2,8 @@ package audit
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -16,6 +18,10 @@ const (
 	tileHeight = 8
 	tileWidth  = 1 << tileHeight
 )
+
+// errTree: hashes are missing or cannot be read. It is what is stored that is wrong, not
+// the reading of it.
+var errTree = errors.New("the stored hashes are not whole")
 
 // spanned is how many complete tiles of a level a log of this size has.
 func spanned(size int64, level int) int64 { return size >> (tileHeight * (level + 1)) }
@@ -79,7 +85,8 @@ func readRun(
 		return nil, err
 	}
 	if len(hashes) != count {
-		return nil, fmt.Errorf("%d hashes are stored from %d on, and %d should be", len(hashes), from, count)
+		return nil, fmt.Errorf("%w: %d hashes are stored from %d on, and %d should be", errTree, len(hashes), from,
+			count)
 	}
 	return hashes, nil
 }
@@ -122,8 +129,8 @@ func (n *nodes) ReadHashes(indexes []int64) ([]ledger.Hash, error) {
 		width := 1 << (level % tileHeight)
 		first := int(number<<(level%tileHeight)) & (tileWidth - 1)
 		if first+width > len(tile) {
-			return nil, fmt.Errorf("tile %d of level %d of log %s has %d hashes, and more are asked for", at.position,
-				at.level, n.log, len(tile))
+			return nil, fmt.Errorf("%w: tile %d of level %d of log %s has %d hashes, and more are asked for", errTree,
+				at.position, at.level, n.log, len(tile))
 		}
 		var tree ledger.Frontier
 		for _, hash := range tile[first : first+width] {
@@ -160,11 +167,14 @@ func (n *nodes) complete(at tileID) ([]ledger.Hash, error) {
 		SELECT hashes
 		FROM audit_tile
 		WHERE log = $1 AND level = $2 AND position = $3`, n.log, at.level, at.position).Scan(&packed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%w: it is missing", errTree)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if len(packed) != tileWidth*tlog.HashSize {
-		return nil, fmt.Errorf("it has %d bytes", len(packed))
+		return nil, fmt.Errorf("%w: it has %d bytes", errTree, len(packed))
 	}
 	tile := make([]ledger.Hash, tileWidth)
 	for i := range tile {

@@ -129,7 +129,7 @@ func (l *Log) checkHead(ctx context.Context, r database.Reader, log string, h *H
 	switch {
 	case seen && locked && known.Epoch == h.Epoch && known.Size > h.Size, seen && locked && h.Epoch < known.Epoch:
 		return refusal(&HeadError{log, errShrunk})
-	case h.Size == 0 && h.Checkpoint == "":
+	case h.Size == 0 && h.Checkpoint == "" && !h.damaged:
 		return nil // it has just begun, or is about to
 	case seen && known.same(h):
 		return nil
@@ -164,7 +164,10 @@ func (l *Log) proveHead(ctx context.Context, r database.Reader, h *Head) error {
 
 // proveSignature checks the signature of a head, as proveHead.
 func (l *Log) proveSignature(ctx context.Context, r database.Reader, h *Head) error {
-	if h.Checkpoint == "" {
+	switch {
+	case h.damaged:
+		return &HeadError{h.Log, errMismatched}
+	case h.Checkpoint == "":
 		return &HeadError{h.Log, errUnsigned}
 	}
 	l.trust.mu.Lock()
@@ -229,7 +232,7 @@ func (l *Log) BadHeads(ctx context.Context) (bad []*HeadError, err error) {
 		return nil, err
 	}
 	for i := range heads {
-		if heads[i].Size == 0 {
+		if heads[i].Size == 0 && !heads[i].damaged {
 			continue
 		}
 		err := l.proveHead(ctx, l.db, &heads[i])

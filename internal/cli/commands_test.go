@@ -59,7 +59,7 @@ func TestEveryCommandIsTried(t *testing.T) {
 			t.Errorf("no script runs writ %s and has it succeed", command)
 		}
 		printsScript := strings.HasPrefix(command, "completion ")
-		if printsScript || command == "help" || command == "policy" {
+		if printsScript || command == "help" || command == "policy" || command == "run" { // run prints nothing itself
 			continue
 		}
 		if !tries(regexp.QuoteMeta(command) + `\b.*--json\b`) {

@@ -21,10 +21,12 @@ import (
 	"writ/internal/cli"
 	"writ/internal/cli/writ"
 	"writ/internal/cli/writd"
+	"writ/internal/confine/sandbox"
 )
 
 // TestMain lets the scripts run both programs without building them.
 func TestMain(m *testing.M) {
+	sandbox.Enter() // writ run starts this program again
 	testscript.Main(m, map[string]func(){
 		"writd": func() { os.Exit(cli.Main("writd", writd.Run)) },
 		"writ":  func() { os.Exit(cli.Main("writ", writ.Run)) },

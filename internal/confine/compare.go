@@ -14,7 +14,9 @@ func (l Limits) Intersect(other Limits) Limits {
 		Write: commonPaths(l.Write, other.Write),
 		Read:  commonPaths(l.readable(), other.readable()),
 	}
-	both.Read = slices.DeleteFunc(both.Read, func(p string) bool { return isBelowAny(p, both.Write) })
+	readOnly := func(p string) bool { return !l.mayWrite(p) || !other.mayWrite(p) }
+	both.Write = slices.DeleteFunc(both.Write, readOnly)
+	both.Read = slices.DeleteFunc(both.Read, func(p string) bool { return isBelowAny(p, both.Write) && !readOnly(p) })
 	for _, host := range l.Net {
 		if slices.Contains(other.Net, host) {
 			both.Net = append(both.Net, host)
@@ -26,12 +28,26 @@ func (l Limits) Intersect(other Limits) Limits {
 
 // Within reports whether the limits permit nothing that the others do not.
 func (l Limits) Within(others Limits) bool {
-	outside := func(of []string) func(string) bool {
-		return func(p string) bool { return !isBelowAny(p, of) }
-	}
-	return !slices.ContainsFunc(l.Write, outside(others.Write)) &&
-		!slices.ContainsFunc(l.Read, outside(others.readable())) &&
+	outside := func(p string) bool { return !isBelowAny(p, others.readable()) }
+	widens := func(p string) bool { return l.mayWrite(p) && !others.mayWrite(p) }
+	return !slices.ContainsFunc(l.Write, widens) && !slices.ContainsFunc(others.Read, widens) &&
+		!slices.ContainsFunc(l.Read, outside) &&
 		!slices.ContainsFunc(l.Net, func(host string) bool { return !slices.Contains(others.Net, host) })
+}
+
+// mayWrite reports whether a path may be changed: of the directories that hold it, the innermost counts.
+func (l Limits) mayWrite(p string) bool {
+	innermost := func(of []string) int {
+		longest := -1
+		for _, dir := range of {
+			if isBelow(p, dir) {
+				longest = max(longest, len(dir))
+			}
+		}
+		return longest
+	}
+	write := innermost(l.Write)
+	return write >= 0 && write >= innermost(l.Read)
 }
 
 // readable are the directories that a command may read: what it may write as well.

@@ -79,3 +79,34 @@ func TestIntersectNeverWidens(t *testing.T) {
 		}
 	})
 }
+
+// TestReadOnlyInsideWritable: of two directories that contain each other the inner one counts, also in an intersection.
+func TestReadOnlyInsideWritable(t *testing.T) {
+	t.Parallel()
+	held := confine.Limits{Write: []string{"workspace"}, Read: []string{"workspace/keys"}}
+	for _, c := range []struct{ other, want confine.Limits }{
+		{held, held},
+		{confine.Limits{Write: []string{"workspace"}}, held},
+		{confine.Limits{Write: []string{"workspace/keys"}}, confine.Limits{Read: []string{"workspace/keys"}}},
+		{confine.Limits{Write: []string{"workspace/keys/a", "workspace/b"}},
+			confine.Limits{Write: []string{"workspace/b"}, Read: []string{"workspace/keys/a"}}},
+		{confine.Limits{Write: []string{"/"}}, held},
+	} {
+		for _, got := range []confine.Limits{held.Intersect(c.other), c.other.Intersect(held)} {
+			if got.String() != c.want.String() || !got.Within(held) || !got.Within(c.other) {
+				t.Errorf("%v and %v: %v, want %v", held, c.other, got, c.want)
+			}
+		}
+	}
+	for _, more := range []confine.Limits{
+		{Write: []string{"workspace"}}, {Write: []string{"workspace/keys"}}, {Write: []string{"workspace/keys/a"}},
+		{Write: []string{"workspace", "workspace/keys"}, Read: []string{"workspace/keys"}},
+	} {
+		if more.Within(held) {
+			t.Errorf("%v is said to be within %v", more, held)
+		}
+	}
+	if less := (confine.Limits{Write: []string{"workspace/out"}}); !less.Within(held) {
+		t.Errorf("%v is said to exceed %v", less, held)
+	}
+}

@@ -65,12 +65,7 @@ func TestAPolicyThatWasChangedUnderTheServerIsNotUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, w *env) {
-				w.active(yaml("everything", "allow *"))
-				full := w.active(yaml("pay", "allow bank.*"))
-				w.update(full.ID, yaml("pay", "deny bank.*"))
-				if _, err := w.policies.Activate(t.Context(), w.owner, full.ID, 2); err != nil {
-					t.Fatal(err)
-				}
+				full := w.stricter(t)
 				if found := w.problems(true); found != nil {
 					t.Fatalf("before: %v", found)
 				}
@@ -204,12 +199,7 @@ func TestTheActivePoliciesAreThoseOfTheLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, w *env) {
-				w.active(yaml("everything", "allow *"))
-				full := w.active(yaml("pay", "allow bank.*"))
-				w.update(full.ID, yaml("pay", "deny bank.*"))
-				if _, err := w.policies.Activate(t.Context(), w.owner, full.ID, 2); err != nil {
-					t.Fatal(err)
-				}
+				full := w.stricter(t)
 				running := w.fresh()
 				if _, err := running.Snapshot(t.Context(), w.acme); err != nil {
 					t.Fatal(err)
@@ -254,4 +244,16 @@ func TestActivatingRecordsWhatIsActive(t *testing.T) {
 			t.Errorf("found %v", found)
 		}
 	})
+}
+
+// stricter has a policy in force whose second version denies what the first allowed, beside one that allows everything.
+func (w *env) stricter(t *testing.T) policy.Full {
+	t.Helper()
+	w.active(yaml("everything", "allow *"))
+	full := w.active(yaml("pay", "allow bank.*"))
+	w.update(full.ID, yaml("pay", "deny bank.*"))
+	if _, err := w.policies.Activate(t.Context(), w.owner, full.ID, 2); err != nil {
+		t.Fatal(err)
+	}
+	return full
 }

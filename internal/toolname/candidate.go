@@ -49,11 +49,26 @@ func Candidates(called, server, source string) []Candidate {
 func Others(candidates []Candidate, called string) []Candidate {
 	for _, n := range Readings(called) {
 		candidates = appendNew(candidates, Candidate{n, Reading})
+		for _, own := range ownNames(n) {
+			candidates = appendNew(candidates, Candidate{own, Claimed})
+		}
 	}
 	for _, n := range Guesses(called) {
 		candidates = appendNew(candidates, Candidate{n, Guess})
 	}
 	return candidates
+}
+
+// ownNames are the names that a server of a plugin may have by itself, if Claude Code put the plugin's before it. A
+// plugin may call its server like one that is trusted, so they are only claims.
+func ownNames(n Name) (found []Name) {
+	rest, ok := strings.CutPrefix(n.Server, pluginMark)
+	for i, c := range rest {
+		if ok && c == '_' {
+			found = add(found, rest[i+1:], n.Tool)
+		}
+	}
+	return found
 }
 
 func appendNew(candidates []Candidate, c Candidate) []Candidate {

@@ -18,9 +18,10 @@ type Name struct{ Server, Tool string }
 const maxReadings = 128
 
 const (
-	doubleMark = "mcp__" // begins the names of Claude Code and Codex
-	double     = "__"    // separates server and tool in them
-	geminiMark = "mcp_"  // begins the names of the Gemini CLI
+	doubleMark = "mcp__"   // begins the names of Claude Code and Codex
+	double     = "__"      // separates server and tool in them
+	geminiMark = "mcp_"    // begins the names of the Gemini CLI
+	pluginMark = "plugin_" // begins the servers of Claude Code's plugins: plugin_NAME_SERVER
 	// guessed separate server and tool in names that a tool may also have by itself.
 	guessed = "-./:"
 )

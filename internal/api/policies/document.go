@@ -35,7 +35,7 @@ type RuleBody struct {
 	When        string         `json:"when,omitempty" doc:"A CEL expression; absent: always." example:"args.amount > 1000"`
 	Limit       *LimitBody     `json:"limit,omitempty"`
 	Confine     *ConfineBody   `json:"confine,omitzero" doc:"With allow: the call is allowed only confined to this, for callers that state the capability confine."`
-	Otherwise   string         `json:"otherwise,omitempty" enum:"deny,hold" doc:"With confine: what every other caller gets; absent: deny."`
+	Otherwise   string         `json:"otherwise,omitempty" enum:"deny,hold,allow" doc:"With confine: what every other caller gets; absent: deny."`
 	Approvers   *ApproversBody `json:"approvers,omitempty"`
 	Message     string         `json:"message,omitempty" doc:"For the agent."`
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,9 +149,12 @@ func (f *runFlags) openReport() (*os.File, error) {
 		path = filepath.Join(folder, filepath.Base(path))
 	}
 	for _, dir := range f.Limits.Write {
-		if actual, err := filepath.EvalSymlinks(dir); err == nil && strings.HasPrefix(path, actual+"/") {
+		if actual, err := filepath.EvalSymlinks(dir); err == nil && strings.HasPrefix(path+"/", actual+"/") {
 			return nil, fmt.Errorf("--report: the command could change %s, because it may write %s", path, dir)
 		}
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, fmt.Errorf("--report: %s is a link; name the file itself", path)
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

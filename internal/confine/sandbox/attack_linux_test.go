@@ -332,9 +332,6 @@ func single(name string) int {
 	switch name {
 	case "x32", "i386":
 		fmt.Println("survived", foreignCall(name))
-	case "memory":
-		_, err := unix.Mmap(-1, 0, 512<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-		fmt.Println(err)
 	case "forks":
 		fmt.Println(countForks())
 	case "terminal":

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -11,7 +12,10 @@ var secretWords = []string{
 }
 
 // secretEndings are ends of such names.
-var secretEndings = []string{"_KEY", "_PASS", "_PWD", "_AUTH", "_PAT", "_DSN", "_COOKIE"}
+var secretEndings = []string{"_KEY", "_KEYS", "PASS", "_PWD", "_AUTH", "_PAT", "_DSN", "_COOKIE"}
+
+// signedAddress is an address with a password in it.
+var signedAddress = regexp.MustCompile(`://[^/\s@]*:[^/\s@]*@`)
 
 // doors name sockets and files through which a program reaches what lies outside.
 var doors = []string{
@@ -39,10 +43,10 @@ var proxyVariables = []string{
 // from it. The caller's own proxies are taken out: the command cannot reach them.
 func cleaned(environment, keep []string) (passed, removed []string) {
 	for _, variable := range environment {
-		name, _, _ := strings.Cut(variable, "=")
+		name, value, _ := strings.Cut(variable, "=")
 		switch {
 		case slices.Contains(proxyVariables, name):
-		case isSecret(name) && !slices.Contains(keep, name):
+		case (isSecret(name) || signedAddress.MatchString(value)) && !slices.Contains(keep, name):
 			removed = append(removed, name)
 		default:
 			passed = append(passed, variable)

@@ -185,8 +185,8 @@ func TestRefusedCalls(t *testing.T) {
 		}
 		for number, name := range calls {
 			r.want(t, 0, fmt.Sprintf("%d %d\n", number, unix.EPERM))
-			if told[name] != 1 {
-				t.Errorf("%s was refused %d times, says the report; want 1", name, told[name])
+			if told[name] < 1 { // more if a signal has the kernel make the call again
+				t.Errorf("the report does not say that %s was refused", name)
 			}
 		}
 		if unobserved := w.run(t, flags, script); unobserved.out != r.out {
@@ -254,8 +254,9 @@ func TestTerminal(t *testing.T) {
 		if err != nil || waiting != 0 {
 			t.Errorf("%d bytes were typed, %v", waiting, err)
 		}
-		if got := readReport(t, report).Calls; !slices.Equal(got, []sandbox.Count{{Name: "ioctl", Count: 1}}) {
-			t.Errorf("the filter refused %v, want one ioctl", got)
+		// A signal has the kernel make the call again, which counts again.
+		if got := readReport(t, report).Calls; len(got) != 1 || got[0].Name != "ioctl" || got[0].Count < 1 {
+			t.Errorf("the filter refused %v, want an ioctl", got)
 		}
 	})
 }

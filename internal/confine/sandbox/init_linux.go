@@ -33,7 +33,7 @@ func Enter() {
 	}
 	control := os.NewFile(controlFD, "control")
 	end, err := runInit(control)
-	message := toldEnd{ending: end}
+	message := endMessage{ending: end}
 	if err != nil {
 		message.Error, message.ending = err.Error(), ending{Exit: ExitCode(err)}
 		if notHeld, ok := errors.AsType[*NotHeldError](err); ok {
@@ -44,8 +44,8 @@ func Enter() {
 	os.Exit(0)
 }
 
-// toldEnd is what the first process tells writ run at the end.
-type toldEnd struct {
+// endMessage is what the first process sends to writ run at the end.
+type endMessage struct {
 	ending
 	Error   string `json:"error,omitempty"`
 	NotHeld string `json:"notHeld,omitempty"`

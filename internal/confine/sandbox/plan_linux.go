@@ -97,12 +97,19 @@ func planPaths(o *Options, asRoot bool) (*paths, error) {
 	p.add("/tmp", private)
 	var write []string
 	for _, dir := range o.Limits.Read {
-		if _, err := p.bind(dir, readable); err != nil {
+		actual, err := p.bind(dir, readable)
+		if err == nil {
+			err = o.checkActual(dir, actual) // the path may have changed since
+		}
+		if err != nil {
 			return nil, fmt.Errorf("--read: %w", err)
 		}
 	}
 	for _, dir := range o.Limits.Write {
 		actual, err := p.bind(dir, writable)
+		if err == nil {
+			err = o.checkActual(dir, actual)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("--write: %w", err)
 		}

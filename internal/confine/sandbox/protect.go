@@ -14,7 +14,7 @@ import (
 // protectedNames steer programs that later run outside: what is written into them would
 // escape. They are read-only in each writable directory.
 var protectedNames = []string{
-	".git/hooks", ".git/config", ".git/config.worktree", ".git/modules", ".husky",
+	".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".git/modules", ".husky",
 	".gemini", ".claude", ".codex", ".cursor", ".agents", ".writ", ".mcp.json",
 	".vscode", ".idea", ".devcontainer", ".envrc",
 }

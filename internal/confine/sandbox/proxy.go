@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,8 +26,8 @@ const (
 	proxyIdle        = 5 * time.Minute
 )
 
-// proxy connects a command to the listed hosts and to no other. It knows CONNECT alone, so
-// that it never reads what it carries.
+// proxy connects a command to the listed hosts and to no other. It knows CONNECT alone, and
+// reads of what it carries only the name that a TLS connection asks for.
 type proxy struct {
 	allowed map[string]bool // HOST:PORT in lower case
 	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
@@ -113,10 +114,20 @@ func (p *proxy) handle(conn net.Conn) {
 		return
 	}
 	early, _ := reader.Peek(reader.Buffered())
-	if _, err := upstream.Write(early); err != nil {
-		return
+	carry(p.named(conn, to, early), upstream)
+}
+
+// named is the command's connection with what came early. To an address, any name may be asked for.
+func (p *proxy) named(conn net.Conn, to string, early []byte) net.Conn {
+	host, _, _ := net.SplitHostPort(to)
+	_, err := netip.ParseAddr(host)
+	return &namedConn{
+		Conn:    conn,
+		host:    host,
+		input:   io.MultiReader(bytes.NewReader(early), conn),
+		checked: err == nil,
+		refuse:  func(name string) { p.refuse(name + " by way of " + to) },
 	}
-	carry(conn, upstream)
 }
 
 // dial connects to a listed target. A name must lead to a public address; others are

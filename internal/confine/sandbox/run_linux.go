@@ -310,22 +310,22 @@ func converse(o *Options, p *plan, control *os.File, process *os.Process) (r res
 		_ = unix.Shutdown(int(control.Fd()), unix.SHUT_WR) // ask for an end with a result
 		time.AfterFunc(killGrace, func() { _ = process.Kill() })
 	})
-	var told toldEnd
-	err = json.NewDecoder(io.LimitReader(answers, maxPlan)).Decode(&told)
+	var message endMessage
+	err = json.NewDecoder(io.LimitReader(answers, maxPlan)).Decode(&message)
 	r.timedOut, r.hosts = late(), hosts.refusals()
 	switch {
 	case r.timedOut:
-		r.ending = told.ending
+		r.ending = message.ending
 		r.mark()
 		return r, nil
 	case err != nil:
 		return r, fmt.Errorf("the confinement ended without a result: %w", err)
-	case told.NotHeld != "":
-		return r, &NotHeldError{What: told.NotHeld, Cause: errors.New(told.Error)}
-	case told.Error != "":
-		return r, &startError{told.Exit, told.Error}
+	case message.NotHeld != "":
+		return r, &NotHeldError{What: message.NotHeld, Cause: errors.New(message.Error)}
+	case message.Error != "":
+		return r, &startError{message.Exit, message.Error}
 	}
-	r.ending = told.ending
+	r.ending = message.ending
 	return r, nil
 }
 

@@ -82,8 +82,8 @@ func (o *Options) Check() error {
 	return o.checkPaths()
 }
 
-// neverWritable are the kernel's own trees.
-var neverWritable = []string{"/proc", "/sys", "/dev"}
+// neverShown are the kernel's own trees.
+var neverShown = []string{"/proc", "/sys", "/dev"}
 
 func (o *Options) checkPaths() error {
 	for _, p := range slices.Concat(o.Limits.Write, o.Limits.Read, o.Protect) {
@@ -92,14 +92,37 @@ func (o *Options) checkPaths() error {
 		}
 	}
 	for _, p := range o.Limits.Write {
-		if p == "/" || slices.ContainsFunc(neverWritable, func(tree string) bool { return within(p, tree) }) {
-			return fmt.Errorf("--write: %s cannot be writable", p)
+		if err := o.checkShown(p); err != nil {
+			return fmt.Errorf("--write: %s cannot be writable: %w", p, err)
 		}
 	}
 	for _, p := range o.Limits.Read {
-		if p == "/" || slices.ContainsFunc(neverWritable, func(tree string) bool { return within(p, tree) }) {
-			return fmt.Errorf("--read: %s cannot be shown; name the directories that are needed", p)
+		if err := o.checkShown(p); err != nil {
+			return fmt.Errorf("--read: %s cannot be shown: %w", p, err)
 		}
+	}
+	return nil
+}
+
+// checkShown checks where a path leads, if it exists.
+func (o *Options) checkShown(path string) error {
+	actual, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		actual = filepath.Clean(path) // what is absent is an error later
+	}
+	return o.checkActual(path, actual)
+}
+
+// checkActual refuses what is too much. A link below the working directory may have been made by an earlier command,
+// and must not lead out of there.
+func (o *Options) checkActual(path, actual string) error {
+	for _, p := range []string{path, actual} {
+		if p == "/" || slices.ContainsFunc(neverShown, func(tree string) bool { return within(p, tree) }) {
+			return errors.New("name the directories that are needed")
+		}
+	}
+	if o.Dir != "" && path != o.Dir && within(path, o.Dir) && !within(actual, o.Dir) {
+		return fmt.Errorf("a link leads out of the working directory, to %s", actual)
 	}
 	return nil
 }

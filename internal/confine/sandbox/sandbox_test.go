@@ -2,8 +2,10 @@ package sandbox
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -11,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"writ/internal/confine"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -20,15 +24,55 @@ func TestEnvironment(t *testing.T) {
 	passed, removed := cleaned([]string{
 		"PATH=/bin", "GOFLAGS=-x", "KEYBOARD=us", "GITHUB_TOKEN=1", "aws_secret_access_key=2", "DB_PASSWORD=3",
 		"OPENAI_API_KEY=4", "SSH_AUTH_SOCK=/x", "WRIT_URL=5", "HTTPS_PROXY=http://proxy", "no_proxy=*", "KEPT_TOKEN=6",
+		"REDIS_URL=redis://:pw@host/0", "PIP_INDEX_URL=https://u:p@h/s", "DOCS_URL=https://h/a@b:c", "SSHPASS=7",
+		"API_KEYS=8",
 	}, []string{"KEPT_TOKEN"})
-	if want := []string{"PATH=/bin", "GOFLAGS=-x", "KEYBOARD=us", "KEPT_TOKEN=6"}; !slices.Equal(passed, want) {
+	if want := []string{
+		"PATH=/bin", "GOFLAGS=-x", "KEYBOARD=us", "KEPT_TOKEN=6", "DOCS_URL=https://h/a@b:c",
+	}; !slices.Equal(passed, want) {
 		t.Errorf("passed %q, want %q", passed, want)
 	}
 	want := []string{
-		"DB_PASSWORD", "GITHUB_TOKEN", "OPENAI_API_KEY", "SSH_AUTH_SOCK", "WRIT_URL", "aws_secret_access_key",
+		"API_KEYS", "DB_PASSWORD", "GITHUB_TOKEN", "OPENAI_API_KEY", "PIP_INDEX_URL", "REDIS_URL", "SSHPASS",
+		"SSH_AUTH_SOCK",
+		"WRIT_URL", "aws_secret_access_key",
 	}
 	if !slices.Equal(removed, want) {
 		t.Errorf("removed %q, want %q", removed, want)
+	}
+}
+
+// TestLinksDoNotWiden: an earlier command can make links in the working directory.
+func TestLinksDoNotWiden(t *testing.T) {
+	t.Parallel()
+	outside, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(outside, "work")
+	if err := os.MkdirAll(filepath.Join(dir, "real"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{
+		"top": "/", "dev": "/dev", "up": "..", "near": "real", "../named": "work",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, problem := range map[string]string{
+		dir + "/top": "name the directories", dir + "/top/etc/..": "name the directories",
+		dir + "/dev": "name the directories",
+		dir + "/up":  "leads out of the working directory", dir + "/top/usr": "leads out of the working directory",
+		dir + "/near": "", dir + "/real": "", dir: "", outside + "/named": "",
+	} {
+		for _, limits := range []confine.Limits{{Write: []string{path}}, {Read: []string{path}}} {
+			o := Options{Command: []string{"true"}, Dir: dir, Limits: limits}
+			err := o.checkPaths()
+			if (err == nil) != (problem == "") || err != nil && !strings.Contains(err.Error(), problem) {
+				t.Errorf("%s: %v, want %q", path, err, problem)
+			}
+		}
 	}
 }
 
@@ -130,6 +174,41 @@ func TestProxyKnowsConnectAlone(t *testing.T) {
 	}
 }
 
+// TestProxyChecksTheName: a server that many sites share answers for all of them.
+func TestProxyChecksTheName(t *testing.T) {
+	t.Parallel()
+	hello := func(name string) func(net.Conn) {
+		return func(conn net.Conn) {
+			_ = tls.Client(conn, &tls.Config{ServerName: name, InsecureSkipVerify: name == ""}).Handshake()
+		}
+	}
+	for _, c := range []struct {
+		to, refused string
+		send        func(net.Conn)
+	}{
+		{"one.test:443", "", hello("one.test")},
+		{"one.test:443", "", hello("ONE.test")},
+		{"one.test:443", "two.test by way of one.test:443", hello("two.test")},
+		{"one.test:443", " by way of one.test:443", hello("")},
+		{"one.test:22", "", func(conn net.Conn) { _, _ = conn.Write([]byte("SSH-2.0-x")) }},
+		{"192.0.2.1:443", "", hello("two.test")},
+	} {
+		ours, theirs := net.Pipe()
+		go c.send(ours)
+		p := newProxy(nil)
+		begin := make([]byte, 1)
+		_, err := io.ReadFull(p.named(theirs, c.to, nil), begin)
+		got := ""
+		if refused := p.refusals(); len(refused) > 0 {
+			got = refused[0].Name
+		}
+		if got != c.refused || (err == nil) != (c.refused == "") {
+			t.Errorf("%s: refused %q, %v, want %q", c.to, got, err, c.refused)
+		}
+		_ = ours.Close()
+	}
+}
+
 func TestCounterIsBounded(t *testing.T) {
 	t.Parallel()
 	c := counter{}
@@ -147,8 +226,8 @@ func TestProfile(t *testing.T) {
 	for name, limits := range map[string]macLimits{
 		"nothing": {},
 		"all": {
-			write: []string{"/private/tmp/writ-run-1", `/Users/a/My "work"\x`}, read: []string{"/Users/a/go"},
-			protected: []string{"/Users/a/work/.git/hooks"}, proxyPort: 3128,
+			write: []string{"/private/tmp/writ-run-1", `/Volumes/code/My "work"\x`}, read: []string{"/Volumes/code/go"},
+			protected: []string{"/Volumes/code/work/.git/hooks"}, proxyPort: 3128,
 		},
 	} {
 		file := filepath.Join("testdata", "profile-"+name+".sb")

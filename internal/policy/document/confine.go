@@ -23,8 +23,11 @@ func (r *Rule) readConfine(demand, otherwise *node.Value) {
 	if demand == nil {
 		otherwise.Problem("is only for rules with confine")
 	}
-	if otherwise.OneOf(verdict.Deny.String(), verdict.Hold.String()) == verdict.Hold.String() {
+	switch otherwise.OneOf(verdict.Deny.String(), verdict.Hold.String(), verdict.Allow.String()) {
+	case verdict.Hold.String():
 		r.Otherwise = verdict.Hold
+	case verdict.Allow.String():
+		r.Otherwise = verdict.Allow
 	}
 }
 

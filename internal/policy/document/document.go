@@ -60,7 +60,7 @@ type Rule struct {
 	Message     string          `json:"message,omitempty"`   // for the agent
 
 	// Confine is what a call that the rule allows is confined to; nil: nothing. Otherwise is what callers get that
-	// cannot confine: hold or deny.
+	// cannot confine: deny, hold or allow.
 	Confine   *confine.Limits `json:"confine,omitzero"`
 	Otherwise verdict.Verdict `json:"otherwise,omitzero"`
 

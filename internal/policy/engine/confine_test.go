@@ -80,3 +80,38 @@ func TestWhatIsUnknownAboutTheCaller(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// TestAConfinementWhoseConditionFailsRestricts: an argument of another type must not get a call out of its confinement.
+func TestAConfinementWhoseConditionFailsRestricts(t *testing.T) {
+	t.Parallel()
+	open := document.Rule{ID: "all", Effect: verdict.Allow, Tools: []document.Pattern{"s.*"}}
+	for otherwise, want := range map[verdict.Verdict]verdict.Verdict{
+		verdict.Deny: verdict.Deny, verdict.Hold: verdict.Hold, verdict.Allow: verdict.Deny,
+	} {
+		confined := confinedRule("builds", otherwise, "s.t")
+		confined.When = `args.command.startsWith("make")`
+		set := setOfRules(t, open, confined)
+		for _, can := range []bool{true, false} {
+			call := toolcall.Call{
+				Server: "s", Tool: "t", Args: map[string]any{"command": []any{"make"}}, CanConfine: can,
+			}
+			if d := set.Evaluate(&call, nil); d.Verdict != want || d.Confine != nil || len(d.Failed) != 1 {
+				t.Errorf("otherwise %s, can confine %v: %s by %s, %d failures, want %s", otherwise, can, d.Verdict,
+					d.Rule,
+					len(d.Failed), want)
+			}
+		}
+	}
+}
+
+// TestOtherwiseAllow: callers that can confine a call do, and the others run it as it is.
+func TestOtherwiseAllow(t *testing.T) {
+	t.Parallel()
+	set := setOfRules(t, confinedRule("c", verdict.Allow, "*"))
+	for _, can := range []bool{true, false} {
+		d := set.Evaluate(&toolcall.Call{Server: "s", Tool: "t", CanConfine: can}, nil)
+		if d.Verdict != verdict.Allow || (d.Confine != nil) != can || (d.Demanded != nil) == can {
+			t.Errorf("can confine %v: %+v", can, d)
+		}
+	}
+}

@@ -34,7 +34,7 @@ func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result
 		if watch != nil {
 			watch(e, r)
 		}
-		if r.failed != nil && len(d.Failed) < maxFailures {
+		if r.failed != nil && !e.failsElsewhere() && len(d.Failed) < maxFailures {
 			d.Failed = append(d.Failed, Failure{PolicyID: e.policy.ID, Rule: e.rule.ID, Error: r.failed.Error()})
 		}
 		if claim, ok := r.usage.claim(); ok && r.holds {
@@ -71,7 +71,7 @@ type result struct {
 }
 
 // judge evaluates a rule that names the tool. A condition that fails makes the
-// rule match unless it would allow.
+// rule match unless it would allow; one that confines has an entry of its own for that.
 func (e *entry) judge(input *expression.Input, call *toolcall.Call, spent Spent) result {
 	allows := e.rule.Effect == verdict.Allow
 	r := result{holds: true}
@@ -79,9 +79,12 @@ func (e *entry) judge(input *expression.Input, call *toolcall.Call, spent Spent)
 		r.holds, r.failed = e.rule.condition.EvalInput(input)
 		if r.failed != nil {
 			r.holds = false
-			r.matches = !allows
+			r.matches = e.effect != verdict.Allow
 			return r
 		}
+	}
+	if e.failing {
+		return result{}
 	}
 	if !r.holds || e.rule.Limit == nil {
 		r.matches = r.holds
@@ -93,6 +96,9 @@ func (e *entry) judge(input *expression.Input, call *toolcall.Call, spent Spent)
 	r.matches = r.usage.spent() != allows
 	return r
 }
+
+// failsElsewhere reports whether another entry of the same rule says that its condition failed.
+func (e *entry) failsElsewhere() bool { return e.rule.Confines() && e.effect == verdict.Allow }
 
 // claims reports whether the rule takes from a limit of calls, whichever rule decides.
 func (e *entry) claims() bool { return e.rule.Limit != nil && e.rule.Limit.Calls > 0 }

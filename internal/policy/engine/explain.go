@@ -79,6 +79,9 @@ func (s *Set) Explain(call *toolcall.Call, spent Spent) Explanation {
 			if !judged {
 				r = e.judge(others, call, spent)
 			}
+			if e.failing && !r.matches {
+				continue // another entry of the rule explains it
+			}
 			c.conclude(e, r)
 			if e.rule.condition != nil && len(x.Rules) < maxExplained {
 				c.Steps = e.rule.condition.ExplainInput(explained)

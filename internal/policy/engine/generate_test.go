@@ -73,7 +73,8 @@ func drawRule(t *rapid.T, id string) document.Rule {
 			Net: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a.com:443", "b.com:443"}), 0, 2,
 				rapid.ID).Draw(t, "net"),
 		}
-		r.Otherwise = rapid.SampledFrom([]verdict.Verdict{verdict.Deny, verdict.Hold}).Draw(t, "otherwise")
+		r.Otherwise = rapid.SampledFrom([]verdict.Verdict{verdict.Deny, verdict.Hold, verdict.Allow}).Draw(t,
+			"otherwise")
 	}
 	if rapid.IntRange(0, 3).Draw(t, "limited") == 0 {
 		r.Limit = &document.Limit{Per: time.Hour, By: rapid.SampledFrom([]document.Subject{

@@ -136,10 +136,16 @@ func (e *entry) predict(input *expression.Partial, call *toolcall.Call, gaps too
 		case !known:
 			holds = maybe
 		case err != nil:
-			return prediction{matches: certainly(!allows), failed: err}
+			return prediction{matches: certainly(e.effect != verdict.Allow), failed: err}
 		default:
 			holds = certainly(held)
 		}
+	}
+	if e.failing && holds == maybe {
+		return prediction{matches: maybe}
+	}
+	if e.failing {
+		return prediction{matches: no}
 	}
 	if holds == no || e.rule.Limit == nil {
 		return prediction{matches: holds}

@@ -134,8 +134,8 @@ func checkConfine(r *document.Rule) string {
 		return ""
 	case r.Effect != verdict.Allow:
 		return "is only for rules with effect allow"
-	case r.Otherwise != verdict.Deny && r.Otherwise != verdict.Hold:
-		return "otherwise must be hold or deny"
+	case r.Otherwise == verdict.Ask:
+		return "otherwise must be allow, hold or deny"
 	}
 	if err := r.Confine.Check(); err != nil {
 		return err.Error()

@@ -156,6 +156,14 @@ func scan(t *rapid.T, active []engine.Active, call *toolcall.Call, spent engine.
 		for _, r := range doc.Rules {
 			matches, claim := judge(t, a.ID, r, call, spent)
 			claims = append(claims, claim...)
+			if r.Confine != nil && fails(t, r, call) {
+				d := by
+				d.Verdict, d.Rule, d.Approvers, d.Demanded = r.Otherwise, r.ID, r.Approvers, r.Confine
+				if r.Otherwise == verdict.Allow {
+					d.Verdict = verdict.Deny
+				}
+				matching = append(matching, d)
+			}
 			if matches {
 				d := by
 				d.Verdict, d.Rule, d.Approvers = r.Effect, r.ID, r.Approvers
@@ -218,6 +226,22 @@ func counts(b engine.Bindings, call *toolcall.Call) bool {
 	is := func(list []string, id string) bool { return id != "" && slices.Contains(list, id) }
 	return len(b.Users)+len(b.Agents)+len(b.Roles) == 0 ||
 		is(b.Users, call.User.ID) || is(b.Agents, call.Agent.ID) || is(b.Roles, call.User.Role)
+}
+
+// fails reports whether a rule that covers the call has a condition that fails.
+func fails(t *rapid.T, r document.Rule, call *toolcall.Call) bool {
+	covered := slices.ContainsFunc(r.Tools, func(p document.Pattern) bool {
+		return covers(string(p), call.Server+"."+call.Tool)
+	})
+	if !covered || r.When == "" {
+		return false
+	}
+	condition, problem := expression.Compile(r.When)
+	if problem != nil {
+		t.Fatalf("%s: %v", r.When, problem)
+	}
+	_, err := condition.Eval(call)
+	return err != nil
 }
 
 func judge(

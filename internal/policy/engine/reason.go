@@ -45,6 +45,9 @@ func confinedReason(p *policy, r *rule) string {
 
 // otherwiseReason is the reason if the caller cannot confine the call.
 func otherwiseReason(p *policy, r *rule) string {
+	if r.Otherwise == verdict.Allow {
+		return ruleReason(p, r, r.Otherwise)
+	}
 	return ruleReason(p, r, r.Otherwise) + ", which permits this call only confined, and the caller cannot confine it"
 }
 

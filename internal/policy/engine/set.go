@@ -52,6 +52,8 @@ type entry struct {
 	confines bool
 	// renamed: it is about the names that a harness gives to the rule's tools, not about the tools' own.
 	renamed bool
+	// failing: it matches only if the rule's condition fails.
+	failing bool
 	reason  string // why, when it decides
 }
 
@@ -98,23 +100,43 @@ func (s *Set) rank(canConfine bool) *ranking {
 }
 
 // entriesOf are a rule's entries. One that confines is what it says otherwise to callers that cannot, and to all under
-// names that a harness changed: there it may be about another tool, and must not allow it.
+// names that a harness changed: there it may be about another tool, and must not allow it. If its condition fails, it
+// restricts, although its effect is allow: it was written to limit the call.
 func entriesOf(p *policy, r *rule, canConfine bool) []entry {
 	if !r.Confines() {
 		return []entry{{policy: p, rule: r, effect: r.Effect, reason: ruleReason(p, r, r.Effect)}}
 	}
-	otherwise := entry{policy: p, rule: r, effect: r.Otherwise, reason: otherwiseReason(p, r)}
-	if !canConfine {
-		return []entry{otherwise}
-	}
-	otherwise.renamed = true
-	return []entry{otherwise, {
-		policy:   p,
-		rule:     r,
-		effect:   r.Effect,
-		confines: true,
-		reason:   confinedReason(p, r),
+	entries := []entry{{
+		policy:  p,
+		rule:    r,
+		effect:  r.Otherwise,
+		reason:  otherwiseReason(p, r),
+		renamed: canConfine,
 	}}
+	if r.condition != nil && (canConfine || r.Otherwise == verdict.Allow) {
+		entries = append(entries, failingEntry(p, r))
+	}
+	if canConfine {
+		confined := entry{policy: p, rule: r, effect: r.Effect, reason: confinedReason(p, r)}
+		confined.confines = true
+		entries = append(entries, confined)
+	}
+	return entries
+}
+
+// failingEntry is what a rule that confines does if its condition fails.
+func failingEntry(p *policy, r *rule) entry {
+	effect := r.Otherwise
+	if effect == verdict.Allow {
+		effect = verdict.Deny
+	}
+	return entry{
+		policy:  p,
+		rule:    r,
+		effect:  effect,
+		reason:  ruleReason(p, r, effect),
+		failing: true,
+	}
 }
 
 // confinedFirst puts what confines before what does not.

@@ -203,7 +203,8 @@ func (s source) comesBefore(rule *document.Rule) bool {
 	case s.rule.Confines():
 		return false // it decides before this rule for some callers only
 	case rule.Confines(): // also before what the rule says otherwise
-		return s.rule.Effect < rule.Otherwise || s.rule.Effect == rule.Otherwise && first
+		return s.rule.Effect < rule.Otherwise ||
+			s.rule.Effect == rule.Otherwise && s.rule.Effect != verdict.Allow && first
 	case s.rule.Effect != rule.Effect:
 		return s.rule.Effect < rule.Effect
 	}

@@ -112,6 +112,9 @@ func (s *scan) useOperands(r *reading) {
 		s.environment(name, r.operands[0].without(len(name)+1))
 		r.operands = r.operands[1:]
 	}
+	if r.p.name == "env" && len(r.operands) == 0 { // prints the environment
+		s.unknown.add(r.p.name)
+	}
 	takes := r.takes()
 	if !takes.stated {
 		if r.p.subs != nil && !r.p.script && len(r.operands) > 0 {

@@ -198,7 +198,10 @@ func (p *program) letter(c byte) *option {
 func (r *reading) next(o *option) {
 	if r.at++; r.at < len(r.args) {
 		// We may be wrong about the value, and then this is an option.
-		r.s.opaque = r.s.opaque || looksLikeOption(r.args[r.at].text())
+		text := r.args[r.at].text()
+		// Where options end at the first operand, this is a file.
+		late := len(r.operands) > 0 && strings.ContainsAny(text, "/~")
+		r.s.opaque = r.s.opaque || looksLikeOption(text) || late
 		r.value(o, r.args[r.at])
 		return
 	}

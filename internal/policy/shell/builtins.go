@@ -29,6 +29,7 @@ func init() {
 		"test": testFile, "shell": shellCall, "othershell": otherShell, "find": find, "fd": fd, "xargs": xargs,
 		"parallel": parallel, "dd": dd, "database": database, "containers": containers,
 		"chmod": chmod, "gitconfig": gitConfig, "echo": echo,
+		"edit": edit, "date": date, "ps": ps,
 		"link": link, "whole": searchHere, "here": changeHere, "unzip": unzip,
 	}
 }
@@ -49,6 +50,7 @@ func changeDir(s *scan, _ *program, args []arg) {
 	}
 	switch len(targets) {
 	case 0:
+		s.readFile(literal("~"))
 		s.dir = s.dir.cd(literal("~"))
 	case 1:
 		s.readFile(targets[0])
@@ -120,6 +122,7 @@ func trap(s *scan, _ *program, args []arg) {
 // setOption reads options that change how the shell reads what follows. Those for
 // errors are plain.
 func setOption(s *scan, p *program, args []arg) {
+	s.opaque = s.opaque || len(args) == 1 // prints all variables
 	for _, a := range args[1:] {
 		text := a.text()
 		letters, isOption := strings.CutPrefix(text, "-")
@@ -140,6 +143,9 @@ func echo(*scan, *program, []arg) {}
 
 // printTo reads printf. With -v it sets a variable.
 func printTo(s *scan, p *program, args []arg) {
+	for _, a := range args[1:] { // zsh computes what is printed as a number
+		s.opaque = s.opaque || substitutes(a.text())
+	}
 	for _, a := range args[1:min(3, len(args))] {
 		if storesLength(a.text()) {
 			s.unknown.add("printf %n")

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -97,7 +98,8 @@ func (s *scan) use(p *program, k kind, a arg) {
 			s.unknown.add(p.name + " " + a.text())
 		}
 	case kindJq: // modules are files
-		s.opaque = s.opaque || strings.Contains(a.text(), "import") || strings.Contains(a.text(), "include")
+		s.opaque = s.opaque || strings.Contains(a.text(), "import") || strings.Contains(a.text(), "include") ||
+			jqEnvironment.MatchString(a.text())
 	case kindClone:
 		s.dynamic = s.dynamic || strings.Contains(a.text(), "::")
 	case kindSuffix:
@@ -108,12 +110,16 @@ func (s *scan) use(p *program, k kind, a arg) {
 	}
 }
 
+// jqEnvironment is the environment in a filter of jq; .env is a member.
+var jqEnvironment = regexp.MustCompile(`(^|[^.\w])env\b|ENV`)
+
 // useFile records the use of a file. Any other kind is code.
 func (s *scan) useFile(k kind, a arg) bool {
 	switch k {
 	case kindRead:
 		s.readFile(a)
 	case kindTree:
+		s.opaque = s.opaque || strings.HasPrefix(a.text(), "@") // an archive to some versions of tar
 		s.readFile(a)
 		s.readFile(a.followed(literal("/**")))
 	case kindWrite:

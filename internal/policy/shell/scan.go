@@ -377,7 +377,7 @@ func (s *scan) simple(c *syntax.CallExpr) {
 // declare reads export, local, declare and the like.
 func (s *scan) declare(c *syntax.DeclClause) {
 	s.programs.add(c.Variant.Value)
-	s.opaque = s.opaque || c.Variant.Value != "export"
+	s.opaque = s.opaque || c.Variant.Value != "export" || len(c.Args) == 0 // prints the environment
 	for _, a := range c.Args {
 		if a.Naked && a.Name == nil && a.Value != nil {
 			s.inside(a.Value)

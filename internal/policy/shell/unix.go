@@ -193,3 +193,36 @@ func unzip(s *scan, p *program, args []arg) {
 	}
 	s.apply(&r)
 }
+
+// edit reads sed. Where -i takes the next word, the script is the operand behind the one that we take for it.
+func edit(s *scan, p *program, args []arg) {
+	r := s.arguments(p, args)
+	if len(r.operands) > 2 {
+		other := &sedReader{text: r.operands[1].text()}
+		other.read()
+		s.opaque = s.opaque || len(other.writes) > 0 || len(other.reads) > 0
+	}
+	s.apply(&r)
+}
+
+// date reads date. An operand that is no format sets the clock.
+func date(s *scan, p *program, args []arg) {
+	r := s.arguments(p, args)
+	for _, a := range r.operands {
+		if !strings.HasPrefix(a.text(), "+") {
+			s.unknown.add(p.name + " " + a.text())
+		}
+	}
+	s.apply(&r)
+}
+
+// ps reads ps. The letter e without a dash shows the environment of processes.
+func ps(s *scan, p *program, args []arg) {
+	r := s.arguments(p, args)
+	for _, a := range r.operands {
+		if strings.ContainsAny(a.text(), "eE") {
+			s.unknown.add(p.name + " " + a.text())
+		}
+	}
+	s.apply(&r)
+}

@@ -90,7 +90,7 @@ func (s *scan) readFile(a arg) {
 		if file == "" || file == "-" && a.exact || a.process {
 			continue
 		}
-		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(file)
+		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(file) || s.leavesDir(file)
 		for _, dir := range s.dir.dirs {
 			s.reads.add(join(dir, file))
 		}
@@ -114,6 +114,15 @@ func leadsThrough(file string) bool {
 		}
 		file = rest
 	}
+}
+
+// leavesDir reports whether a path goes up from a directory that a cd led to, which may be a link.
+func (s *scan) leavesDir(file string) bool {
+	if len(s.dir.dirs) == 1 && s.dir.dirs[0] == "." {
+		return false
+	}
+	file = path.Clean(file)
+	return file == ".." || strings.HasPrefix(file, "../")
 }
 
 // mentionInput records the words of the input, if it is known.
@@ -169,7 +178,8 @@ func (s *scan) change(a arg) {
 		if target == "" {
 			continue
 		}
-		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(target)
+		s.opaque = s.opaque || !a.exact || s.dir.lost || leadsThrough(target) || s.leavesDir(target) ||
+			steersGit(target)
 		if strings.HasPrefix(target, "~+") || strings.HasPrefix(target, "~-") || a.glob && !nearby(target) {
 			s.dynamic = true
 		}
@@ -181,6 +191,19 @@ func (s *scan) change(a arg) {
 			s.writes.add(join(dir, target))
 		}
 	}
+}
+
+// steersGit reports whether a path can make git take another configuration, which can name programs: any file of a
+// repository, and the one that makes a directory a repository.
+func steersGit(target string) bool {
+	if target == ".git/**" { // what git itself writes
+		return false
+	}
+	if strings.EqualFold(path.Base(target), "HEAD") {
+		return true
+	}
+	lower := strings.ToLower(target)
+	return strings.Contains(lower, ".git") && slices.Contains(strings.Split(lower, "/"), ".git")
 }
 
 // nearby reports whether a pattern stays below the current directory and does not name

@@ -224,13 +224,14 @@ func TestOrdinaryCommandsRun(t *testing.T) {
 				without.Rule)
 		case decision.Verdict != verdict.Allow:
 			t.Logf("a question: %q: %s by %s", command, decision.Verdict, decision.Rule)
-		case decision.Confine != nil:
-			confined++
-			if without.Verdict != verdict.Hold {
-				t.Errorf("%q without the capability: %s by %s, want hold", command, without.Verdict, without.Rule)
-			}
-		default:
+		case without.Verdict == verdict.Allow:
 			plain++
+		default:
+			confined++
+			if decision.Confine == nil || without.Verdict != verdict.Hold {
+				t.Errorf("%q: confined to %v by %s, and without the capability %s by %s, want hold", command,
+					decision.Confine, decision.Rule, without.Verdict, without.Rule)
+			}
 		}
 	}
 	share := 100 * float64(plain+confined) / float64(len(commands))
@@ -239,5 +240,25 @@ func TestOrdinaryCommandsRun(t *testing.T) {
 	if len(commands) < 500 || share < wantUnasked {
 		t.Errorf("%.1f %% of %d commands run without a question, want %.1f %% of 500 or more", share, len(commands),
 			wantUnasked)
+	}
+}
+
+// TestPlainCommandsAreConfinedToo: a confined command can leave a link in the workspace, which a plain one
+// would follow.
+func TestPlainCommandsAreConfinedToo(t *testing.T) {
+	t.Parallel()
+	set := compiled(t, "coding-agent")
+	for command, want := range map[string]bool{
+		"echo x >> h/.bashrc": true, "cat h/notes": true, "git status": true, "git add sub": true, "ls -la": false,
+		"git fetch": false, "docker ps": false, "pwd": false,
+	} {
+		call := evasion{Command: command}.call()
+		if d := set.Evaluate(call, nothingSpent); d.Verdict != verdict.Allow || d.Confine != nil {
+			t.Errorf("%q for one that cannot confine: %s by %s, confined to %v", command, d.Verdict, d.Rule, d.Confine)
+		}
+		call.CanConfine = true
+		if d := set.Evaluate(call, nothingSpent); d.Verdict != verdict.Allow || (d.Confine != nil) != want {
+			t.Errorf("%q: %s by %s, confined to %v", command, d.Verdict, d.Rule, d.Confine)
+		}
 	}
 }
