@@ -140,12 +140,17 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Address:   organization.Address,
 		Digest:    a.Intent.Digest,
 		Ended:     agent.EndedBefore,
+		Answered:  a.countAnswer,
 	})
 	a.Agents = agent.New(db, log, agent.Sources{
-		Role:       organization.RoleOf,
-		MissingKey: apikey.Missing,
-		MadeFrom:   apikey.MadeFrom,
-		Suspended:  a.notifySuspended,
+		Role:         organization.RoleOf,
+		MissingKey:   apikey.Missing,
+		MadeFrom:     apikey.MadeFrom,
+		FindingKinds: execution.KindNames(),
+		Findings:     a.findings,
+		Spent:        a.spentByAgent,
+		Tripped:      a.notifyTripped,
+		Suspended:    a.notifySuspended,
 	})
 	a.Webhooks = webhook.NewService(db, log, sealer, a.outbound, publicURL)
 	a.Notifications = notification.New(notification.Options{

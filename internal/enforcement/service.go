@@ -36,6 +36,10 @@ type Agents interface {
 	StandingOf(ctx context.Context, orgID, agentID, keyID string) (agent.Standing, error)
 	// Saw notes within a decision's transaction that an agent has called.
 	Saw(ctx context.Context, tx *database.Tx, of agent.Sighting, host string) error
+	// Counted counts a decision for trips within its transaction, behind its entry.
+	Counted(ctx context.Context, tx *database.Tx, orgID string, c agent.Counting, denied bool) error
+	// BudgetsKnown reports whether what agents have spent is known.
+	BudgetsKnown() bool
 }
 
 // Service makes decisions. A process needs one, whose caches all requests share.

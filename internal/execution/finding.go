@@ -24,6 +24,15 @@ const (
 	KernelRefused   Kind = "refused_by_kernel"              // something that a confined call tried
 )
 
+// KindNames are the kinds of findings.
+func KindNames() []string {
+	return []string{
+		string(WithoutDecision), string(WithoutOutcome), string(SequenceGap), string(OtherArguments),
+		string(NotConfined),
+		string(KernelRefused),
+	}
+}
+
 // Finding is something that does not match. Which members are set depends on its kind.
 type Finding struct {
 	ID         string
@@ -88,6 +97,18 @@ func (s *Service) Findings(ctx context.Context, p principal.Principal, f Finding
 	return page.Of(findings, f.Limit, func(x Finding) page.Cursor {
 		return page.Cursor{List: findingList, Scope: scope, Micros: database.Micros(x.FoundAt), ID: x.ID}
 	}), nil
+}
+
+// maxFound is how many findings FoundSince reads.
+const maxFound = 10_000
+
+// FoundSince are the findings of an organization since a time, the latest first. It checks no right: it is for the
+// server itself.
+func (s *Service) FoundSince(ctx context.Context, orgID string, since time.Time) ([]Finding, error) {
+	found, err := database.Collect(ctx, s.db, scanFinding,
+		selectFindings+` WHERE org_id = $1 AND found_at >= $2 ORDER BY found_at DESC, id DESC LIMIT $3`, orgID,
+		database.Micros(since), maxFound)
+	return found, database.Wrap(err, "read the findings of organization %s", orgID)
 }
 
 const selectFindings = `

@@ -57,6 +57,7 @@ type AgentBody struct {
 	UpdatedAt      *time.Time   `json:"updatedAt"`
 	LastSeenAt     *time.Time   `json:"lastSeenAt" doc:"Up to some seconds behind. Null: never."`
 	Host           string       `json:"host" doc:"The client that it ran in last. Empty: not stated."`
+	Trips          *TripsBody   `json:"trips,omitempty" doc:"Where they differ from the organization's."`
 	SeenKeys       []string     `json:"seenKeys,omitempty" doc:"The ids of the API keys that its id was sent with, the latest first; not in lists."`
 }
 
@@ -77,6 +78,7 @@ func agentBody(a agent.Agent) AgentBody {
 		Host:           a.Host,
 		SeenKeys:       a.SeenKeys,
 	}
+	body.Trips = tripsBody(a.Trips)
 	if a.OwnerID != "" {
 		body.OwnerID = &a.OwnerID
 	}
@@ -99,6 +101,8 @@ type registerAgentInput struct {
 		Keys           []string `json:"keys,omitempty" nullable:"false" maxItems:"100" doc:"The ids of the API keys that it may use. Only a person binds keys."`
 		PublicKey      string   `json:"publicKey,omitempty" maxLength:"100" doc:"Ed25519, 32 bytes in base64."`
 		IntentRequired bool     `json:"intentRequired,omitempty"`
+
+		Trips *TripsBody `json:"trips,omitempty" doc:"Only a person sets them."`
 	}
 }
 
@@ -121,6 +125,7 @@ func (h *Handlers) register(
 		Keys:           b.Keys,
 		PublicKey:      key,
 		IntentRequired: b.IntentRequired,
+		Trips:          b.Trips.trips(),
 	})
 	return agentBody(a), err
 }
@@ -171,6 +176,8 @@ type updateAgentInput struct {
 		Keys           *[]string `json:"keys,omitempty" maxItems:"100"`
 		PublicKey      *string   `json:"publicKey,omitempty" maxLength:"100" doc:"Empty: none."`
 		IntentRequired *bool     `json:"intentRequired,omitempty"`
+
+		Trips *TripsBody `json:"trips,omitempty" doc:"Replaces all of them. Empty: those of the organization."`
 	}
 }
 
@@ -184,6 +191,10 @@ func (h *Handlers) update(ctx context.Context, caller principal.Principal, in *u
 		Description:    b.Description,
 		Keys:           b.Keys,
 		IntentRequired: b.IntentRequired,
+	}
+	if b.Trips != nil {
+		trips := b.Trips.trips()
+		changes.Trips = &trips
 	}
 	if b.PublicKey != nil {
 		key, err := readKey(*b.PublicKey)
@@ -207,29 +218,4 @@ type agentStatusInput struct {
 func (h *Handlers) setStatus(ctx context.Context, caller principal.Principal, in *agentStatusInput) (AgentBody, error) {
 	a, err := h.Agents.SetStatus(ctx, caller, in.AgentID, in.Body.Status, in.Body.Reason)
 	return agentBody(a), err
-}
-
-// AgentSettingsBody is what an organization says about agents.
-type AgentSettingsBody struct {
-	UnregisteredMayAct bool `json:"unregisteredMayAct" doc:"Whether calls that name no registered agent are judged like others. False: they are denied."`
-	ApproversMayKill   bool `json:"approversMayKill,omitempty" doc:"Whether approvers use the kill switch, beside owners and admins."`
-}
-
-func (h *Handlers) getSettings(
-	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (AgentSettingsBody, error) {
-	settings, err := h.Agents.Settings(ctx, caller.OrgID)
-	return AgentSettingsBody(settings), err
-}
-
-type agentSettingsInput struct {
-	route.OrgInput
-	Body AgentSettingsBody
-}
-
-func (h *Handlers) putSettings(
-	ctx context.Context, caller principal.Principal, in *agentSettingsInput,
-) (AgentSettingsBody, error) {
-	settings, err := h.Agents.SetSettings(ctx, caller, agent.Settings(in.Body))
-	return AgentSettingsBody(settings), err
 }

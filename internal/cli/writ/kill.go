@@ -21,7 +21,7 @@ type stopping struct {
 func (k *stopping) addFlags(cmd *cobra.Command) {
 	k.asPerson.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&k.scope, "scope", "agent", "agent, organization, server, tool or plan")
+	f.StringVar(&k.scope, "scope", "agent", "agent, organization, server, tool, plan or key")
 	f.StringVar(&k.reason, "reason", "", "why, for the log (required)")
 	_ = cmd.MarkFlagRequired("reason")
 }
@@ -50,7 +50,7 @@ func kill(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "kill [SUBJECT]", Short: "Stop an agent and its keys, or a server, tool, plan or the organization",
 		Args: cobra.MaximumNArgs(1),
-		Long: `Stop an agent and its keys, or with --scope a server, a tool, a plan or the whole organization. The answer says from
+		Long: `Stop an agent and its keys, or with --scope a server, a tool, a plan, an API key or the whole organization. The answer says from
 which entry of the log on nothing is allowed. Calls that already run go on. You act as the person who signed in.`,
 		RunE: asking(&k.asPerson, s, stop, printStop),
 	}
