@@ -53,6 +53,8 @@ type AgentSettings struct {
 	ApproversMayKill   bool `json:"approversMayKill"`
 	// Trips are as they were if nil.
 	Trips *Trips `json:"trips,omitempty"`
+	// LeaseSeconds is the longest lease; 0: none are given. It is as it was if nil.
+	LeaseSeconds *int64 `json:"leaseSeconds,omitempty"`
 }
 
 // Trips are the numbers at which the kill switch stops an agent by itself; 0: off. Nil: the

@@ -16,6 +16,8 @@ type Stop struct {
 	StoppedAt time.Time `json:"stoppedAt"`
 	Keys      []string  `json:"keys"`
 	Agents    []string  `json:"agents"`
+	// LeasesEndAt is when the last lease ends under which a call may still run; nil: none is left.
+	LeasesEndAt *time.Time `json:"leasesEndAt"`
 }
 
 func killPath(agentID string) string { return "/iap/agent/" + segment(agentID) }

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -123,7 +124,7 @@ func (s *Service) Prune(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return pruneCounts(ctx, tx)
+		return errors.Join(pruneCounts(ctx, tx), pruneLeases(ctx, tx))
 	}})
 	s.seen.forget()
 	return database.Wrap(err, "forget agents that were seen long ago")

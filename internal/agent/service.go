@@ -36,6 +36,8 @@ type Sources struct {
 	Findings func(ctx context.Context, orgID string, since time.Time) ([]Found, error)
 	// Spent is what an agent's id has cost since a time, in 10^-9 US dollars.
 	Spent func(ctx context.Context, orgID, agentID string, since time.Time) (int64, error)
+	// LeaseKey finds the public key that leases are signed with.
+	LeaseKey LeaseKey
 	// Tripped notifies people of a trip, within its change; nil: nobody is notified.
 	Tripped func(ctx context.Context, tx *database.Tx, orgID string, stop Stop) error
 	// Suspended notifies people of an agent that was suspended because its owner left.

@@ -42,8 +42,9 @@ type Stop struct {
 	StoppedAt time.Time
 	Trip      Rule // empty: a person
 
-	Keys   []string // that stop with an agent, sorted
-	Agents []string // other agents that stop, because they use these keys, sorted
+	Keys        []string   // that stop with an agent, sorted
+	LeasesEndAt *time.Time // when the last lease ends that may permit it; nil: none is left; only of a kill
+	Agents      []string   // other agents that stop, because they use these keys, sorted
 }
 
 // Kill stops a subject from the entry of the log on whose index the answer tells. An agent
@@ -83,8 +84,7 @@ func (s *Service) kill(
 	}
 	for _, a := range active {
 		if !slices.ContainsFunc(stop.Keys, func(key string) bool { return !slices.Contains(a.Keys, key) }) {
-			a.Agents, err = sharing(ctx, tx, p.OrgID, a.Subject, a.Keys)
-			return a, false, err // nothing is left to stop
+			return a, false, a.readAffected(ctx, tx, p.OrgID) // nothing is left to stop
 		}
 	}
 	stop.ID, stop.StoppedBy, stop.StoppedAt = database.NewID(), p.UserID, tx.Now()
@@ -102,8 +102,16 @@ func (s *Service) kill(
 	if err := insertStop(ctx, tx, p.OrgID, stop); err != nil {
 		return Stop{}, false, err
 	}
-	stop.Agents, err = sharing(ctx, tx, p.OrgID, stop.Subject, stop.Keys)
-	return stop, true, err
+	return stop, true, stop.readAffected(ctx, tx, p.OrgID)
+}
+
+// readAffected reads which agents stop too, and when the last lease ends.
+func (s *Stop) readAffected(ctx context.Context, tx *database.Tx, orgID string) (err error) {
+	if s.Agents, err = sharing(ctx, tx, orgID, s.Subject, s.Keys); err != nil {
+		return err
+	}
+	s.LeasesEndAt, err = leasesEnd(ctx, tx, orgID, *s)
+	return err
 }
 
 // payload is what the entry says until it is erased.

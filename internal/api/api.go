@@ -238,7 +238,7 @@ func (a *API) mountWork(c Config) {
 		PublicURL:     c.PublicURL,
 	}).Mount(a.router)
 	a.traces.MountForwarding(a.router)
-	(&agents.Handlers{Agents: c.Agents}).Mount(a.router)
+	(&agents.Handlers{Agents: c.Agents, Enforcement: c.Enforcement}).Mount(a.router)
 	(&auditlog.Handlers{
 		Audit:          c.Audit,
 		Executions:     c.Executions,

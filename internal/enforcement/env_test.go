@@ -130,6 +130,7 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 		FindingKinds: []string{"sequence_gap"},
 		Findings:     a.findings,
 		Spent:        a.spent,
+		LeaseKey:     a.plans.LeaseKey,
 		Tripped:      a.noteTrip,
 	})
 	a.decisions = decisionsOn(a, a.approvals)

@@ -9,13 +9,17 @@ import (
 
 	"writ/internal/agent"
 	"writ/internal/api/route"
+	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/page"
 	"writ/internal/principal"
 )
 
 // Handlers serve agents.
-type Handlers struct{ Agents *agent.Service }
+type Handlers struct {
+	Agents      *agent.Service
+	Enforcement *enforcement.Service // gives leases
+}
 
 // Mount serves the routes.
 func (h *Handlers) Mount(r *route.Router) {
@@ -38,6 +42,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	route.Handle(r, manager(route.Put("/organization/{orgId}/agents/settings",
 		"Change what an organization says about agents")).Records("agent.settings_changed"), h.putSettings)
 	h.mountKillSwitch(r)
+	h.mountLeases(r)
 }
 
 // AgentBody is an agent.

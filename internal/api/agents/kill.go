@@ -38,6 +38,8 @@ type StopBody struct {
 	StoppedAt time.Time   `json:"stoppedAt"`
 	Keys      []string    `json:"keys" nullable:"false" doc:"The ids of the API keys that stop with an agent, and of those that came from them."`
 	Agents    []string    `json:"agents" nullable:"false" doc:"Other agents that use these keys; only where something is stopped now."`
+
+	LeasesEndAt *time.Time `json:"leasesEndAt,omitempty" doc:"When the last lease ends under which a call may still run; only where something is stopped now. Absent: there is none."`
 }
 
 func stopBody(s agent.Stop) StopBody {
@@ -51,6 +53,8 @@ func stopBody(s agent.Stop) StopBody {
 		StoppedAt: s.StoppedAt,
 		Keys:      append([]string{}, s.Keys...),
 		Agents:    append([]string{}, s.Agents...),
+
+		LeasesEndAt: s.LeasesEndAt,
 	}
 }
 

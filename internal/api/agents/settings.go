@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"time"
 
 	"writ/internal/agent"
 	"writ/internal/api/route"
@@ -13,6 +14,7 @@ type AgentSettingsBody struct {
 	UnregisteredMayAct bool       `json:"unregisteredMayAct" doc:"Whether calls that name no registered agent are judged like others. False: they are denied."`
 	ApproversMayKill   bool       `json:"approversMayKill,omitempty" doc:"Whether approvers use the kill switch, beside owners and admins."`
 	Trips              *TripsBody `json:"trips,omitempty" doc:"Absent in a request: as they are. Empty: none."`
+	LeaseSeconds       *int64     `json:"leaseSeconds,omitempty" minimum:"0" maximum:"300" doc:"The longest lease. 0: none are given. Absent in a request: as it is."`
 }
 
 // TripsBody are the numbers at which the kill switch stops an agent by itself.
@@ -42,10 +44,12 @@ func tripsBody(t agent.Trips) *TripsBody {
 }
 
 func settingsBody(s agent.Settings) AgentSettingsBody {
+	seconds := int64(s.LeaseLife / time.Second)
 	return AgentSettingsBody{
 		UnregisteredMayAct: s.UnregisteredMayAct,
 		ApproversMayKill:   s.ApproversMayKill,
 		Trips:              tripsBody(s.Trips),
+		LeaseSeconds:       &seconds,
 	}
 }
 
@@ -69,6 +73,10 @@ func (h *Handlers) putSettings(
 	if b.Trips != nil {
 		trips := b.Trips.trips()
 		change.Trips = &trips
+	}
+	if b.LeaseSeconds != nil {
+		life := time.Duration(*b.LeaseSeconds) * time.Second
+		change.LeaseLife = &life
 	}
 	settings, err := h.Agents.SetSettings(ctx, caller, change)
 	return settingsBody(settings), err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,6 +69,10 @@ func printStop(s cli.Streams, stop client.Stop) error {
 		if line[1] != "" && err == nil {
 			_, err = fmt.Fprintf(s.Out, "%s: %s\n", line[0], cli.Line(line[1]))
 		}
+	}
+	if stop.LeasesEndAt != nil && err == nil {
+		_, err = fmt.Fprintf(s.Out, "the last lease ends at %s: until then a call may run that asks nobody\n",
+			stop.LeasesEndAt.UTC().Format(time.RFC3339))
 	}
 	return err
 }
