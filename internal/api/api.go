@@ -191,6 +191,7 @@ func (a *API) mountWork(c Config) {
 		Forwarding:     c.Forwarding,
 		Database:       c.Database,
 		PolicyName:     c.Policies.NameOf,
+		Behind:         c.TelemetryBehind,
 		Bodies:         bodies,
 		Logger:         c.Logger,
 		MaxIngestBytes: c.MaxIngestBytes,
