@@ -65,7 +65,7 @@ var table = layout.Table{
 		"internal/secret", "internal/fault", "web",
 	),
 	row("internal/api/agents",
-		"internal/api/route", "internal/agent", "internal/principal", "internal/page", "internal/fault",
+		"internal/api/route", "internal/agent", "internal/telemetry", "internal/principal", "internal/page", "internal/fault",
 	),
 	row("internal/api/decisions",
 		"internal/agent", "internal/api/policies", "internal/api/route", "internal/enforcement", "internal/execution",

@@ -30,6 +30,8 @@ type Sources struct {
 	MissingKey func(ctx context.Context, r database.Reader, orgID string, ids []string) (string, error)
 	// MadeFrom are some keys of an organization and all that came from them.
 	MadeFrom func(ctx context.Context, r database.Reader, orgID string, ids []string) ([]string, error)
+	// Plans are the latest plans of agents that have not ended by themselves, by the agent's id.
+	Plans func(ctx context.Context, r database.Reader, orgID string, agentIDs []string) (map[string]Plan, error)
 	// Suspended notifies people of an agent that was suspended because its owner left.
 	Suspended func(ctx context.Context, tx *database.Tx, orgID string, a Agent) error
 }
@@ -279,8 +281,12 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Ag
 	if err != nil {
 		return Agent{}, err
 	}
-	a.SeenKeys, err = seenKeys(ctx, s.db, p.OrgID, id)
-	return a, err
+	if a.SeenKeys, err = seenKeys(ctx, s.db, p.OrgID, id); err != nil {
+		return Agent{}, err
+	}
+	one := []Agent{a}
+	err = s.addPlans(ctx, p.OrgID, one)
+	return one[0], err
 }
 
 // Filter narrows a list of agents. Empty members narrow nothing.
@@ -305,7 +311,11 @@ func (s *Service) List(
 	scope := p.OrgID + "/" + string(f.Status) + "/" + f.OwnerID
 	q := page.Query{List: "agent", Scope: scope, Cursor: cursor, Limit: limit}
 	return page.Read(q, func(after page.Cursor, limit int) ([]Agent, error) {
-		return list(ctx, s.db, p.OrgID, f, after, limit)
+		found, err := list(ctx, s.db, p.OrgID, f, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		return found, s.addPlans(ctx, p.OrgID, found)
 	}, func(a Agent) (time.Time, string) { return a.CreatedAt, a.ID })
 }
 

@@ -145,6 +145,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Role:       organization.RoleOf,
 		MissingKey: apikey.Missing,
 		MadeFrom:   apikey.MadeFrom,
+		Plans:      livePlansOf(db),
 		Suspended:  a.notifySuspended,
 	})
 	a.Webhooks = webhook.NewService(db, log, sealer, a.outbound, publicURL)

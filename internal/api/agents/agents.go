@@ -12,10 +12,14 @@ import (
 	"writ/internal/fault"
 	"writ/internal/page"
 	"writ/internal/principal"
+	"writ/internal/telemetry"
 )
 
 // Handlers serve agents.
-type Handlers struct{ Agents *agent.Service }
+type Handlers struct {
+	Agents    *agent.Service
+	Telemetry *telemetry.Service // counts what agents did
+}
 
 // Mount serves the routes.
 func (h *Handlers) Mount(r *route.Router) {
@@ -58,6 +62,7 @@ type AgentBody struct {
 	LastSeenAt     *time.Time   `json:"lastSeenAt" doc:"Up to some seconds behind. Null: never."`
 	Host           string       `json:"host" doc:"The client that it ran in last. Empty: not stated."`
 	SeenKeys       []string     `json:"seenKeys,omitempty" doc:"The ids of the API keys that its id was sent with, the latest first; not in lists."`
+	AgentActivityBody
 }
 
 func agentBody(a agent.Agent) AgentBody {
@@ -76,6 +81,11 @@ func agentBody(a agent.Agent) AgentBody {
 		LastSeenAt:     a.LastSeenAt,
 		Host:           a.Host,
 		SeenKeys:       a.SeenKeys,
+	}
+	if p := a.Plan; p != nil {
+		body.CurrentPlan = &AgentPlanBody{
+			PlanID: p.ID, KeyID: p.KeyID, DeclaredAt: p.DeclaredAt, ExpiresAt: p.ExpiresAt,
+		}
 	}
 	if a.OwnerID != "" {
 		body.OwnerID = &a.OwnerID
@@ -146,7 +156,12 @@ func (h *Handlers) list(
 ) (page.Page[AgentBody], error) {
 	found, err := h.Agents.List(ctx, caller, agent.Filter{Status: agent.Status(in.Status), OwnerID: in.OwnerID},
 		in.Cursor, in.Limit)
-	return route.MapPage(found, agentBody), err
+	if err != nil {
+		return page.Page[AgentBody]{}, err
+	}
+	shown := route.MapPage(found, agentBody)
+	h.addActivity(ctx, caller.OrgID, shown.Items)
+	return shown, nil
 }
 
 // AgentInput is the path of a route about one agent.
@@ -157,7 +172,12 @@ type AgentInput struct {
 
 func (h *Handlers) get(ctx context.Context, caller principal.Principal, in *AgentInput) (AgentBody, error) {
 	a, err := h.Agents.Get(ctx, caller, in.AgentID)
-	return agentBody(a), err
+	if err != nil {
+		return AgentBody{}, err
+	}
+	shown := []AgentBody{agentBody(a)}
+	h.addActivity(ctx, caller.OrgID, shown)
+	return shown[0], nil
 }
 
 type updateAgentInput struct {
