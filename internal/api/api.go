@@ -201,6 +201,7 @@ func (a *API) mountWork(c Config) {
 		Enforcement:   c.Enforcement,
 		Organizations: c.Organizations,
 		Replays:       c.Replays,
+		Plans:         c.Intent,
 		Drafts:        c.Drafts,
 		Audit:         c.Audit,
 		Now:           c.Database.Now,

@@ -74,6 +74,27 @@ func (s *Service) Entries(ctx context.Context, log string, f Filter) (page.Page[
 	}), nil
 }
 
+// EntriesAt are the entries of a log at some positions, in their order.
+func (s *Service) EntriesAt(ctx context.Context, log string, positions []int64) ([]Stored, error) {
+	if len(positions) == 0 {
+		return nil, nil
+	}
+	args, marks := []any{log}, make([]string, len(positions))
+	for i, position := range positions {
+		args = append(args, position)
+		marks[i] = "$" + strconv.Itoa(len(args))
+	}
+	entries, err := database.Collect(ctx, s.db, scanEntry, selectEntry+`
+		WHERE log = $1 AND position IN (`+strings.Join(marks, ", ")+`)`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read entries of log %s: %w", log, err)
+	}
+	slices.SortFunc(entries, func(a, b Stored) int {
+		return slices.Index(positions, a.Index) - slices.Index(positions, b.Index)
+	})
+	return entries, nil
+}
+
 // check refuses what no index can answer.
 func (f *Filter) check() error {
 	switch {
