@@ -25,6 +25,27 @@ type Agent struct {
 	Host           string     `json:"host"`
 	SeenKeys       []string   `json:"seenKeys"`
 	Trips          *Trips     `json:"trips"`
+
+	CurrentPlan *AgentPlan  `json:"currentPlan"`
+	Today       *AgentToday `json:"today"`     // nil: not known
+	Sparkline   []int64     `json:"sparkline"` // decisions of the last 24 hours, the present one last
+}
+
+// AgentPlan is a plan of an agent.
+type AgentPlan struct {
+	PlanID     string    `json:"planId"`
+	KeyID      string    `json:"keyId"`
+	DeclaredAt time.Time `json:"declaredAt"`
+	ExpiresAt  time.Time `json:"expiresAt"`
+}
+
+// AgentToday is what an agent has done since 00:00 UTC.
+type AgentToday struct {
+	Calls   int64    `json:"calls"`
+	Denials int64    `json:"denials"`
+	Holds   int64    `json:"holds"`
+	Asks    int64    `json:"asks"`
+	CostUSD *float64 `json:"costUsd"` // nil: not known
 }
 
 // NewAgent describes an agent to be registered.

@@ -66,6 +66,16 @@ type Agent struct {
 	LastSeenAt *time.Time // nil: never
 	Host       string     // the client that it ran in last; empty: not stated
 	SeenKeys   []string   // with which its id was sent; not in lists
+
+	Plan *Plan // the latest that was declared under its id and has not ended; nil: none
+}
+
+// Plan is a plan of an agent.
+type Plan struct {
+	ID         string
+	KeyID      string // that declared it
+	DeclaredAt time.Time
+	ExpiresAt  time.Time
 }
 
 // Profile is what people and clients say about an agent.

@@ -40,6 +40,8 @@ type Sources struct {
 	LeaseKey LeaseKey
 	// Tripped notifies people of a trip, within its change; nil: nobody is notified.
 	Tripped func(ctx context.Context, tx *database.Tx, orgID string, stop Stop) error
+	// Plans are the latest plans of agents that have not ended by themselves, by the agent's id.
+	Plans func(ctx context.Context, r database.Reader, orgID string, agentIDs []string) (map[string]Plan, error)
 	// Suspended notifies people of an agent that was suspended because its owner left.
 	Suspended func(ctx context.Context, tx *database.Tx, orgID string, a Agent) error
 }
@@ -307,8 +309,12 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Ag
 	if err != nil {
 		return Agent{}, err
 	}
-	a.SeenKeys, err = seenKeys(ctx, s.db, p.OrgID, id)
-	return a, err
+	if a.SeenKeys, err = seenKeys(ctx, s.db, p.OrgID, id); err != nil {
+		return Agent{}, err
+	}
+	one := []Agent{a}
+	err = s.addPlans(ctx, p.OrgID, one)
+	return one[0], err
 }
 
 // Filter narrows a list of agents. Empty members narrow nothing.
@@ -333,7 +339,11 @@ func (s *Service) List(
 	scope := p.OrgID + "/" + string(f.Status) + "/" + f.OwnerID
 	q := page.Query{List: "agent", Scope: scope, Cursor: cursor, Limit: limit}
 	return page.Read(q, func(after page.Cursor, limit int) ([]Agent, error) {
-		return list(ctx, s.db, p.OrgID, f, after, limit)
+		found, err := list(ctx, s.db, p.OrgID, f, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		return found, s.addPlans(ctx, p.OrgID, found)
 	}, func(a Agent) (time.Time, string) { return a.CreatedAt, a.ID })
 }
 

@@ -81,8 +81,10 @@ func list(
 	if !after.IsZero() {
 		where.And(`(a.created_at, a.id) < (?, ?)`, after.Micros, after.ID)
 	}
-	found, err := database.Collect(ctx, r, scanAgent, `SELECT `+columns+` FROM (`+agents+`) a`+where.String()+
-		` ORDER BY a.created_at DESC, a.id DESC LIMIT `+where.Bind(limit), where.Args...)
+	const order = ` ORDER BY a.created_at DESC, a.id DESC`
+	// The page is cut before what was seen of each agent is looked up.
+	found, err := database.Collect(ctx, r, scanAgent, `SELECT `+columns+` FROM (SELECT * FROM (`+agents+`) a`+
+		where.String()+order+` LIMIT `+where.Bind(limit)+`) a`+order, where.Args...)
 	if err != nil {
 		return nil, fmt.Errorf("list agents: %w", err)
 	}

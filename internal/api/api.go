@@ -191,6 +191,7 @@ func (a *API) mountWork(c Config) {
 		Forwarding:     c.Forwarding,
 		Database:       c.Database,
 		PolicyName:     c.Policies.NameOf,
+		Behind:         c.TelemetryBehind,
 		Bodies:         bodies,
 		Logger:         c.Logger,
 		MaxIngestBytes: c.MaxIngestBytes,
@@ -200,6 +201,7 @@ func (a *API) mountWork(c Config) {
 		Enforcement:   c.Enforcement,
 		Organizations: c.Organizations,
 		Replays:       c.Replays,
+		Plans:         c.Intent,
 		Drafts:        c.Drafts,
 		Audit:         c.Audit,
 		Now:           c.Database.Now,
@@ -238,7 +240,7 @@ func (a *API) mountWork(c Config) {
 		PublicURL:     c.PublicURL,
 	}).Mount(a.router)
 	a.traces.MountForwarding(a.router)
-	(&agents.Handlers{Agents: c.Agents, Enforcement: c.Enforcement}).Mount(a.router)
+	(&agents.Handlers{Agents: c.Agents, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
 	(&auditlog.Handlers{
 		Audit:          c.Audit,
 		Executions:     c.Executions,

@@ -72,6 +72,7 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"GET /iap/plans":           inQuery(""),
 			"GET /pap/decisions":       inQuery(""),
 			"GET /pap/stats/overview":  inQuery(""),
+			"GET /pap/stats/series":    inQuery(""),
 			"GET /pap/policy/snapshot": inQuery(""),
 
 			"GET /audit-log/entries":                inQuery(""),

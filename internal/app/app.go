@@ -149,6 +149,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		FindingKinds: execution.KindNames(),
 		Findings:     a.findings,
 		Spent:        a.spentByAgent,
+		Plans:        livePlansOf(db),
 		LeaseKey:     a.Intent.LeaseKey,
 		Tripped:      a.notifyTripped,
 		Suspended:    a.notifySuspended,

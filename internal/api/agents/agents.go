@@ -13,12 +13,14 @@ import (
 	"writ/internal/fault"
 	"writ/internal/page"
 	"writ/internal/principal"
+	"writ/internal/telemetry"
 )
 
 // Handlers serve agents.
 type Handlers struct {
 	Agents      *agent.Service
 	Enforcement *enforcement.Service // gives leases
+	Telemetry   *telemetry.Service   // counts what agents did
 }
 
 // Mount serves the routes.
@@ -64,6 +66,7 @@ type AgentBody struct {
 	Host           string       `json:"host" doc:"The client that it ran in last. Empty: not stated."`
 	Trips          *TripsBody   `json:"trips,omitempty" doc:"Where they differ from the organization's."`
 	SeenKeys       []string     `json:"seenKeys,omitempty" doc:"The ids of the API keys that its id was sent with, the latest first; not in lists."`
+	AgentActivityBody
 }
 
 func agentBody(a agent.Agent) AgentBody {
@@ -84,6 +87,11 @@ func agentBody(a agent.Agent) AgentBody {
 		SeenKeys:       a.SeenKeys,
 	}
 	body.Trips = tripsBody(a.Trips)
+	if p := a.Plan; p != nil {
+		body.CurrentPlan = &AgentPlanBody{
+			PlanID: p.ID, KeyID: p.KeyID, DeclaredAt: p.DeclaredAt, ExpiresAt: p.ExpiresAt,
+		}
+	}
 	if a.OwnerID != "" {
 		body.OwnerID = &a.OwnerID
 	}
@@ -156,7 +164,12 @@ func (h *Handlers) list(
 ) (page.Page[AgentBody], error) {
 	found, err := h.Agents.List(ctx, caller, agent.Filter{Status: agent.Status(in.Status), OwnerID: in.OwnerID},
 		in.Cursor, in.Limit)
-	return route.MapPage(found, agentBody), err
+	if err != nil {
+		return page.Page[AgentBody]{}, err
+	}
+	shown := route.MapPage(found, agentBody)
+	h.addActivity(ctx, caller.OrgID, shown.Items)
+	return shown, nil
 }
 
 // AgentInput is the path of a route about one agent.
@@ -167,7 +180,12 @@ type AgentInput struct {
 
 func (h *Handlers) get(ctx context.Context, caller principal.Principal, in *AgentInput) (AgentBody, error) {
 	a, err := h.Agents.Get(ctx, caller, in.AgentID)
-	return agentBody(a), err
+	if err != nil {
+		return AgentBody{}, err
+	}
+	shown := []AgentBody{agentBody(a)}
+	h.addActivity(ctx, caller.OrgID, shown)
+	return shown[0], nil
 }
 
 type updateAgentInput struct {

@@ -5,8 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"writ/client"
+	"writ/internal/database"
 	"writ/internal/testserver"
 )
 
@@ -196,6 +200,101 @@ func TestBootstrapNamesTheAgentsOfAKey(t *testing.T) {
 			if !strings.Contains(string(answer.Body), want) {
 				t.Errorf("%s, want %s", answer.Body, want)
 			}
+		}
+	})
+}
+
+// TestWhatAnAgentDoes: its plan, its calls and its cost today, and the last 24 hours.
+func TestWhatAnAgentDoes(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		ctx := t.Context()
+		// half past: no hour turns within the test
+		o.Advance(o.Now().Truncate(time.Hour).Add(90 * time.Minute).Sub(o.Now()))
+		o.Owner = o.SignIn(o.Owner.Email)
+		key := o.AgentKey(o.Owner, o.ID)
+		for range 3 {
+			decide(t, o, key.APIKey, "billing")
+		}
+		decide(t, o, key.APIKey, "travel")
+		quiet, err := o.Owner.RegisterAgent(ctx, o.ID, client.NewAgent{AgentID: "quiet"})
+		if err != nil || quiet.Today != nil {
+			t.Fatalf("%+v, %v", quiet, err)
+		}
+		plan := o.Declared(key.APIKey, client.PlanRequest{
+			Plan: json.RawMessage(testserver.OnePlan), AgentID: "billing", ExpiresIn: 600,
+		})
+		of := func(id string) (a client.Agent) {
+			t.Helper()
+			listed, err := o.Owner.Agents(ctx, o.ID, client.AgentFilter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			one, err := o.Owner.Agent(ctx, o.ID, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range listed.Items {
+				if a.AgentID == id {
+					a.SeenKeys = one.SeenKeys // not in lists
+					if diff := cmp.Diff(one, a); diff != "" {
+						t.Errorf("%s alone and in the list (-one +list):\n%s", id, diff)
+					}
+				}
+			}
+			return one
+		}
+		testserver.Soon(t, "the calls of billing are counted", func() bool {
+			a, err := o.Owner.Agent(ctx, o.ID, "billing")
+			return err == nil && a.Today != nil && a.Today.Calls == 3
+		})
+		billing := of("billing")
+		if billing.Today.Denials != 3 || billing.Today.Holds != 0 || billing.Today.CostUSD != nil ||
+			len(billing.Sparkline) != 24 || billing.Sparkline[23] != 3 || billing.Sparkline[22] != 0 {
+			t.Errorf("%+v %+v", billing, billing.Today)
+		}
+		if billing.CurrentPlan == nil || billing.CurrentPlan.PlanID != plan.PlanID ||
+			billing.CurrentPlan.KeyID != key.ID {
+			t.Errorf("the plan of billing is %+v, want %s", billing.CurrentPlan, plan.PlanID)
+		}
+		if a := of("quiet"); a.Today == nil || a.Today.Calls != 0 || a.CurrentPlan != nil || a.Sparkline[23] != 0 {
+			t.Errorf("%+v %+v", a, a.Today)
+		}
+		// What it cost is known once somebody reports it.
+		if _, err := o.Public.WithKey(key.APIKey).Ingest(ctx, client.Spans{Product: "p", Batches: []json.RawMessage{
+			json.RawMessage(`{"trace":{"id":"` + database.NewID() +
+				`","name":"t","status":"ok","agentId":"billing","startTime":"` +
+				o.Ago(time.Second) + `"},"spans":[{"id":"` + database.NewID() +
+				`","kind":"generation","name":"g","startTime":"` +
+				o.Ago(time.Second) + `","attributes":{"model":"m","inputTokens":5,"costUsd":0.25}}]}`),
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		if a := of("billing"); a.Today.CostUSD == nil || *a.Today.CostUSD != 0.25 {
+			t.Errorf("%+v", a.Today)
+		}
+		// A kill ends the plan, also after it is lifted.
+		if _, err := o.Owner.KillAgent(ctx, o.ID, "billing", "odd calls"); err != nil {
+			t.Fatal(err)
+		}
+		if a := of("billing"); a.Status != "killed" || a.CurrentPlan != nil {
+			t.Errorf("killed: %+v", a)
+		}
+		if _, err := o.Owner.ReviveAgent(ctx, o.ID, "billing", "explained"); err != nil {
+			t.Fatal(err)
+		}
+		if a := of("billing"); a.Status == "killed" || a.CurrentPlan != nil {
+			t.Errorf("revived: %+v", a)
+		}
+		// Another organization has an agent of this id, and sees nothing of this one.
+		elsewhere := o.Organization(o.Owner, "Elsewhere")
+		if _, err := o.Owner.RegisterAgent(ctx, elsewhere, client.NewAgent{AgentID: "billing"}); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := o.Owner.Agent(ctx, elsewhere, "billing"); err != nil || a.Today.Calls != 0 ||
+			a.Today.CostUSD != nil ||
+			a.CurrentPlan != nil {
+			t.Errorf("%+v, %v", a, err)
 		}
 	})
 }

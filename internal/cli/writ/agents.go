@@ -3,6 +3,7 @@ package writ
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,12 +69,13 @@ func printAgent(s cli.Streams, a client.Agent) error {
 	if a.OwnerID != nil {
 		owner = *a.OwnerID
 	}
-	for _, line := range [][2]string{
+	lines := [][2]string{
 		{"Agent", a.AgentID}, {"Status", a.Status}, {"Suspended", a.SuspendedFor}, {"Name", a.Name},
 		{"Owner", owner}, {"Product", a.Product}, {"Environment", a.Environment},
 		{"Description", a.Description}, {"Keys", strings.Join(a.Keys, " ")},
 		{"Seen with keys", strings.Join(a.SeenKeys, " ")}, {"Host", a.Host}, {"Last seen", ago(a.LastSeenAt)},
-	} {
+	}
+	for _, line := range append(lines, activity(a)...) {
 		if line[1] == "" {
 			continue
 		}
@@ -82,6 +84,38 @@ func printAgent(s cli.Streams, a client.Agent) error {
 		}
 	}
 	return nil
+}
+
+// activity is what an agent does.
+func activity(a client.Agent) (lines [][2]string) {
+	if a.CurrentPlan != nil {
+		lines = append(lines, [2]string{"Plan", a.CurrentPlan.PlanID})
+	}
+	if t := a.Today; t != nil {
+		text := fmt.Sprintf("%d calls, %d denied, %d held", t.Calls, t.Denials, t.Holds)
+		if t.CostUSD != nil {
+			text += fmt.Sprintf(", $%.2f", *t.CostUSD)
+		}
+		lines = append(lines, [2]string{"Today", text}, [2]string{"24 hours", sparkline(a.Sparkline)})
+	}
+	return lines
+}
+
+// sparkline draws counts as bars of eight heights; nothing is a dot.
+func sparkline(counts []int64) string {
+	if len(counts) == 0 {
+		return ""
+	}
+	bars, most := []rune("▁▂▃▄▅▆▇█"), slices.Max(counts)
+	var drawn strings.Builder
+	for _, n := range counts {
+		if n <= 0 {
+			drawn.WriteRune('·')
+			continue
+		}
+		drawn.WriteRune(bars[(n-1)*int64(len(bars))/most])
+	}
+	return drawn.String()
 }
 
 func agentsRegister(s cli.Streams) *cobra.Command {
