@@ -28,9 +28,9 @@ const (
 	allowAllText  = "version: v1\nname: all\nrules: [{id: all, effect: allow, tools: [\"*\"]}]\n"
 )
 
-// TestNoAllowBehindAKillOfProcesses: two processes on PostgreSQL, or one on SQLite, decide for 32 callers while a person
-// kills and revives their agent. No receipt of an allow is of an entry between a kill and its revival. How long kills
-// took is printed and not tested: it says how busy the machine is.
+// TestNoAllowBehindAKillOfProcesses: two processes on PostgreSQL, or one on SQLite, decide for 32 callers while a
+// person kills and revives their agent. No receipt of an allow is of an entry between a kill and its revival. How long
+// kills took is printed and not tested: it says how busy the machine is. make kills makes 50 of them.
 func TestNoAllowBehindAKillOfProcesses(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
