@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"writ/internal/agent"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
@@ -69,6 +70,7 @@ type Areas struct {
 	Policies      *policy.Service
 	Intent        *intent.Service
 	Approvals     *approval.Service
+	Agents        *agent.Service
 	Enforcement   *enforcement.Service
 	Executions    *execution.Service
 	Notifications *notification.Service
@@ -131,12 +133,26 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Organizations = organization.New(db, log, post, publicURL)
 	a.Keys = apikey.New(db, log, o.Logger)
 	a.Intent = intent.New(db, log, a.Keyring, sealer)
-	a.Executions = execution.New(db, log, a.Intent, a.Keys)
+	a.Executions = execution.New(db, log, a.Intent, a.Keys, leases{a})
 	a.Approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,
 		Role:      organization.RoleOf,
 		Address:   organization.Address,
 		Digest:    a.Intent.Digest,
+		Ended:     agent.EndedBefore,
+		Answered:  a.countAnswer,
+	})
+	a.Agents = agent.New(db, log, agent.Sources{
+		Role:         organization.RoleOf,
+		MissingKey:   apikey.Missing,
+		MadeFrom:     apikey.MadeFrom,
+		FindingKinds: execution.KindNames(),
+		Findings:     a.findings,
+		Spent:        a.spentByAgent,
+		Plans:        livePlansOf(db),
+		LeaseKey:     a.Intent.LeaseKey,
+		Tripped:      a.notifyTripped,
+		Suspended:    a.notifySuspended,
 	})
 	a.Webhooks = webhook.NewService(db, log, sealer, a.outbound, publicURL)
 	a.Notifications = notification.New(notification.Options{
@@ -149,7 +165,8 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Policies = policy.New(db, log, spending{a.Telemetry}, policy.ProposalNotifier{
 		Proposed: a.notifyProposal, Settled: a.Notifications.SettleProposal,
 	})
-	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Approvals, a.Organizations, a.Keys, o.Logger)
+	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Approvals, a.Organizations, a.Keys, a.Agents,
+		o.Logger)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
 	a.projector = projection.New(db, a.Telemetry, a.recent)
 	a.Forwarding = forwarding.New(forwarding.Options{
@@ -227,7 +244,8 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) error {
 			return err
 		}
 		o.Logger.Error("telemetry is down: decisions go on, telemetry is refused, and rules about cost, tokens and sessions deny."+
-			" Mend the store or, without its data, move it away: the server tries to open it every "+reopenEvery.String(), "error", err)
+			" Mend the store or, without its data, move it away: the server tries to open it every "+
+			reopenEvery.String(), "error", err)
 		service.Database = database.Down(options, err)
 		a.Telemetry = telemetry.NewDown(service)
 	}

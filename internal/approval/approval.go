@@ -102,6 +102,8 @@ type Call struct {
 	Labels                                    []string
 	// Widens: the step was added to a plan in use, and nobody has agreed to it. Not stored.
 	Widens bool
+	// Since is the index of the log before which answers about the call have ended. Not stored.
+	Since int64
 }
 
 // Requirement is the approval that a rule requires.
@@ -147,6 +149,7 @@ const (
 type Request struct {
 	ID string
 	Call
+	OpenedAt      int64 // the index of the entry that describes it; -1: not known
 	Kind          Kind
 	PolicyID      string
 	PolicyVersion int

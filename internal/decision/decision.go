@@ -64,13 +64,15 @@ type Record struct {
 // Details are what can be erased, beside texts of the ruling. Nil Arguments were not
 // stored; if Incomplete, they lack something that was judged.
 type Details struct {
-	StandingID string         `json:"allow,omitzero"`     // the standing approval that let the call run
-	ApprovalID string         `json:"approval,omitzero"`  // the request that a hold or ask waits for, or that let the call run
+	StandingID string `json:"allow,omitzero"` // the standing approval that let the call run
+	// the request that a hold or ask waits for, or that let the call run
+	ApprovalID string         `json:"approval,omitzero"`
 	Arguments  jsontext.Value `json:"arguments,omitzero"` // redacted, canonical
 	// ArgumentsFrom is FromPlan or FromNowhere; empty: the call itself stated them.
 	ArgumentsFrom string `json:"argumentsFrom,omitzero"`
-	Digest        []byte `json:"-"`                 // of the unredacted canonical arguments, under the organization's key
-	CalledAs      string `json:"calledAs,omitzero"` // the name that was called, if the host said which tool it is
+	// of the unredacted canonical arguments, under the organization's key
+	Digest   []byte `json:"-"`
+	CalledAs string `json:"calledAs,omitzero"` // the name that was called, if the host said which tool it is
 	// Confine is what the caller was told to confine the call to. Demanded is what a rule would have confined it to, if
 	// the caller could.
 	Confine     *confine.Limits `json:"confine,omitzero"`
@@ -101,6 +103,12 @@ const (
 // Judged is what conditions and bindings saw beside what the client said. It is empty where nothing was judged. The
 // plan's goal is not repeated: the plan tells it.
 type Judged struct {
+	// AgentBound: a person has bound the key to the agent.
+	AgentBound      bool   `json:"agentBound,omitzero"`
+	AgentName       string `json:"agentName,omitzero"`
+	AgentRegistered bool   `json:"agentRegistered,omitzero"`
+	AgentStatus     string `json:"agentStatus,omitzero"`
+
 	CanConfine   bool   `json:"canConfine,omitzero"` // the caller said that it can confine the call
 	Email        string `json:"email,omitzero"`      // of the user
 	Organization string `json:"organization,omitzero"`
@@ -194,7 +202,21 @@ func Read(ctx context.Context, r database.Reader, orgID string, from int64, limi
 	if err != nil {
 		return nil, err
 	}
-	records := make([]Record, len(entries))
+	return fromEntries(orgID, entries)
+}
+
+// ReadBefore reads up to limit decisions of an organization that stand before an index of
+// its log, the latest first.
+func ReadBefore(ctx context.Context, r database.Reader, orgID string, before int64, limit int) ([]Record, error) {
+	entries, err := audit.ReadDecisionsBefore(ctx, r, audit.LogOf(orgID), before, limit)
+	if err != nil {
+		return nil, err
+	}
+	return fromEntries(orgID, entries)
+}
+
+func fromEntries(orgID string, entries []audit.Stored) (records []Record, err error) {
+	records = make([]Record, len(entries))
 	for i := range entries {
 		if records[i], err = fromEntry(orgID, &entries[i]); err != nil {
 			return nil, fmt.Errorf("read the decision at %d: %w", entries[i].Index, err)
