@@ -30,6 +30,8 @@ type Sources struct {
 	MissingKey func(ctx context.Context, r database.Reader, orgID string, ids []string) (string, error)
 	// MadeFrom are some keys of an organization and all that came from them.
 	MadeFrom func(ctx context.Context, r database.Reader, orgID string, ids []string) ([]string, error)
+	// MadeElsewhere are the keys of other organizations that came from some keys, by organization.
+	MadeElsewhere func(ctx context.Context, r database.Reader, orgID string, ids []string) (map[string][]string, error)
 	// Plans are the latest plans of agents that have not ended by themselves, by the agent's id.
 	Plans func(ctx context.Context, r database.Reader, orgID string, agentIDs []string) (map[string]Plan, error)
 	// Suspended notifies people of an agent that was suspended because its owner left.

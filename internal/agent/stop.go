@@ -24,6 +24,9 @@ const (
 	OfServer       Scope = "server"
 	OfTool         Scope = "tool" // of every server, or SERVER.TOOL
 	OfPlan         Scope = "plan"
+	// OfKey is of keys that came from a key which was stopped in another organization. It is
+	// lifted there.
+	OfKey Scope = "key"
 )
 
 // maxStopKeys is how many keys a stop names.
@@ -61,15 +64,15 @@ func (s *Service) Kill(
 	if scope != OfAgent && len(more) > 0 {
 		return Stop{}, fault.Field("keys", "are only for an agent")
 	}
-	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx) (err error) {
-		stop, err = s.kill(ctx, tx, p, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
+	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, e *elsewhere) (err error) {
+		stop, err = s.kill(ctx, tx, p, e, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
 		return err
 	})
 	return stop, err
 }
 
 func (s *Service) kill(
-	ctx context.Context, tx *database.Tx, p principal.Principal, stop Stop, more []string,
+	ctx context.Context, tx *database.Tx, p principal.Principal, e *elsewhere, stop Stop, more []string,
 ) (Stop, error) {
 	active, err := activeStops(ctx, tx, p.OrgID, stop.Scope, stop.Subject)
 	if err != nil {
@@ -98,7 +101,10 @@ func (s *Service) kill(
 		return Stop{}, err
 	}
 	stop.Index = entry.Index
-	if err := insertStop(ctx, tx, p.OrgID, stop); err != nil {
+	if err := insertStop(ctx, tx, p.OrgID, stop, ""); err != nil {
+		return Stop{}, err
+	}
+	if err := s.killElsewhere(ctx, tx, p.OrgID, e, stop); err != nil {
 		return Stop{}, err
 	}
 	stop.Agents, err = sharing(ctx, tx, p.OrgID, stop.Subject, stop.Keys)
@@ -138,7 +144,7 @@ func (s *Service) Revive(
 	if reason, err = checkReason(reason); err != nil {
 		return 0, err
 	}
-	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx) error {
+	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, e *elsewhere) error {
 		active, err := activeStops(ctx, tx, p.OrgID, scope, subject)
 		if err != nil {
 			return err
@@ -167,39 +173,12 @@ func (s *Service) Revive(
 			return err
 		}
 		index = entry.Index
+		if err := s.liftElsewhere(ctx, tx, e, active); err != nil {
+			return err
+		}
 		return lift(ctx, tx, p, scope, subject, index)
 	})
 	return index, err
-}
-
-// writeAsKiller makes a change of a person who may use the kill switch: owners and admins,
-// and approvers if the organization says so.
-func (s *Service) writeAsKiller(
-	ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx) error,
-) error {
-	if p.Kind != principal.User || p.OrgID == "" {
-		return fault.New(fault.Forbidden, "only a person may use the kill switch")
-	}
-	if err := p.Require(principal.KillAgents); err != nil {
-		return err
-	}
-	return s.db.Write(ctx, database.Change{
-		Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)},
-		Do: func(ctx context.Context, tx *database.Tx) error {
-			role, err := s.sources.Role(ctx, tx, p.OrgID, p.UserID)
-			if err != nil {
-				return err
-			}
-			settings, err := readSettings(ctx, tx, p.OrgID)
-			if err != nil {
-				return err
-			}
-			if !role.May(principal.KillAgents) || role == principal.Approver && !settings.ApproversMayKill {
-				return fault.New(fault.Forbidden, "your role in this organization does not use the kill switch")
-			}
-			return do(ctx, tx)
-		},
-	})
 }
 
 // Stops lists what is stopped now, the latest first.
@@ -282,7 +261,7 @@ func (s *Service) keysOf(
 func endedBefore(stops []concern) int64 {
 	last := int64(-1)
 	for _, s := range stops {
-		if s.scope == OfAgent || s.scope == OfOrganization {
+		if s.scope == OfAgent || s.scope == OfOrganization || s.scope == OfKey {
 			last = max(last, s.position)
 		}
 	}

@@ -64,11 +64,16 @@ func activeStops(
 	return stops, nil
 }
 
-func insertStop(ctx context.Context, tx *database.Tx, orgID string, s Stop) error {
+// insertStop stores a stop that follows from another one, if parent is not empty.
+func insertStop(ctx context.Context, tx *database.Tx, orgID string, s Stop, parent string) error {
+	var parentID any
+	if parent != "" {
+		parentID = parent
+	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO agent_stop (id, org_id, scope, subject, reason, position, stopped_by, stopped_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		s.ID, orgID, string(s.Scope), s.Subject, s.Reason, s.Index, s.StoppedBy, database.Micros(s.StoppedAt))
+		INSERT INTO agent_stop (id, org_id, scope, subject, reason, position, stopped_by, stopped_at, parent_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		s.ID, orgID, string(s.Scope), s.Subject, s.Reason, s.Index, s.StoppedBy, database.Micros(s.StoppedAt), parentID)
 	if err != nil {
 		return fmt.Errorf("store a stop: %w", err)
 	}

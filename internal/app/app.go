@@ -142,11 +142,12 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Ended:     agent.EndedBefore,
 	})
 	a.Agents = agent.New(db, log, agent.Sources{
-		Role:       organization.RoleOf,
-		MissingKey: apikey.Missing,
-		MadeFrom:   apikey.MadeFrom,
-		Plans:      livePlansOf(db),
-		Suspended:  a.notifySuspended,
+		Role:          organization.RoleOf,
+		MissingKey:    apikey.Missing,
+		MadeFrom:      apikey.MadeFrom,
+		MadeElsewhere: apikey.MadeElsewhere,
+		Plans:         livePlansOf(db),
+		Suspended:     a.notifySuspended,
 	})
 	a.Webhooks = webhook.NewService(db, log, sealer, a.outbound, publicURL)
 	a.Notifications = notification.New(notification.Options{

@@ -29,11 +29,11 @@ func (h *Handlers) mountKillSwitch(r *route.Router) {
 
 // StopBody is something that the kill switch has stopped.
 type StopBody struct {
-	Scope     agent.Scope `json:"scope" enum:"agent,organization,server,tool,plan"`
+	Scope     agent.Scope `json:"scope" enum:"agent,organization,server,tool,plan,key" doc:"key: keys that were made with one that is stopped in another organization; it is lifted there."`
 	Subject   string      `json:"subject" doc:"Empty: the whole organization."`
 	Reason    string      `json:"reason"`
 	Index     int64       `json:"index" doc:"Of the entry in the organization's log. No entry behind it allows what is stopped."`
-	StoppedBy string      `json:"stoppedBy" format:"uuid"`
+	StoppedBy string      `json:"stoppedBy" doc:"The person; empty: it was stopped in another organization."`
 	StoppedAt time.Time   `json:"stoppedAt"`
 	Keys      []string    `json:"keys" nullable:"false" doc:"The ids of the API keys that stop with an agent, and of those that came from them."`
 	Agents    []string    `json:"agents" nullable:"false" doc:"Other agents that use these keys; only where something is stopped now."`
