@@ -16,7 +16,7 @@ const maxLines = 600
 var table = layout.Table{
 	// Programs.
 	row("cmd/writd", "internal/cli/writd", "internal/cli"),
-	row("cmd/writ", "internal/cli/writ", "internal/cli", "internal/confine/sandbox"),
+	row("cmd/writ", "internal/cli/writ", "internal/confine/sandbox"),
 	row("internal/cli/writd",
 		"internal/policy/policytest", "internal/policy/lint", "internal/policy/engine", "internal/policy/document",
 		"internal/toolcall",
@@ -46,7 +46,7 @@ var table = layout.Table{
 		"internal/notification", "internal/notification/notice", "internal/notification/webhook", "internal/forwarding",
 		"internal/outbound",
 		"internal/api", "internal/telemetry", "internal/auth", "internal/auth/federation", "internal/organization",
-		"internal/apikey", "internal/agent", "internal/intent", "internal/throttle",
+		"internal/apikey", "internal/agent", "internal/agent/lease", "internal/intent", "internal/throttle",
 		"internal/config", "internal/keyring", "internal/mail", "internal/audit", "internal/audit/witness",
 		"internal/principal", "internal/database", "internal/secret", "internal/fault",
 	),
@@ -65,8 +65,13 @@ var table = layout.Table{
 		"internal/secret", "internal/fault", "web",
 	),
 	row("internal/api/agents",
+<<<<<<< HEAD
 		"internal/api/route", "internal/agent", "internal/telemetry", "internal/principal", "internal/page",
 		"internal/fault",
+=======
+		"internal/api/route", "internal/enforcement", "internal/agent", "internal/agent/lease", "internal/telemetry",
+		"internal/principal", "internal/page", "internal/fault",
+>>>>>>> main
 	),
 	row("internal/api/decisions",
 		"internal/agent", "internal/api/policies", "internal/api/route", "internal/enforcement", "internal/execution",
@@ -124,8 +129,8 @@ var table = layout.Table{
 	// The decision: the one place below the edge that composes areas, because
 	// every surface must ask the same question.
 	row("internal/enforcement",
-		"internal/agent", "internal/policy", "internal/policy/document", "internal/policy/engine",
-		"internal/policy/clientpolicy",
+		"internal/agent", "internal/agent/lease", "internal/policy", "internal/policy/document",
+		"internal/policy/engine", "internal/policy/clientpolicy",
 		"internal/intent", "internal/intent/plan", "internal/approval", "internal/organization", "internal/decision",
 		"internal/toolcall", "internal/verdict", "internal/redaction",
 		"internal/audit", "internal/audit/ledger", "internal/principal", "internal/database",
@@ -153,10 +158,10 @@ var table = layout.Table{
 
 	// Areas.
 	row("internal/agent",
-		"internal/redaction", "internal/audit", "internal/audit/ledger", "internal/principal", "internal/database",
-		"internal/page",
-		"internal/names", "internal/fault",
+		"internal/agent/lease", "internal/redaction", "internal/audit", "internal/audit/ledger", "internal/principal",
+		"internal/database", "internal/page", "internal/toolname", "internal/names", "internal/fault",
 	),
+	row("internal/agent/lease"),
 	row("internal/approval",
 		"internal/approval/risk", "internal/policy/document", "internal/intent/plan",
 		"internal/redaction",

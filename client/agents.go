@@ -24,6 +24,7 @@ type Agent struct {
 	LastSeenAt     *time.Time `json:"lastSeenAt"`
 	Host           string     `json:"host"`
 	SeenKeys       []string   `json:"seenKeys"`
+	Trips          *Trips     `json:"trips"`
 
 	CurrentPlan *AgentPlan  `json:"currentPlan"`
 	Today       *AgentToday `json:"today"`     // nil: not known
@@ -58,6 +59,7 @@ type NewAgent struct {
 	Keys           []string `json:"keys,omitempty"`
 	PublicKey      string   `json:"publicKey,omitempty"`
 	IntentRequired bool     `json:"intentRequired,omitempty"`
+	Trips          *Trips   `json:"trips,omitempty"`
 }
 
 // AgentFilter narrows a list of agents.
@@ -70,6 +72,20 @@ type AgentFilter struct {
 type AgentSettings struct {
 	UnregisteredMayAct bool `json:"unregisteredMayAct"`
 	ApproversMayKill   bool `json:"approversMayKill"`
+	// Trips are as they were if nil.
+	Trips *Trips `json:"trips,omitempty"`
+	// LeaseSeconds is the longest lease; 0: none are given. It is as it was if nil.
+	LeaseSeconds *int64 `json:"leaseSeconds,omitempty"`
+}
+
+// Trips are the numbers at which the kill switch stops an agent by itself; 0: off. Nil: the
+// organization's, or off.
+type Trips struct {
+	CostPerDay       *float64         `json:"costPerDay,omitempty"`
+	CallsPerMinute   *int64           `json:"callsPerMinute,omitempty"`
+	DenialsPerMinute *int64           `json:"denialsPerMinute,omitempty"`
+	RejectedInARow   *int64           `json:"rejectedInARow,omitempty"`
+	FindingsPerDay   map[string]int64 `json:"findingsPerDay,omitempty"`
 }
 
 func agentPath(id string) string { return "/agent/agents/" + segment(id) }

@@ -150,6 +150,7 @@ type Finding struct {
 	FirstSeq    int64      `json:"firstSeq"`
 	LastSeq     int64      `json:"lastSeq"`
 	Missing     int64      `json:"missing"`
+	Detail      string     `json:"detail"`
 	ResolvedAt  *time.Time `json:"resolvedAt"`
 }
 

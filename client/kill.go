@@ -10,11 +10,14 @@ type Stop struct {
 	Scope     string    `json:"scope"`
 	Subject   string    `json:"subject"`
 	Reason    string    `json:"reason"`
-	Index     int64     `json:"index"` // of its entry in the log
-	StoppedBy string    `json:"stoppedBy"`
+	Index     int64     `json:"index"`     // of its entry in the log
+	StoppedBy string    `json:"stoppedBy"` // empty: a trip
+	Trip      string    `json:"trip"`      // what tripped; empty: a person stopped it
 	StoppedAt time.Time `json:"stoppedAt"`
 	Keys      []string  `json:"keys"`
 	Agents    []string  `json:"agents"`
+	// LeasesEndAt is when the last lease ends under which a call may still run; nil: none is left.
+	LeasesEndAt *time.Time `json:"leasesEndAt"`
 }
 
 func killPath(agentID string) string { return "/iap/agent/" + segment(agentID) }

@@ -88,6 +88,8 @@ type Profile struct {
 	PublicKey   ed25519.PublicKey
 	// IntentRequired: a call without a plan is denied, whatever the organization's setting is.
 	IntentRequired bool
+	// Trips that differ from the organization's. They count calls with bound keys only.
+	Trips Trips
 }
 
 // checkID is an id as it is stored. Records with ids cannot be erased.

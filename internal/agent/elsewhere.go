@@ -109,8 +109,12 @@ func (s *Service) killElsewhere(ctx context.Context, tx *database.Tx, orgID stri
 	}
 	for _, org := range orgs {
 		child := Stop{
-			ID: database.NewID(), Scope: OfKey, Subject: made[org][0], Keys: made[org], StoppedAt: stop.StoppedAt,
-			Reason: "a key that these come from was stopped in another organization",
+			ID:        database.NewID(),
+			Scope:     OfKey,
+			Subject:   made[org][0],
+			Keys:      made[org],
+			StoppedAt: stop.StoppedAt,
+			Reason:    "a key that these come from was stopped in another organization",
 		}
 		if child.Index, err = s.recordElsewhere(ctx, tx, org, ledger.Killed, child); err != nil {
 			return err

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -120,7 +121,10 @@ func (s *Service) Prune(ctx context.Context) error {
 	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM agent_seen WHERE last_seen_at < $1`,
 			database.Micros(tx.Now().Add(-forgetSeen)))
-		return err
+		if err != nil {
+			return err
+		}
+		return errors.Join(pruneCounts(ctx, tx), pruneLeases(ctx, tx))
 	}})
 	s.seen.forget()
 	return database.Wrap(err, "forget agents that were seen long ago")

@@ -30,8 +30,21 @@ type Sources struct {
 	MissingKey func(ctx context.Context, r database.Reader, orgID string, ids []string) (string, error)
 	// MadeFrom are some keys of an organization and all that came from them.
 	MadeFrom func(ctx context.Context, r database.Reader, orgID string, ids []string) ([]string, error)
+<<<<<<< HEAD
 	// MadeElsewhere are the keys of other organizations that came from some keys, by organization.
 	MadeElsewhere func(ctx context.Context, r database.Reader, orgID string, ids []string) (map[string][]string, error)
+=======
+	// FindingKinds are those that a trip may count.
+	FindingKinds []string
+	// Findings are what was found in an organization since a time.
+	Findings func(ctx context.Context, orgID string, since time.Time) ([]Found, error)
+	// Spent is what an agent's id has cost since a time, in 10^-9 US dollars.
+	Spent func(ctx context.Context, orgID, agentID string, since time.Time) (int64, error)
+	// LeaseKey finds the public key that leases are signed with.
+	LeaseKey LeaseKey
+	// Tripped notifies people of a trip, within its change; nil: nobody is notified.
+	Tripped func(ctx context.Context, tx *database.Tx, orgID string, stop Stop) error
+>>>>>>> main
 	// Plans are the latest plans of agents that have not ended by themselves, by the agent's id.
 	Plans func(ctx context.Context, r database.Reader, orgID string, agentIDs []string) (map[string]Plan, error)
 	// Suspended notifies people of an agent that was suspended because its owner left.
@@ -45,11 +58,14 @@ type Service struct {
 	log     *audit.Log
 	sources Sources
 	seen    *seen
+	looked  lookedAt
 }
 
 // New makes a Service. It starts nothing: the app calls Flush and Prune.
 func New(db *database.DB, log *audit.Log, sources Sources) *Service {
-	return &Service{db: db, log: log, sources: sources, seen: newSeen()}
+	s := &Service{db: db, log: log, sources: sources, seen: newSeen()}
+	s.looked.set(db.Now())
+	return s
 }
 
 func (s *Service) write(
@@ -68,7 +84,7 @@ func (s *Service) Register(
 	if err != nil {
 		return Agent{}, err
 	}
-	if profile, err = profile.checked(); err != nil {
+	if profile, err = s.checked(profile); err != nil {
 		return Agent{}, err
 	}
 	if ownerID, err = registrant(p, ownerID, profile); err != nil {
@@ -95,10 +111,21 @@ func registrant(p principal.Principal, ownerID string, profile Profile) (string,
 		return "", fault.New(fault.Forbidden, "this key belongs to no organization")
 	case len(profile.Keys) > 0:
 		return "", fault.New(fault.Forbidden, "only a person binds keys to an agent")
+	case !profile.Trips.IsZero():
+		return "", fault.New(fault.Forbidden, "only a person sets the trips of an agent")
 	case ownerID != "" && ownerID != p.UserID:
 		return "", fault.New(fault.Forbidden, "a key registers agents for its own owner only")
 	}
 	return p.UserID, nil
+}
+
+// checked is a profile with everything in it checked.
+func (s *Service) checked(p Profile) (Profile, error) {
+	p, err := p.checked()
+	if err == nil {
+		err = p.Trips.check(s.sources.FindingKinds)
+	}
+	return p, err
 }
 
 func (s *Service) register(ctx context.Context, tx *database.Tx, p principal.Principal, a Agent) (Agent, error) {
@@ -154,6 +181,7 @@ type Changes struct {
 	Keys                                             *[]string
 	PublicKey                                        *[]byte
 	IntentRequired                                   *bool
+	Trips                                            *Trips
 }
 
 // apply is the agent with the changes.
@@ -175,6 +203,9 @@ func (c Changes) apply(a Agent) Agent {
 	if c.IntentRequired != nil {
 		a.IntentRequired = *c.IntentRequired
 	}
+	if c.Trips != nil {
+		a.Trips = *c.Trips
+	}
 	return a
 }
 
@@ -182,7 +213,7 @@ func (c Changes) apply(a Agent) Agent {
 func (s *Service) Update(ctx context.Context, p principal.Principal, id string, c Changes) (Agent, error) {
 	return s.change(ctx, p, id, updated, func(ctx context.Context, tx *database.Tx, a Agent) (_ Agent, err error) {
 		a = c.apply(a)
-		if a.Profile, err = a.checked(); err != nil {
+		if a.Profile, err = s.checked(a.Profile); err != nil {
 			return a, err
 		}
 		if err := s.checkParties(ctx, tx, p.OrgID, a); err != nil {
@@ -346,6 +377,9 @@ func (s *Service) record(
 		"name": a.Name, "owner": a.OwnerID, "product": a.Product, "environment": a.Environment,
 		"description": a.Description, "keys": orEmpty(a.Keys), "intentRequired": a.IntentRequired,
 		"status": string(a.Status),
+	}
+	if !a.Trips.IsZero() {
+		payload["trips"] = a.Trips
 	}
 	if a.SuspendedFor != "" {
 		payload["suspendedFor"] = a.SuspendedFor

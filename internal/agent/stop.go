@@ -24,9 +24,13 @@ const (
 	OfServer       Scope = "server"
 	OfTool         Scope = "tool" // of every server, or SERVER.TOOL
 	OfPlan         Scope = "plan"
+<<<<<<< HEAD
 	// OfKey is of keys that came from a key which was stopped in another organization. It is
 	// lifted there.
 	OfKey Scope = "key"
+=======
+	OfKey          Scope = "key" // an API key and those that came from it
+>>>>>>> main
 )
 
 // maxStopKeys is how many keys a stop names.
@@ -39,12 +43,14 @@ type Stop struct {
 	Scope     Scope
 	Subject   string
 	Reason    string
-	Index     int64 // of its entry
-	StoppedBy string
+	Index     int64  // of its entry
+	StoppedBy string // empty: a trip
 	StoppedAt time.Time
+	Trip      Rule // empty: a person
 
-	Keys   []string // that stop with an agent, sorted
-	Agents []string // other agents that stop, because they use these keys, sorted
+	Keys        []string   // that stop with an agent, sorted
+	LeasesEndAt *time.Time // when the last lease ends that may permit it; nil: none is left; only of a kill
+	Agents      []string   // other agents that stop, because they use these keys, sorted
 }
 
 // Kill stops a subject from the entry of the log on whose index the answer tells. An agent
@@ -64,29 +70,37 @@ func (s *Service) Kill(
 	if scope != OfAgent && len(more) > 0 {
 		return Stop{}, fault.Field("keys", "are only for an agent")
 	}
+<<<<<<< HEAD
 	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, e *elsewhere) (err error) {
 		stop, err = s.kill(ctx, tx, p, e, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
+=======
+	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx) (err error) {
+		stop, _, err = s.kill(ctx, tx, p, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
+>>>>>>> main
 		return err
 	})
 	return stop, err
 }
 
+// kill stops a subject within a change; fresh is false if it was stopped before.
 func (s *Service) kill(
+<<<<<<< HEAD
 	ctx context.Context, tx *database.Tx, p principal.Principal, e *elsewhere, stop Stop, more []string,
 ) (Stop, error) {
+=======
+	ctx context.Context, tx *database.Tx, p principal.Principal, stop Stop, more []string,
+) (_ Stop, fresh bool, err error) {
+>>>>>>> main
 	active, err := activeStops(ctx, tx, p.OrgID, stop.Scope, stop.Subject)
 	if err != nil {
-		return Stop{}, err
+		return Stop{}, false, err
 	}
-	if stop.Scope == OfAgent {
-		if stop.Keys, err = s.keysOf(ctx, tx, p.OrgID, stop.Subject, more); err != nil {
-			return Stop{}, err
-		}
+	if stop.Keys, err = s.keysOf(ctx, tx, p.OrgID, stop, more); err != nil {
+		return Stop{}, false, err
 	}
 	for _, a := range active {
 		if !slices.ContainsFunc(stop.Keys, func(key string) bool { return !slices.Contains(a.Keys, key) }) {
-			a.Agents, err = sharing(ctx, tx, p.OrgID, a.Subject, a.Keys)
-			return a, err // nothing is left to stop
+			return a, false, a.readAffected(ctx, tx, p.OrgID) // nothing is left to stop
 		}
 	}
 	stop.ID, stop.StoppedBy, stop.StoppedAt = database.NewID(), p.UserID, tx.Now()
@@ -95,20 +109,42 @@ func (s *Service) kill(
 		Subject:  audit.Subject{Type: string(stop.Scope), ID: stop.subjectID(p.OrgID)},
 		Decision: stop.record(),
 		Stop:     ledger.Stop{Scope: string(stop.Scope), Keys: stop.Keys},
-		Payload:  map[string]any{"reason": stop.Reason, "stop": stop.ID},
+		Payload:  stop.payload(),
 	})
 	if err != nil {
-		return Stop{}, err
+		return Stop{}, false, err
 	}
 	stop.Index = entry.Index
+<<<<<<< HEAD
 	if err := insertStop(ctx, tx, p.OrgID, stop, ""); err != nil {
 		return Stop{}, err
 	}
 	if err := s.killElsewhere(ctx, tx, p.OrgID, e, stop); err != nil {
 		return Stop{}, err
+=======
+	if err := insertStop(ctx, tx, p.OrgID, stop); err != nil {
+		return Stop{}, false, err
+>>>>>>> main
 	}
-	stop.Agents, err = sharing(ctx, tx, p.OrgID, stop.Subject, stop.Keys)
-	return stop, err
+	return stop, true, stop.readAffected(ctx, tx, p.OrgID)
+}
+
+// readAffected reads which agents stop too, and when the last lease ends.
+func (s *Stop) readAffected(ctx context.Context, tx *database.Tx, orgID string) (err error) {
+	if s.Agents, err = sharing(ctx, tx, orgID, s.Subject, s.Keys); err != nil {
+		return err
+	}
+	s.LeasesEndAt, err = leasesEnd(ctx, tx, orgID, *s)
+	return err
+}
+
+// payload is what the entry says until it is erased.
+func (s Stop) payload() map[string]any {
+	payload := map[string]any{"reason": s.Reason, "stop": s.ID}
+	if s.Trip != "" {
+		payload["trip"] = string(s.Trip)
+	}
+	return payload
 }
 
 // subjectID is the subject in the log.
@@ -213,22 +249,31 @@ func checkSubject(scope Scope, subject string) (string, error) {
 			return "", fault.Field("subject", "must be empty for the whole organization")
 		}
 		return "", nil
-	case OfAgent, OfServer, OfTool, OfPlan:
+	case OfAgent, OfServer, OfTool, OfPlan, OfKey:
 		if subject == "" || !names.Valid(subject) {
 			return "", fault.Field("subject", "must be 1 to %d bytes without control characters", names.MaxBytes)
 		}
 		return subject, nil
 	}
-	return "", fault.Field("scope", "must be agent, organization, server, tool or plan")
+	return "", fault.Field("scope", "must be agent, organization, server, tool, plan or key")
 }
 
-// keysOf are the keys that stop with an agent, sorted.
+// keysOf are the keys that stop with a subject, sorted.
 func (s *Service) keysOf(
-	ctx context.Context, tx *database.Tx, orgID, agentID string, more []string,
+	ctx context.Context, tx *database.Tx, orgID string, stop Stop, more []string,
 ) ([]string, error) {
-	a, err := find(ctx, tx, orgID, agentID)
-	if err != nil {
-		return nil, err
+	roots := slices.Clone(more)
+	switch stop.Scope {
+	case OfKey:
+		roots = append(roots, stop.Subject)
+	case OfAgent:
+		own, err := rootsOf(ctx, tx, orgID, stop.Subject)
+		if err != nil {
+			return nil, err
+		}
+		roots = append(roots, own...)
+	default:
+		return nil, nil
 	}
 	missing, err := s.sources.MissingKey(ctx, tx, orgID, more)
 	if err != nil {
@@ -237,24 +282,32 @@ func (s *Service) keysOf(
 	if missing != "" {
 		return nil, fault.Field("keys", "must be ids of API keys of the organization")
 	}
-	roots := append(slices.Clone(more), a.Keys...)
-	if len(a.Keys) == 0 {
-		used, err := usedWith(ctx, tx, orgID, agentID)
-		if err != nil {
-			return nil, err
-		}
-		roots = append(roots, used...)
-	}
 	made, err := s.sources.MadeFrom(ctx, tx, orgID, roots)
 	if err != nil {
 		return nil, err
 	}
+	if stop.Scope == OfKey && !slices.Contains(made, stop.Subject) {
+		return nil, fault.New(fault.NotFound, "no such API key")
+	}
 	slices.Sort(made)
 	if made = slices.Compact(made); len(made) > maxStopKeys {
+		if stop.Trip != "" {
+			return roots, nil // decisions find the others by where they come from
+		}
 		return nil, fault.New(fault.Conflict, "%d keys would stop, more than %d: stop the organization", len(made),
 			maxStopKeys)
 	}
 	return made, nil
+}
+
+// rootsOf are the keys that an agent is known by: those that are bound to it or, if none are,
+// those that its id was seen with.
+func rootsOf(ctx context.Context, tx *database.Tx, orgID, agentID string) ([]string, error) {
+	a, err := find(ctx, tx, orgID, agentID)
+	if err != nil || len(a.Keys) > 0 {
+		return a.Keys, err
+	}
+	return usedWith(ctx, tx, orgID, agentID)
 }
 
 // endedBefore is the last index of stops that end plans and approvals; -1: none.

@@ -44,10 +44,10 @@ func activeStops(
 ) ([]Stop, error) {
 	stops, err := database.Collect(ctx, r, func(s database.Scanner) (st Stop, err error) {
 		err = s.Scan(&st.ID, &st.Scope, &st.Subject, &st.Reason, &st.Index, &st.StoppedBy,
-			database.ToTime(&st.StoppedAt))
+			database.ToTime(&st.StoppedAt), &st.Trip)
 		return st, err
 	}, `
-		SELECT id, scope, subject, reason, position, stopped_by, stopped_at
+		SELECT id, scope, subject, reason, position, stopped_by, stopped_at, trip
 		FROM agent_stop
 		WHERE org_id = $1 AND lifted_at IS NULL AND ($2 = '' OR scope = $2 AND subject = $3)
 		ORDER BY position DESC LIMIT 1000`, orgID, string(scope), subject)
@@ -71,9 +71,16 @@ func insertStop(ctx context.Context, tx *database.Tx, orgID string, s Stop, pare
 		parentID = parent
 	}
 	_, err := tx.Exec(ctx, `
+<<<<<<< HEAD
 		INSERT INTO agent_stop (id, org_id, scope, subject, reason, position, stopped_by, stopped_at, parent_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 		s.ID, orgID, string(s.Scope), s.Subject, s.Reason, s.Index, s.StoppedBy, database.Micros(s.StoppedAt), parentID)
+=======
+		INSERT INTO agent_stop (id, org_id, scope, subject, reason, position, stopped_by, stopped_at, trip)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		s.ID, orgID, string(s.Scope), s.Subject, s.Reason, s.Index, s.StoppedBy, database.Micros(s.StoppedAt),
+		string(s.Trip))
+>>>>>>> main
 	if err != nil {
 		return fmt.Errorf("store a stop: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 // agents selects registered agents and ids that were only seen, with the same columns.
 const agents = `
 	SELECT a.id, a.created_at, a.updated_at, a.name, a.owner_id, a.product, a.environment, a.description, a.public_key,
-		a.intent_required,
+		a.intent_required, a.trips,
 		CASE WHEN a.suspended_at IS NOT NULL OR m.user_id IS NULL THEN 'suspended' ELSE 'active' END AS status,
 		CASE WHEN a.suspended_at IS NULL AND m.user_id IS NULL THEN 'its owner left the organization'
 			ELSE a.suspended_for END AS suspended_for
@@ -21,7 +21,7 @@ const agents = `
 	LEFT JOIN organization_member m ON m.org_id = a.org_id AND m.user_id = a.owner_id
 	WHERE a.org_id = $1
 	UNION ALL
-	SELECT s.agent_id, MIN(s.first_seen_at), NULL, '', '', '', '', '', NULL, 0, 'unregistered', ''
+	SELECT s.agent_id, MIN(s.first_seen_at), NULL, '', '', '', '', '', NULL, 0, '', 'unregistered', ''
 	FROM agent_seen s
 	WHERE s.org_id = $1 AND NOT EXISTS (SELECT 1 FROM agent r WHERE r.org_id = s.org_id AND r.id = s.agent_id)
 	GROUP BY s.agent_id`
@@ -29,7 +29,7 @@ const agents = `
 // columns are those that scanAgent reads, of agents as a.
 const columns = `
 	a.id, a.created_at, a.updated_at, a.name, a.owner_id, a.product, a.environment, a.description, a.public_key,
-	a.intent_required,
+	a.intent_required, a.trips,
 	CASE WHEN EXISTS (SELECT 1 FROM agent_stop p WHERE p.org_id = $1 AND p.scope = 'agent' AND p.subject = a.id
 		AND p.lifted_at IS NULL) THEN 'killed' ELSE a.status END,
 	a.suspended_for,
@@ -38,9 +38,13 @@ const columns = `
 
 func scanAgent(s database.Scanner) (a Agent, err error) {
 	var key []byte
+	var trips string
 	err = s.Scan(&a.ID, database.ToTime(&a.CreatedAt), database.ToOptionalTime(&a.UpdatedAt), &a.Name, &a.OwnerID,
-		&a.Product, &a.Environment, &a.Description, &key, database.ToBool(&a.IntentRequired), &a.Status,
-		&a.SuspendedFor, database.ToOptionalTime(&a.LastSeenAt), database.ToText(&a.Host))
+		&a.Product, &a.Environment, &a.Description, &key, database.ToBool(&a.IntentRequired), &trips,
+		&a.Status, &a.SuspendedFor, database.ToOptionalTime(&a.LastSeenAt), database.ToText(&a.Host))
+	if err == nil {
+		a.Trips, err = parseTrips(trips)
+	}
 	a.PublicKey = key
 	return a, err
 }
@@ -168,12 +172,16 @@ func namesFor(ctx context.Context, r database.Reader, orgID, keyID, ownerID stri
 
 func insert(ctx context.Context, tx *database.Tx, orgID string, a Agent) error {
 	now := database.Micros(tx.Now())
-	_, err := tx.Exec(ctx, `
+	trips, err := a.Trips.text()
+	if err != nil {
+		return fmt.Errorf("store trips: %w", err)
+	}
+	_, err = tx.Exec(ctx, `
 		INSERT INTO agent (org_id, id, name, owner_id, product, environment, description, public_key, intent_required,
-			suspended_for, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', $10, $10)`,
+			suspended_for, created_at, updated_at, trips)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', $10, $10, $11)`,
 		orgID, a.ID, a.Name, a.OwnerID, a.Product, a.Environment, a.Description, optionalBytes(a.PublicKey),
-		database.Bit(a.IntentRequired), now)
+		database.Bit(a.IntentRequired), now, trips)
 	if err != nil {
 		return fmt.Errorf("store an agent: %w", err)
 	}
@@ -181,13 +189,17 @@ func insert(ctx context.Context, tx *database.Tx, orgID string, a Agent) error {
 }
 
 func update(ctx context.Context, tx *database.Tx, orgID string, a Agent) error {
-	_, err := tx.Exec(ctx, `
+	trips, err := a.Trips.text()
+	if err != nil {
+		return fmt.Errorf("store trips: %w", err)
+	}
+	_, err = tx.Exec(ctx, `
 		UPDATE agent
 		SET name = $3, owner_id = $4, product = $5, environment = $6, description = $7, public_key = $8,
-			intent_required = $9, updated_at = $10
+			intent_required = $9, updated_at = $10, trips = $11
 		WHERE org_id = $1 AND id = $2`,
 		orgID, a.ID, a.Name, a.OwnerID, a.Product, a.Environment, a.Description, optionalBytes(a.PublicKey),
-		database.Bit(a.IntentRequired), database.Micros(tx.Now()))
+		database.Bit(a.IntentRequired), database.Micros(tx.Now()), trips)
 	if err == nil {
 		_, err = tx.Exec(ctx, `DELETE FROM agent_key WHERE org_id = $1 AND agent_id = $2`, orgID, a.ID)
 	}

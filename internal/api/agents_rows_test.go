@@ -45,6 +45,7 @@ func (w *changes) agentScenarios() map[string]scenario {
 		"POST /iap/agent/{agentId}/kill":            w.killAgent,
 		"POST /iap/agent/{agentId}/revive":          w.reviveAgent,
 		"POST /organization/{orgId}/kill-switch":    w.stopTool,
+		"POST /agent/lease":                         w.giveLease,
 	}
 }
 
@@ -102,6 +103,23 @@ func (w *changes) stopTool() func(context.Context) (string, error) {
 	tool := "tool-" + database.NewID()
 	return inLog(w.org, func(ctx context.Context) error {
 		_, err := w.owner.KillScope(ctx, w.org, "tool", tool, "odd calls", false)
+		return err
+	})
+}
+
+// giveLease acts in an organization of its own, in which calls need no plan.
+func (w *changes) giveLease() func(context.Context) (string, error) {
+	org := w.Organization(w.owner, "Leases")
+	_, err := w.owner.SetAgentSettings(w.T.Context(), org, client.AgentSettings{
+		UnregisteredMayAct: true, LeaseSeconds: new(int64(60)),
+	})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.ActivePolicy(w.owner, org, testserver.PolicyText("leases", "allow"))
+	key := w.Public.WithKey(w.AgentKey(w.owner, org).APIKey)
+	return inLog(org, func(ctx context.Context) error {
+		_, err := key.Lease(ctx, client.LeaseRequest{Tools: []client.LeaseTool{{Server: "bank", Tool: "pay"}}})
 		return err
 	})
 }

@@ -240,7 +240,7 @@ func (a *API) mountWork(c Config) {
 		PublicURL:     c.PublicURL,
 	}).Mount(a.router)
 	a.traces.MountForwarding(a.router)
-	(&agents.Handlers{Agents: c.Agents, Telemetry: c.Telemetry}).Mount(a.router)
+	(&agents.Handlers{Agents: c.Agents, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
 	(&auditlog.Handlers{
 		Audit:          c.Audit,
 		Executions:     c.Executions,

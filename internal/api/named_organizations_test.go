@@ -92,6 +92,8 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"PATCH /agent/agents/{agentId}":       inQuery(`{}`),
 			"POST /agent/agents/{agentId}/status": inQuery(`{"status":"active","reason":"r"}`),
 
+			"GET /agent/leases": inQuery(""),
+
 			"POST /iap/agent/{agentId}/kill":   inQuery(`{"reason":"r"}`),
 			"POST /iap/agent/{agentId}/revive": inQuery(`{"reason":"r"}`),
 			"GET /iap/agent/{agentId}/status":  inQuery(""),

@@ -63,7 +63,7 @@ func isStopped(ctx context.Context, r database.Reader, id string) (stopped bool,
 			UNION
 			SELECT k.made_by FROM api_key k JOIN line l ON k.id = l.id WHERE k.made_by IS NOT NULL
 		)
-		SELECT COUNT(*)
+		SELECT CASE WHEN COUNT(*) > 0 THEN 1 ELSE 0 END
 		FROM agent_stop_key k
 		JOIN line l ON k.key_id = l.id
 		JOIN agent_stop s ON s.id = k.stop_id AND s.lifted_at IS NULL`, id).Scan(database.ToBool(&stopped))

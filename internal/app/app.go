@@ -133,21 +133,35 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Organizations = organization.New(db, log, post, publicURL)
 	a.Keys = apikey.New(db, log, o.Logger)
 	a.Intent = intent.New(db, log, a.Keyring, sealer)
-	a.Executions = execution.New(db, log, a.Intent, a.Keys)
+	a.Executions = execution.New(db, log, a.Intent, a.Keys, leases{a})
 	a.Approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,
 		Role:      organization.RoleOf,
 		Address:   organization.Address,
 		Digest:    a.Intent.Digest,
 		Ended:     agent.EndedBefore,
+		Answered:  a.countAnswer,
 	})
 	a.Agents = agent.New(db, log, agent.Sources{
+<<<<<<< HEAD
 		Role:          organization.RoleOf,
 		MissingKey:    apikey.Missing,
 		MadeFrom:      apikey.MadeFrom,
 		MadeElsewhere: apikey.MadeElsewhere,
 		Plans:         livePlansOf(db),
 		Suspended:     a.notifySuspended,
+=======
+		Role:         organization.RoleOf,
+		MissingKey:   apikey.Missing,
+		MadeFrom:     apikey.MadeFrom,
+		FindingKinds: execution.KindNames(),
+		Findings:     a.findings,
+		Spent:        a.spentByAgent,
+		Plans:        livePlansOf(db),
+		LeaseKey:     a.Intent.LeaseKey,
+		Tripped:      a.notifyTripped,
+		Suspended:    a.notifySuspended,
+>>>>>>> main
 	})
 	a.Webhooks = webhook.NewService(db, log, sealer, a.outbound, publicURL)
 	a.Notifications = notification.New(notification.Options{
@@ -239,7 +253,8 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) error {
 			return err
 		}
 		o.Logger.Error("telemetry is down: decisions go on, telemetry is refused, and rules about cost, tokens and sessions deny."+
-			" Mend the store or, without its data, move it away: the server tries to open it every "+reopenEvery.String(), "error", err)
+			" Mend the store or, without its data, move it away: the server tries to open it every "+
+			reopenEvery.String(), "error", err)
 		service.Database = database.Down(options, err)
 		a.Telemetry = telemetry.NewDown(service)
 	}

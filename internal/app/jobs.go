@@ -12,6 +12,7 @@ const (
 	projectInterval  = 500 * time.Millisecond // how far telemetry lags behind decisions
 	reconcileEvery   = 5 * time.Second
 	notifyInterval   = time.Second     // how late notifications and webhooks are
+	tripInterval     = 5 * time.Second // how late a trip by cost or findings is
 	expireEvery      = 5 * time.Second // how late an approval request expires for those who wait
 	keyRefresh       = time.Minute     // how soon a rotated key signs
 	sweepInterval    = time.Hour
@@ -39,6 +40,7 @@ func (s *Server) startJobs() {
 		s.startTelemetryJobs(ctx, frequent)
 	}
 	frequent(reconcileEvery, "match executions with decisions", s.Executions.Reconcile)
+	frequent(tripInterval, "look for trips", s.Agents.Watch)
 	frequent(expireEvery, "expire requests for approval", s.Approvals.Expire)
 	frequent(notifyInterval, "notify people of requests for approval", s.Notifications.ProcessEvents)
 	frequent(notifyInterval, "mail that requests wait", s.Notifications.SendMails)

@@ -48,6 +48,22 @@ func (a *Areas) notifySuspended(ctx context.Context, tx *database.Tx, orgID stri
 	})
 }
 
+// notifyTripped notifies the people who manage agents that one, or a key, was stopped by a trip.
+func (a *Areas) notifyTripped(ctx context.Context, tx *database.Tx, orgID string, stop agent.Stop) error {
+	people, err := peopleIn(ctx, tx, orgID)
+	if err != nil {
+		return err
+	}
+	return a.Notifications.NotifyAgent(ctx, tx, people, notice.Agent{
+		OrgID:  orgID,
+		ID:     stop.Subject,
+		Kind:   notice.AgentTripped,
+		Reason: stop.Reason,
+		Key:    stop.Scope == agent.OfKey,
+		At:     tx.Now(),
+	})
+}
+
 // approvalEvents are the approval events of an organization after a number, with their
 // requests.
 func (a *Areas) approvalEvents(ctx context.Context, orgID string, after int64, limit int) ([]notice.Event, error) {

@@ -151,7 +151,8 @@ func (s *Service) retireSome(ctx context.Context, log string, cutoff int64) (don
 
 type datedEntry struct{ position, at int64 }
 
-// oldPayloads finds a slice of the payloads to erase, oldest first.
+// oldPayloads finds a slice of the payloads to erase, oldest first. A log that claims to be erased beyond the cutoff
+// is searched from its begin.
 func oldPayloads(ctx context.Context, tx *database.Tx, log string, cutoff int64) ([]datedEntry, error) {
 	return database.Collect(ctx, tx, func(s database.Scanner) (e datedEntry, err error) {
 		err = s.Scan(&e.position, &e.at)
@@ -160,7 +161,8 @@ func oldPayloads(ctx context.Context, tx *database.Tx, log string, cutoff int64)
 		SELECT position, recorded_at
 		FROM audit_entry
 		WHERE log = $1 AND payload IS NOT NULL AND recorded_at < $2 AND action NOT IN `+aboutTheLog+`
-			AND recorded_at >= (SELECT erased_until FROM audit_head WHERE log = $1)
+			AND recorded_at >= (SELECT CASE WHEN erased_until <= $2 THEN erased_until ELSE 0 END
+				FROM audit_head WHERE log = $1)
 		ORDER BY recorded_at, position
 		LIMIT $3`, log, cutoff, retireSlice)
 }

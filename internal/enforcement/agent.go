@@ -18,16 +18,16 @@ type standingKey struct{ orgID, agentID, keyID string }
 // loadAgent reads what is registered of the agent that calls: the one that the call names, else its plan's.
 func (s *Service) loadAgent(ctx context.Context, c *call, v *view) error {
 	key := standingKey{c.by.OrgID, v.agentID(&c.request), c.by.KeyID}
-	if known, ok := s.standing.get(key, v.policies.Version); ok {
-		v.agent = known
-		return nil
+	known, ok := s.standing.get(key, v.policies.Version)
+	if !ok {
+		var err error
+		if known, err = s.agents.StandingOf(ctx, key.orgID, key.agentID, key.keyID); err != nil {
+			return fmt.Errorf("find the agent of a call: %w", err)
+		}
+		s.standing.put(key, v.policies.Version, known)
 	}
-	standing, err := s.agents.StandingOf(ctx, key.orgID, key.agentID, key.keyID)
-	if err != nil {
-		return fmt.Errorf("find the agent of a call: %w", err)
-	}
-	v.agent = standing
-	s.standing.put(key, v.policies.Version, standing)
+	v.agent = known
+	v.unknown = known.Counting.Budget && !s.agents.BudgetsKnown()
 	return nil
 }
 
@@ -53,6 +53,10 @@ func (v *view) agentOf(r *Request) toolcall.Agent {
 func (v *view) refuseCaller(call *toolcall.Call) (engine.Decision, bool) {
 	if !v.key.validAt(call.Now) {
 		return refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one"), true
+	}
+	if v.unknown {
+		return refuse(policy.ByAgent, "budget",
+			"the agent has a budget, and this server cannot read what was spent: try again later"), true
 	}
 	return refuseAgent(&v.agent, call.Agent.ID)
 }

@@ -113,7 +113,7 @@ func TestUnregisteredAgentsMayBeRefused(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.active("rules", allowAll)
 		e.register("billing", agent.Profile{Keys: []string{e.agent.KeyID}})
-		if _, err := e.agents.SetSettings(t.Context(), e.owner, agent.Settings{}); err != nil {
+		if _, err := e.agents.SetSettings(t.Context(), e.owner, agent.SettingsChange{}); err != nil {
 			t.Fatal(err)
 		}
 		want(t, e.decide(as("billing")), verdict.Allow, "", "")

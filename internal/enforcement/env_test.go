@@ -57,6 +57,8 @@ type areas struct {
 	agents    *agent.Service
 	decisions *enforcement.Service
 	meanwhile meanwhile
+	found     []agent.Found
+	trips     atomic.Int64 // that people were notified of
 }
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
@@ -119,9 +121,17 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 		Address:   organization.Address,
 		Digest:    a.digest,
 		Ended:     agent.EndedBefore,
+		Answered:  a.answered,
 	})
 	a.agents = agent.New(db, log, agent.Sources{
-		Role: organization.RoleOf, MissingKey: apikey.Missing, MadeFrom: apikey.MadeFrom,
+		Role:         organization.RoleOf,
+		MissingKey:   apikey.Missing,
+		MadeFrom:     apikey.MadeFrom,
+		FindingKinds: []string{"sequence_gap"},
+		Findings:     a.findings,
+		Spent:        a.spent,
+		LeaseKey:     a.plans.LeaseKey,
+		Tripped:      a.noteTrip,
 	})
 	a.decisions = decisionsOn(a, a.approvals)
 	return a

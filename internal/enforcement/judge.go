@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"writ/internal/agent"
 	"writ/internal/audit"
 	"writ/internal/decision"
 	"writ/internal/intent/plan"
@@ -34,6 +35,7 @@ type candidate struct {
 	since       audit.Version     // of the log when the call was judged
 	caller      *toolcall.Call    // whom and what policies judged; nil: nothing was judged
 	endedBefore int64             // approvals that were asked for before this index have ended
+	counting    agent.Counting    // what trips count of the call
 	// sessionUse is what the session had used, if a condition asked.
 	sessionUse *decision.SessionUse
 	final      bool // a deny that is recorded even if something changed since
@@ -48,7 +50,12 @@ func refuse(by, rule, reason string) engine.Decision {
 // does not allow decides.
 func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	now := s.db.Now()
-	d := candidate{since: v.policies.Version, plan: v.plan, endedBefore: v.agent.EndedBefore}
+	d := candidate{
+		since:       v.policies.Version,
+		plan:        v.plan,
+		endedBefore: v.agent.EndedBefore,
+		counting:    v.agent.Counting,
+	}
 	d.server, _ = toolname.Resolve(c.request.Tool, c.request.Server, c.request.Source)
 	d.caller = c.toolcall(v, toolname.Name{}, -1, now)
 	if refused, ok := v.refuseCaller(d.caller); ok {

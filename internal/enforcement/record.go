@@ -80,7 +80,11 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 			return nil, err
 		}
 	}
-	return decision.Append(ctx, tx, s.log, c.by, &entry)
+	appended, err := decision.Append(ctx, tx, s.log, c.by, &entry)
+	if err == nil && o.counting != (agent.Counting{}) {
+		err = s.agents.Counted(ctx, tx, c.by.OrgID, o.counting, o.Verdict == verdict.Deny)
+	}
+	return appended, err
 }
 
 // shownPaths is resolved paths as they are stored.

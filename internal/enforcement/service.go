@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"writ/internal/agent"
+	"writ/internal/agent/lease"
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -36,6 +37,14 @@ type Agents interface {
 	StandingOf(ctx context.Context, orgID, agentID, keyID string) (agent.Standing, error)
 	// Saw notes within a decision's transaction that an agent has called.
 	Saw(ctx context.Context, tx *database.Tx, of agent.Sighting, host string) error
+	// Counted counts a decision for trips within its transaction, behind its entry.
+	Counted(ctx context.Context, tx *database.Tx, orgID string, c agent.Counting, denied bool) error
+	// LeaseLife is how long leases of an organization may be; zero: none are given.
+	LeaseLife(ctx context.Context, orgID string) (time.Duration, error)
+	// AddLease stores and records a lease, and gives the index of its entry.
+	AddLease(ctx context.Context, tx *database.Tx, by principal.Principal, l *lease.Lease) (int64, error)
+	// BudgetsKnown reports whether what agents have spent is known.
+	BudgetsKnown() bool
 }
 
 // Service makes decisions. A process needs one, whose caches all requests share.

@@ -43,7 +43,7 @@ func (s *Service) judgeSteps(ctx context.Context, c *call, v *view, fit plan.Res
 	if refused, ok := c.refuseSteps(v, caller, fit); ok {
 		d := candidate{Decision: refused, since: v.policies.Version, plan: v.plan}
 		d.server, _ = toolname.Resolve(c.request.Tool, "", c.request.Source)
-		d.caller = caller
+		d.caller, d.counting = caller, v.agent.Counting
 		return []*judgedStep{{call: c, candidate: d}}, nil
 	}
 	var judged []*judgedStep
@@ -124,7 +124,7 @@ func (s *Service) withPlanned(ctx context.Context, c *call, step *plan.Step) (*c
 func (s *Service) judgeStep(ctx context.Context, c *call, v *view, alike []int, fit plan.Result) *judgedStep {
 	j := &judgedStep{call: c, questions: c.questions(v, plan.Result{OK: true, Steps: alike[:1]}, s.db.Now())}
 	j.since, j.plan, j.steps, j.widened = v.policies.Version, v.plan, alike, fit.Drift == plan.Widened
-	j.endedBefore = v.agent.EndedBefore
+	j.endedBefore, j.counting = v.agent.EndedBefore, v.agent.Counting
 	if refused, ok := v.refuseStopped(j.questions); ok {
 		j.Decision, j.caller = refused, j.questions[0].Call
 		j.server = j.caller.Server

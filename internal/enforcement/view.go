@@ -23,6 +23,7 @@ type view struct {
 	key      keyStatus
 	org      toolcall.Org
 	agent    agent.Standing // of the agent that calls
+	unknown  bool           // whether the agent has spent its budget
 	owner    toolcall.User  // of the key
 	user     toolcall.User  // the one that the call names, else the owner
 

@@ -16,6 +16,7 @@ import (
 type stored struct {
 	id, keyID, planID, sessionID, agentID, tool, status string
 	confined                                            string // as JSON; empty: the client does not say
+	leaseID                                             string // empty: no lease was presented
 	position, executedAt                                int64
 	digest                                              []byte
 	seq                                                 sql.NullInt64
@@ -24,10 +25,10 @@ type stored struct {
 func readExecutions(ctx context.Context, r database.Reader, orgID string, from int64, limit int) ([]stored, error) {
 	return database.Collect(ctx, r, func(row database.Scanner) (e stored, err error) {
 		err = row.Scan(&e.id, &e.position, &e.executedAt, &e.keyID, &e.planID, &e.sessionID, &e.agentID, &e.tool,
-			&e.digest, &e.status, &e.seq, &e.confined)
+			&e.digest, &e.status, &e.seq, &e.confined, &e.leaseID)
 		return e, err
 	}, `
-		SELECT id, position, executed_at, key_id, plan_id, session_id, agent_id, tool, digest, status, seq, confined
+		SELECT id, position, executed_at, key_id, plan_id, session_id, agent_id, tool, digest, status, seq, confined, lease_id
 		FROM execution
 		WHERE org_id = $1 AND position >= $2
 		ORDER BY position

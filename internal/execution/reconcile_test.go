@@ -182,7 +182,7 @@ func TestReconcilingIsTheSameInAnySlices(t *testing.T) {
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() {
-				if err := execution.New(e.DB, e.Log, plans{e}, keys{e}).Reconcile(t.Context()); err != nil {
+				if err := execution.New(e.DB, e.Log, plans{e}, keys{e}, nil).Reconcile(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})

@@ -253,5 +253,8 @@ func (s *Service) checkVersion(
 	if err != nil {
 		return err
 	}
+	if _, err := v.Source.Document(); err != nil { // its format was changed: the digest is of the text
+		return &BrokenError{policyID, number, err}
+	}
 	return proveVersion(ctx, log, v)
 }

@@ -49,6 +49,12 @@ func TestAPolicyThatWasChangedUnderTheServerIsNotUsed(t *testing.T) {
 			w.Exec(`UPDATE policy_version SET source = $2, digest = $3 WHERE policy_id = $1 AND version = 2`, id, lax.Text,
 				digest(lax))
 		},
+		"another format": func(w *env, id string) {
+			w.Exec(`UPDATE policy_version SET format = 'json' WHERE policy_id = $1 AND version = 2`, id)
+		},
+		"an unknown format": func(w *env, id string) {
+			w.Exec(`UPDATE policy_version SET format = 'toml' WHERE policy_id = $1 AND version = 2`, id)
+		},
 		"an older version": func(w *env, id string) {
 			w.Exec(`UPDATE policy SET active_version = 1 WHERE id = $1`, id)
 		},
@@ -174,6 +180,12 @@ func TestTheActivePoliciesAreThoseOfTheLog(t *testing.T) {
 	t.Parallel()
 	const hidden = `UPDATE audit_entry SET subject = 'x', verdict = 'allow' WHERE action LIKE 'policy.%' AND record LIKE $1`
 	for name, tamper := range map[string]func(w *env, id string){
+		"another format": func(w *env, id string) {
+			w.Exec(`UPDATE policy_version SET format = 'json' WHERE policy_id = $1 AND version = 2`, id)
+		},
+		"an unknown format": func(w *env, id string) {
+			w.Exec(`UPDATE policy_version SET format = 'toml' WHERE policy_id = $1 AND version = 2`, id)
+		},
 		"an older version": func(w *env, id string) {
 			w.Exec(`UPDATE policy SET active_version = 1 WHERE id = $1`, id)
 			w.Exec(hidden, `%"policyVersion":2%`)

@@ -48,7 +48,9 @@ func scanVersion(s database.Scanner) (v Version, err error) {
 	if err != nil {
 		return Version{}, err
 	}
-	v.Source.Format, err = formatOf(format)
+	if v.Source.Format, err = formatOf(format); err != nil {
+		err = &BrokenError{v.PolicyID, v.Number, err}
+	}
 	return v, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"writ/internal/agent"
 	"writ/internal/api/route"
+	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/page"
 	"writ/internal/principal"
@@ -17,8 +18,9 @@ import (
 
 // Handlers serve agents.
 type Handlers struct {
-	Agents    *agent.Service
-	Telemetry *telemetry.Service // counts what agents did
+	Agents      *agent.Service
+	Enforcement *enforcement.Service // gives leases
+	Telemetry   *telemetry.Service   // counts what agents did
 }
 
 // Mount serves the routes.
@@ -42,6 +44,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	route.Handle(r, manager(route.Put("/organization/{orgId}/agents/settings",
 		"Change what an organization says about agents")).Records("agent.settings_changed"), h.putSettings)
 	h.mountKillSwitch(r)
+	h.mountLeases(r)
 }
 
 // AgentBody is an agent.
@@ -61,6 +64,7 @@ type AgentBody struct {
 	UpdatedAt      *time.Time   `json:"updatedAt"`
 	LastSeenAt     *time.Time   `json:"lastSeenAt" doc:"Up to some seconds behind. Null: never."`
 	Host           string       `json:"host" doc:"The client that it ran in last. Empty: not stated."`
+	Trips          *TripsBody   `json:"trips,omitempty" doc:"Where they differ from the organization's."`
 	SeenKeys       []string     `json:"seenKeys,omitempty" doc:"The ids of the API keys that its id was sent with, the latest first; not in lists."`
 	AgentActivityBody
 }
@@ -82,6 +86,7 @@ func agentBody(a agent.Agent) AgentBody {
 		Host:           a.Host,
 		SeenKeys:       a.SeenKeys,
 	}
+	body.Trips = tripsBody(a.Trips)
 	if p := a.Plan; p != nil {
 		body.CurrentPlan = &AgentPlanBody{
 			PlanID: p.ID, KeyID: p.KeyID, DeclaredAt: p.DeclaredAt, ExpiresAt: p.ExpiresAt,
@@ -109,6 +114,8 @@ type registerAgentInput struct {
 		Keys           []string `json:"keys,omitempty" nullable:"false" maxItems:"100" doc:"The ids of the API keys that it may use. Only a person binds keys."`
 		PublicKey      string   `json:"publicKey,omitempty" maxLength:"100" doc:"Ed25519, 32 bytes in base64."`
 		IntentRequired bool     `json:"intentRequired,omitempty"`
+
+		Trips *TripsBody `json:"trips,omitempty" doc:"Only a person sets them."`
 	}
 }
 
@@ -131,6 +138,7 @@ func (h *Handlers) register(
 		Keys:           b.Keys,
 		PublicKey:      key,
 		IntentRequired: b.IntentRequired,
+		Trips:          b.Trips.trips(),
 	})
 	return agentBody(a), err
 }
@@ -191,6 +199,8 @@ type updateAgentInput struct {
 		Keys           *[]string `json:"keys,omitempty" maxItems:"100"`
 		PublicKey      *string   `json:"publicKey,omitempty" maxLength:"100" doc:"Empty: none."`
 		IntentRequired *bool     `json:"intentRequired,omitempty"`
+
+		Trips *TripsBody `json:"trips,omitempty" doc:"Replaces all of them. Empty: those of the organization."`
 	}
 }
 
@@ -204,6 +214,10 @@ func (h *Handlers) update(ctx context.Context, caller principal.Principal, in *u
 		Description:    b.Description,
 		Keys:           b.Keys,
 		IntentRequired: b.IntentRequired,
+	}
+	if b.Trips != nil {
+		trips := b.Trips.trips()
+		changes.Trips = &trips
 	}
 	if b.PublicKey != nil {
 		key, err := readKey(*b.PublicKey)
@@ -227,29 +241,4 @@ type agentStatusInput struct {
 func (h *Handlers) setStatus(ctx context.Context, caller principal.Principal, in *agentStatusInput) (AgentBody, error) {
 	a, err := h.Agents.SetStatus(ctx, caller, in.AgentID, in.Body.Status, in.Body.Reason)
 	return agentBody(a), err
-}
-
-// AgentSettingsBody is what an organization says about agents.
-type AgentSettingsBody struct {
-	UnregisteredMayAct bool `json:"unregisteredMayAct" doc:"Whether calls that name no registered agent are judged like others. False: they are denied."`
-	ApproversMayKill   bool `json:"approversMayKill,omitempty" doc:"Whether approvers use the kill switch, beside owners and admins."`
-}
-
-func (h *Handlers) getSettings(
-	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (AgentSettingsBody, error) {
-	settings, err := h.Agents.Settings(ctx, caller.OrgID)
-	return AgentSettingsBody(settings), err
-}
-
-type agentSettingsInput struct {
-	route.OrgInput
-	Body AgentSettingsBody
-}
-
-func (h *Handlers) putSettings(
-	ctx context.Context, caller principal.Principal, in *agentSettingsInput,
-) (AgentSettingsBody, error) {
-	settings, err := h.Agents.SetSettings(ctx, caller, agent.Settings(in.Body))
-	return AgentSettingsBody(settings), err
 }

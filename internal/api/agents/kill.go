@@ -21,7 +21,7 @@ func (h *Handlers) mountKillSwitch(r *route.Router) {
 	route.Handle(r, route.Get("/iap/agent/{agentId}/status", "The status of an agent, and nothing else").
 		For(route.PersonOrKey).Needs(principal.ReadOrganization).Scoped(principal.Enforce), h.status)
 	route.Handle(r, killer(route.Post("/organization/{orgId}/kill-switch",
-		"Stop an organization, server, tool, plan or agent, or lift the stop")).
+		"Stop an organization, server, tool, plan, key or agent, or lift the stop")).
 		Records("agent.killed"), h.killSwitch)
 	route.Handle(r, route.Get("/organization/{orgId}/kill-switch", "What is stopped now, the latest first").
 		For(route.Person).Needs(principal.ReadOrganization), h.stops)
@@ -29,14 +29,25 @@ func (h *Handlers) mountKillSwitch(r *route.Router) {
 
 // StopBody is something that the kill switch has stopped.
 type StopBody struct {
+<<<<<<< HEAD
 	Scope     agent.Scope `json:"scope" enum:"agent,organization,server,tool,plan,key" doc:"key: keys that were made with one that is stopped in another organization; it is lifted there."`
 	Subject   string      `json:"subject" doc:"Empty: the whole organization."`
 	Reason    string      `json:"reason"`
 	Index     int64       `json:"index" doc:"Of the entry in the organization's log. No entry behind it allows what is stopped."`
 	StoppedBy string      `json:"stoppedBy" doc:"The person; empty: it was stopped in another organization."`
+=======
+	Scope     agent.Scope `json:"scope" enum:"agent,organization,server,tool,plan,key"`
+	Subject   string      `json:"subject" doc:"Empty: the whole organization."`
+	Reason    string      `json:"reason"`
+	Index     int64       `json:"index" doc:"Of the entry in the organization's log. No entry behind it allows what is stopped."`
+	StoppedBy string      `json:"stoppedBy" doc:"The id of a person. Empty: a trip."`
+	Trip      agent.Rule  `json:"trip,omitempty" enum:"costPerDay,callsPerMinute,denialsPerMinute,rejectedInARow,findingsPerDay" doc:"What tripped. Absent: a person stopped it."`
+>>>>>>> main
 	StoppedAt time.Time   `json:"stoppedAt"`
 	Keys      []string    `json:"keys" nullable:"false" doc:"The ids of the API keys that stop with an agent, and of those that came from them."`
 	Agents    []string    `json:"agents" nullable:"false" doc:"Other agents that use these keys; only where something is stopped now."`
+
+	LeasesEndAt *time.Time `json:"leasesEndAt,omitempty" doc:"When the last lease ends under which a call may still run; only where something is stopped now. Absent: there is none."`
 }
 
 func stopBody(s agent.Stop) StopBody {
@@ -46,9 +57,12 @@ func stopBody(s agent.Stop) StopBody {
 		Reason:    s.Reason,
 		Index:     s.Index,
 		StoppedBy: s.StoppedBy,
+		Trip:      s.Trip,
 		StoppedAt: s.StoppedAt,
 		Keys:      append([]string{}, s.Keys...),
 		Agents:    append([]string{}, s.Agents...),
+
+		LeasesEndAt: s.LeasesEndAt,
 	}
 }
 
@@ -99,8 +113,8 @@ func (h *Handlers) status(ctx context.Context, caller principal.Principal, in *A
 type killSwitchInput struct {
 	route.OrgInput
 	Body struct {
-		Scope   agent.Scope `json:"scope" enum:"agent,organization,server,tool,plan"`
-		Subject string      `json:"subject,omitempty" maxLength:"200" doc:"The agent, server, plan, or tool (TOOL or SERVER.TOOL). Absent: the whole organization."`
+		Scope   agent.Scope `json:"scope" enum:"agent,organization,server,tool,plan,key"`
+		Subject string      `json:"subject,omitempty" maxLength:"200" doc:"The agent, server, plan, API key, or tool (TOOL or SERVER.TOOL). Absent: the whole organization."`
 		Reason  string      `json:"reason" minLength:"1" maxLength:"500"`
 		Lift    bool        `json:"lift,omitempty" doc:"Lift the stop instead."`
 	}

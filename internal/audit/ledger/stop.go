@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +16,7 @@ const (
 // Stop is what the kill switch stopped or lifted. The agent, server, tool or plan stands in
 // the members of Decision.
 type Stop struct {
-	Scope string   `json:"scope,omitzero"` // agent, organization, server, tool, plan
+	Scope string   `json:"scope,omitzero"` // agent, organization, server, tool, plan, key
 	Keys  []string `json:"keys,omitempty"` // that stop with an agent
 }
 
@@ -27,7 +29,8 @@ func (e *StoppedError) Error() string {
 
 // stops follows the kill switch through a log.
 type stops struct {
-	active map[stopped]int64 // the entry that stopped it
+	// active is what is stopped, and by the entries about which subjects: a key may stop with several agents.
+	active map[stopped]map[stopped]int64
 }
 
 // stopped is one thing that is stopped.
@@ -40,16 +43,23 @@ func (s *stops) follow(r *Record) error {
 	switch r.Action {
 	case Killed:
 		if s.active == nil {
-			s.active = map[stopped]int64{}
+			s.active = map[stopped]map[stopped]int64{}
 		}
+		by := r.stopSubject()
 		for _, of := range stoppedBy(r) {
-			if _, known := s.active[of]; !known {
-				s.active[of] = r.Index
+			if s.active[of] == nil {
+				s.active[of] = map[stopped]int64{}
+			}
+			if _, known := s.active[of][by]; !known {
+				s.active[of][by] = r.Index
 			}
 		}
 	case Revived:
-		for _, of := range stoppedBy(r) {
-			delete(s.active, of)
+		by := r.stopSubject()
+		for of := range s.active {
+			if delete(s.active[of], by); len(s.active[of]) == 0 {
+				delete(s.active, of)
+			}
 		}
 	}
 	if len(s.active) == 0 || r.Verdict != "allow" {
@@ -60,15 +70,15 @@ func (s *stops) follow(r *Record) error {
 		{"server", strings.ToLower(r.Server)}, {"tool", strings.ToLower(r.Tool)},
 		{"tool", strings.ToLower(r.Server + "." + r.Tool)},
 	} {
-		if since, ok := s.active[of]; ok && (of.id != "" || of.what == "organization") {
-			return &StoppedError{Index: r.Index, Since: since}
+		if since := s.active[of]; len(since) > 0 && (of.id != "" || of.what == "organization") {
+			return &StoppedError{Index: r.Index, Since: slices.Min(slices.Collect(maps.Values(since)))}
 		}
 	}
 	return nil
 }
 
-// stoppedBy is what an entry of the kill switch is about.
-func stoppedBy(r *Record) []stopped {
+// stopSubject is the subject of an entry of the kill switch.
+func (r *Record) stopSubject() stopped {
 	id := ""
 	switch r.Scope {
 	case "agent":
@@ -79,8 +89,15 @@ func stoppedBy(r *Record) []stopped {
 		id = strings.ToLower(r.Tool)
 	case "plan":
 		id = r.Plan
+	case stoppedKey:
+		id = r.Subject.ID
 	}
-	all := []stopped{{r.Scope, id}}
+	return stopped{r.Scope, id}
+}
+
+// stoppedBy is what an entry of the kill switch is about.
+func stoppedBy(r *Record) []stopped {
+	all := []stopped{r.stopSubject()}
 	for _, key := range r.Keys {
 		all = append(all, stopped{stoppedKey, key})
 	}

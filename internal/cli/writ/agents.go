@@ -19,7 +19,7 @@ func agents(s cli.Streams) *cobra.Command {
 		Long: `List, show and register the agents of an organization. You act as the person who signed in with writ login, or
 whose access token is in WRIT_ACCESS_TOKEN or in the file that --token names.`,
 	}
-	c.AddCommand(agentsList(s), agentsShow(s), agentsRegister(s))
+	c.AddCommand(agentsList(s), agentsShow(s), agentsRegister(s), agentsLeases(s))
 	return c
 }
 

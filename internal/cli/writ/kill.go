@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,7 @@ type stopping struct {
 func (k *stopping) addFlags(cmd *cobra.Command) {
 	k.asPerson.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&k.scope, "scope", "agent", "agent, organization, server, tool or plan")
+	f.StringVar(&k.scope, "scope", "agent", "agent, organization, server, tool, plan or key")
 	f.StringVar(&k.reason, "reason", "", "why, for the log (required)")
 	_ = cmd.MarkFlagRequired("reason")
 }
@@ -50,7 +51,7 @@ func kill(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "kill [SUBJECT]", Short: "Stop an agent and its keys, or a server, tool, plan or the organization",
 		Args: cobra.MaximumNArgs(1),
-		Long: `Stop an agent and its keys, or with --scope a server, a tool, a plan or the whole organization. The answer says from
+		Long: `Stop an agent and its keys, or with --scope a server, a tool, a plan, an API key or the whole organization. The answer says from
 which entry of the log on nothing is allowed. Calls that already run go on. You act as the person who signed in.`,
 		RunE: asking(&k.asPerson, s, stop, printStop),
 	}
@@ -68,6 +69,10 @@ func printStop(s cli.Streams, stop client.Stop) error {
 		if line[1] != "" && err == nil {
 			_, err = fmt.Fprintf(s.Out, "%s: %s\n", line[0], cli.Line(line[1]))
 		}
+	}
+	if stop.LeasesEndAt != nil && err == nil {
+		_, err = fmt.Fprintf(s.Out, "the last lease ends at %s: until then a call may run that asks nobody\n",
+			stop.LeasesEndAt.UTC().Format(time.RFC3339))
 	}
 	return err
 }

@@ -40,7 +40,10 @@ const (
 
 // Kinds lists every kind, those of requests in the order of a request's life.
 func Kinds() []Kind {
-	return []Kind{Opened, Voted, Approved, Rejected, Cancelled, Expired, Used, Revoked, ProfileProposed, AgentSuspended}
+	return []Kind{
+		Opened, Voted, Approved, Rejected, Cancelled, Expired, Used, Revoked, ProfileProposed, AgentSuspended,
+		AgentTripped,
+	}
 }
 
 // Settles reports whether the request no longer needs an answer.

@@ -21,6 +21,7 @@ func TestTitles(t *testing.T) {
 		notice.Revoked:   "bank.pay may no longer run with an earlier approval",
 	}
 	wants[notice.AgentSuspended] = "Agent billing was suspended"
+	wants[notice.AgentTripped] = "Agent billing was stopped by a trip"
 	wants[notice.ProfileProposed] = "The profile mine waits for a confirmation"
 	for _, kind := range notice.Kinds() {
 		e := notice.Event{Kind: kind, Request: request}

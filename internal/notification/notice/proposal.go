@@ -67,6 +67,9 @@ func (e Event) Link(publicURL string) string {
 		return ProposalLink(publicURL, e.Proposal.ID)
 	}
 	if e.Agent != nil {
+		if e.Agent.Key {
+			return AgentLink(publicURL, "")
+		}
 		return AgentLink(publicURL, e.Agent.ID)
 	}
 	return Link(publicURL, e.Request.ID)

@@ -36,6 +36,7 @@ type message struct {
 // agent is an agent that something happened to.
 type agent struct {
 	ID     string `json:"id"`
+	Key    bool   `json:"key,omitzero"` // the id is that of an API key
 	Reason string `json:"reason,omitzero"`
 	URL    string `json:"url"`
 }
@@ -111,7 +112,10 @@ func genericMessage(w *Webhook, deliveryID string, e notice.Event, publicURL str
 		m.Proposal = proposalOf(e.Proposal, e.Link(publicURL))
 	case e.Agent != nil:
 		m.Agent = &agent{
-			ID: notice.Line(e.Agent.ID, maxText), Reason: notice.Line(e.Agent.Reason, maxText), URL: e.Link(publicURL),
+			ID:     notice.Line(e.Agent.ID, maxText),
+			Key:    e.Agent.Key,
+			Reason: notice.Line(e.Agent.Reason, maxText),
+			URL:    e.Link(publicURL),
 		}
 	default:
 		m.Request = requestOf(w, e.Request, e.Link(publicURL))
