@@ -65,13 +65,8 @@ var table = layout.Table{
 		"internal/secret", "internal/fault", "web",
 	),
 	row("internal/api/agents",
-<<<<<<< HEAD
-		"internal/api/route", "internal/agent", "internal/telemetry", "internal/principal", "internal/page",
-		"internal/fault",
-=======
 		"internal/api/route", "internal/enforcement", "internal/agent", "internal/agent/lease", "internal/telemetry",
 		"internal/principal", "internal/page", "internal/fault",
->>>>>>> main
 	),
 	row("internal/api/decisions",
 		"internal/agent", "internal/api/policies", "internal/api/route", "internal/enforcement", "internal/execution",

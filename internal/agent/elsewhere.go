@@ -93,11 +93,14 @@ func (s *Service) requireKiller(ctx context.Context, tx *database.Tx, p principa
 
 // killElsewhere stops what the keys of a stop made in other organizations.
 func (s *Service) killElsewhere(ctx context.Context, tx *database.Tx, orgID string, e *elsewhere, stop Stop) error {
-	if s.sources.MadeElsewhere == nil {
+	if e == nil || s.sources.MadeElsewhere == nil {
 		return nil
 	}
 	made, err := s.sources.MadeElsewhere(ctx, tx, orgID, stop.Keys)
 	if err != nil {
+		return err
+	}
+	if err := withoutStopped(ctx, tx, stop.ID, made); err != nil {
 		return err
 	}
 	orgs := slices.Sorted(maps.Keys(made))
@@ -113,17 +116,33 @@ func (s *Service) killElsewhere(ctx context.Context, tx *database.Tx, orgID stri
 			Scope:     OfKey,
 			Subject:   made[org][0],
 			Keys:      made[org],
-			StoppedAt: stop.StoppedAt,
+			StoppedAt: tx.Now(),
+			parent:    stop.ID,
 			Reason:    "a key that these come from was stopped in another organization",
 		}
 		if child.Index, err = s.recordElsewhere(ctx, tx, org, ledger.Killed, child); err != nil {
 			return err
 		}
-		if err := insertStop(ctx, tx, org, child, stop.ID); err != nil {
+		if err := insertStop(ctx, tx, org, child); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// withoutStopped takes out the keys that are stopped already because of a stop.
+func withoutStopped(ctx context.Context, tx *database.Tx, parent string, made map[string][]string) error {
+	stopped, err := database.Collect(ctx, tx, database.Column[string], `
+		SELECT k.key_id FROM agent_stop s
+		JOIN agent_stop_key k ON k.stop_id = s.id
+		WHERE s.parent_id = $1 AND s.lifted_at IS NULL`, parent)
+	for org, keys := range made {
+		made[org] = slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(stopped, key) })
+		if len(made[org]) == 0 {
+			delete(made, org)
+		}
+	}
+	return database.Wrap(err, "read what is stopped elsewhere")
 }
 
 // liftElsewhere lifts what some stops stopped in other organizations.

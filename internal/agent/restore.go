@@ -15,7 +15,6 @@ import (
 type ReplacedStop struct {
 	OrgID string
 	Stop
-	parent string
 }
 
 // ReadStops reads the stops of all organizations that are not lifted from an SQLite database
@@ -29,10 +28,10 @@ func ReadStops(ctx context.Context, r database.Reader) ([]ReplacedStop, error) {
 	}
 	all, err := database.Collect(ctx, r, func(s database.Scanner) (a ReplacedStop, err error) {
 		err = s.Scan(&a.ID, &a.OrgID, &a.Scope, &a.Subject, &a.Reason, &a.StoppedBy, database.ToTime(&a.StoppedAt),
-			database.ToText(&a.parent))
+			&a.Trip, database.ToText(&a.parent))
 		return a, err
 	}, `
-		SELECT id, org_id, scope, subject, reason, stopped_by, stopped_at, parent_id
+		SELECT id, org_id, scope, subject, reason, stopped_by, stopped_at, trip, parent_id
 		FROM agent_stop
 		WHERE lifted_at IS NULL
 		ORDER BY org_id, position, id`)
@@ -73,7 +72,7 @@ func (a *ReplacedStop) stopAgain(ctx context.Context, tx *database.Tx, log *audi
 	}
 	again := a.Stop
 	again.Keys = slices.DeleteFunc(slices.Clone(a.Keys), func(key string) bool { return !slices.Contains(known, key) })
-	again.ID, again.StoppedAt = database.NewID(), tx.Now()
+	again.StoppedAt = tx.Now() // the id stays: others follow from it
 	entry, err := log.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(a.OrgID), Action: ledger.Killed, Actor: principal.Operator(),
 		Subject:  audit.Subject{Type: string(a.Scope), ID: again.subjectID(a.OrgID)},
@@ -85,5 +84,5 @@ func (a *ReplacedStop) stopAgain(ctx context.Context, tx *database.Tx, log *audi
 		return err
 	}
 	again.Index = entry.Index
-	return insertStop(ctx, tx, a.OrgID, again, a.parent)
+	return insertStop(ctx, tx, a.OrgID, again)
 }

@@ -30,10 +30,8 @@ type Sources struct {
 	MissingKey func(ctx context.Context, r database.Reader, orgID string, ids []string) (string, error)
 	// MadeFrom are some keys of an organization and all that came from them.
 	MadeFrom func(ctx context.Context, r database.Reader, orgID string, ids []string) ([]string, error)
-<<<<<<< HEAD
 	// MadeElsewhere are the keys of other organizations that came from some keys, by organization.
 	MadeElsewhere func(ctx context.Context, r database.Reader, orgID string, ids []string) (map[string][]string, error)
-=======
 	// FindingKinds are those that a trip may count.
 	FindingKinds []string
 	// Findings are what was found in an organization since a time.
@@ -44,7 +42,6 @@ type Sources struct {
 	LeaseKey LeaseKey
 	// Tripped notifies people of a trip, within its change; nil: nobody is notified.
 	Tripped func(ctx context.Context, tx *database.Tx, orgID string, stop Stop) error
->>>>>>> main
 	// Plans are the latest plans of agents that have not ended by themselves, by the agent's id.
 	Plans func(ctx context.Context, r database.Reader, orgID string, agentIDs []string) (map[string]Plan, error)
 	// Suspended notifies people of an agent that was suspended because its owner left.

@@ -24,13 +24,7 @@ const (
 	OfServer       Scope = "server"
 	OfTool         Scope = "tool" // of every server, or SERVER.TOOL
 	OfPlan         Scope = "plan"
-<<<<<<< HEAD
-	// OfKey is of keys that came from a key which was stopped in another organization. It is
-	// lifted there.
-	OfKey Scope = "key"
-=======
 	OfKey          Scope = "key" // an API key and those that came from it
->>>>>>> main
 )
 
 // maxStopKeys is how many keys a stop names.
@@ -46,7 +40,8 @@ type Stop struct {
 	Index     int64  // of its entry
 	StoppedBy string // empty: a trip
 	StoppedAt time.Time
-	Trip      Rule // empty: a person
+	Trip      Rule   // empty: a person
+	parent    string // the stop of another organization that it follows from; empty: none
 
 	Keys        []string   // that stop with an agent, sorted
 	LeasesEndAt *time.Time // when the last lease ends that may permit it; nil: none is left; only of a kill
@@ -70,27 +65,18 @@ func (s *Service) Kill(
 	if scope != OfAgent && len(more) > 0 {
 		return Stop{}, fault.Field("keys", "are only for an agent")
 	}
-<<<<<<< HEAD
 	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, e *elsewhere) (err error) {
-		stop, err = s.kill(ctx, tx, p, e, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
-=======
-	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx) (err error) {
-		stop, _, err = s.kill(ctx, tx, p, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
->>>>>>> main
+		stop, _, err = s.kill(ctx, tx, p, e, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
 		return err
 	})
 	return stop, err
 }
 
-// kill stops a subject within a change; fresh is false if it was stopped before.
+// kill stops a subject within a change; fresh is false if it was stopped before. Without
+// elsewhere, what its keys made in other organizations goes on until a person kills it again.
 func (s *Service) kill(
-<<<<<<< HEAD
 	ctx context.Context, tx *database.Tx, p principal.Principal, e *elsewhere, stop Stop, more []string,
-) (Stop, error) {
-=======
-	ctx context.Context, tx *database.Tx, p principal.Principal, stop Stop, more []string,
 ) (_ Stop, fresh bool, err error) {
->>>>>>> main
 	active, err := activeStops(ctx, tx, p.OrgID, stop.Scope, stop.Subject)
 	if err != nil {
 		return Stop{}, false, err
@@ -99,8 +85,12 @@ func (s *Service) kill(
 		return Stop{}, false, err
 	}
 	for _, a := range active {
-		if !slices.ContainsFunc(stop.Keys, func(key string) bool { return !slices.Contains(a.Keys, key) }) {
-			return a, false, a.readAffected(ctx, tx, p.OrgID) // nothing is left to stop
+		isNew := func(key string) bool { return !slices.Contains(a.Keys, key) }
+		if a.parent == "" && !slices.ContainsFunc(stop.Keys, isNew) { // nothing is left to stop here
+			if err := s.killElsewhere(ctx, tx, p.OrgID, e, a); err != nil {
+				return Stop{}, false, err
+			}
+			return a, false, a.readAffected(ctx, tx, p.OrgID)
 		}
 	}
 	stop.ID, stop.StoppedBy, stop.StoppedAt = database.NewID(), p.UserID, tx.Now()
@@ -115,16 +105,11 @@ func (s *Service) kill(
 		return Stop{}, false, err
 	}
 	stop.Index = entry.Index
-<<<<<<< HEAD
-	if err := insertStop(ctx, tx, p.OrgID, stop, ""); err != nil {
-		return Stop{}, err
-	}
-	if err := s.killElsewhere(ctx, tx, p.OrgID, e, stop); err != nil {
-		return Stop{}, err
-=======
 	if err := insertStop(ctx, tx, p.OrgID, stop); err != nil {
 		return Stop{}, false, err
->>>>>>> main
+	}
+	if err := s.killElsewhere(ctx, tx, p.OrgID, e, stop); err != nil {
+		return Stop{}, false, err
 	}
 	return stop, true, stop.readAffected(ctx, tx, p.OrgID)
 }
@@ -192,6 +177,10 @@ func (s *Service) Revive(
 		}
 		if len(active) == 0 {
 			return fault.New(fault.Conflict, "it is not stopped")
+		}
+		active = slices.DeleteFunc(active, func(a Stop) bool { return a.parent != "" })
+		if len(active) == 0 {
+			return fault.New(fault.Conflict, "it was stopped in another organization, and is lifted there")
 		}
 		lifted := Stop{Scope: scope, Subject: subject}
 		for _, a := range active {

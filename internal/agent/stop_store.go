@@ -44,10 +44,10 @@ func activeStops(
 ) ([]Stop, error) {
 	stops, err := database.Collect(ctx, r, func(s database.Scanner) (st Stop, err error) {
 		err = s.Scan(&st.ID, &st.Scope, &st.Subject, &st.Reason, &st.Index, &st.StoppedBy,
-			database.ToTime(&st.StoppedAt), &st.Trip)
+			database.ToTime(&st.StoppedAt), &st.Trip, database.ToText(&st.parent))
 		return st, err
 	}, `
-		SELECT id, scope, subject, reason, position, stopped_by, stopped_at, trip
+		SELECT id, scope, subject, reason, position, stopped_by, stopped_at, trip, parent_id
 		FROM agent_stop
 		WHERE org_id = $1 AND lifted_at IS NULL AND ($2 = '' OR scope = $2 AND subject = $3)
 		ORDER BY position DESC LIMIT 1000`, orgID, string(scope), subject)
@@ -64,23 +64,16 @@ func activeStops(
 	return stops, nil
 }
 
-// insertStop stores a stop that follows from another one, if parent is not empty.
-func insertStop(ctx context.Context, tx *database.Tx, orgID string, s Stop, parent string) error {
-	var parentID any
-	if parent != "" {
-		parentID = parent
+func insertStop(ctx context.Context, tx *database.Tx, orgID string, s Stop) error {
+	var parent any
+	if s.parent != "" {
+		parent = s.parent
 	}
 	_, err := tx.Exec(ctx, `
-<<<<<<< HEAD
-		INSERT INTO agent_stop (id, org_id, scope, subject, reason, position, stopped_by, stopped_at, parent_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		s.ID, orgID, string(s.Scope), s.Subject, s.Reason, s.Index, s.StoppedBy, database.Micros(s.StoppedAt), parentID)
-=======
-		INSERT INTO agent_stop (id, org_id, scope, subject, reason, position, stopped_by, stopped_at, trip)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		INSERT INTO agent_stop (id, org_id, scope, subject, reason, position, stopped_by, stopped_at, trip, parent_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		s.ID, orgID, string(s.Scope), s.Subject, s.Reason, s.Index, s.StoppedBy, database.Micros(s.StoppedAt),
-		string(s.Trip))
->>>>>>> main
+		string(s.Trip), parent)
 	if err != nil {
 		return fmt.Errorf("store a stop: %w", err)
 	}
@@ -98,7 +91,7 @@ func lift(
 	_, err := tx.Exec(ctx, `
 		UPDATE agent_stop
 		SET lifted_by = $4, lifted_at = $5, lifted_position = $6
-		WHERE org_id = $1 AND scope = $2 AND subject = $3 AND lifted_at IS NULL`,
+		WHERE org_id = $1 AND scope = $2 AND subject = $3 AND lifted_at IS NULL AND parent_id IS NULL`,
 		p.OrgID, string(scope), subject, p.UserID, database.Micros(tx.Now()), index)
 	return database.Wrap(err, "lift a stop")
 }

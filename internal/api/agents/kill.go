@@ -29,20 +29,12 @@ func (h *Handlers) mountKillSwitch(r *route.Router) {
 
 // StopBody is something that the kill switch has stopped.
 type StopBody struct {
-<<<<<<< HEAD
-	Scope     agent.Scope `json:"scope" enum:"agent,organization,server,tool,plan,key" doc:"key: keys that were made with one that is stopped in another organization; it is lifted there."`
-	Subject   string      `json:"subject" doc:"Empty: the whole organization."`
-	Reason    string      `json:"reason"`
-	Index     int64       `json:"index" doc:"Of the entry in the organization's log. No entry behind it allows what is stopped."`
-	StoppedBy string      `json:"stoppedBy" doc:"The person; empty: it was stopped in another organization."`
-=======
 	Scope     agent.Scope `json:"scope" enum:"agent,organization,server,tool,plan,key"`
 	Subject   string      `json:"subject" doc:"Empty: the whole organization."`
 	Reason    string      `json:"reason"`
 	Index     int64       `json:"index" doc:"Of the entry in the organization's log. No entry behind it allows what is stopped."`
-	StoppedBy string      `json:"stoppedBy" doc:"The id of a person. Empty: a trip."`
+	StoppedBy string      `json:"stoppedBy" doc:"The id of a person. Empty: a trip, or a stop in another organization, where it is lifted."`
 	Trip      agent.Rule  `json:"trip,omitempty" enum:"costPerDay,callsPerMinute,denialsPerMinute,rejectedInARow,findingsPerDay" doc:"What tripped. Absent: a person stopped it."`
->>>>>>> main
 	StoppedAt time.Time   `json:"stoppedAt"`
 	Keys      []string    `json:"keys" nullable:"false" doc:"The ids of the API keys that stop with an agent, and of those that came from them."`
 	Agents    []string    `json:"agents" nullable:"false" doc:"Other agents that use these keys; only where something is stopped now."`

@@ -131,6 +131,11 @@ func TestAKeyMadeElsewhereStopsToo(t *testing.T) {
 		if err != nil || len(entries.Items) != 1 || entries.Items[0].Index != stops[0].Index {
 			t.Errorf("%+v, %v", entries, err)
 		}
+		if _, err := o.Owner.KillScope(ctx, there, "key", stops[0].Subject, "let it act",
+			true); client.StatusOf(err) != 409 ||
+			!stopped() {
+			t.Errorf("lifted where it was not stopped: %v", err)
+		}
 		if _, err := o.Owner.ReviveAgent(ctx, o.ID, "bot", "explained"); err != nil {
 			t.Fatal(err)
 		}

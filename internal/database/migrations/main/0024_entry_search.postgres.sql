@@ -34,7 +34,3 @@ INSERT INTO preflight_tool (org_id, position, server, tool)
 SELECT DISTINCT e.log, e.position, COALESCE(t.value ->> 'server', ''), COALESCE(t.value ->> 'tool', '')
 FROM audit_entry e, json_array_elements(e.payload::json -> 'tools') AS t (value)
 WHERE e.action = 'plan.preflighted' AND e.verdict IS NULL AND e.payload IS NOT NULL AND e.log IN (SELECT id FROM organization);
-
--- A stop of an agent also stops what its keys made in other organizations: each of those has a stop of scope 'key'.
-ALTER TABLE agent_stop ADD COLUMN parent_id TEXT;
-CREATE INDEX agent_stop_by_parent ON agent_stop (parent_id) WHERE parent_id IS NOT NULL;
