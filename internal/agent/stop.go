@@ -40,7 +40,8 @@ type Stop struct {
 	Index     int64  // of its entry
 	StoppedBy string // empty: a trip
 	StoppedAt time.Time
-	Trip      Rule // empty: a person
+	Trip      Rule   // empty: a person
+	parent    string // the stop of another organization that it follows from; empty: none
 
 	Keys        []string   // that stop with an agent, sorted
 	LeasesEndAt *time.Time // when the last lease ends that may permit it; nil: none is left; only of a kill
@@ -64,16 +65,17 @@ func (s *Service) Kill(
 	if scope != OfAgent && len(more) > 0 {
 		return Stop{}, fault.Field("keys", "are only for an agent")
 	}
-	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx) (err error) {
-		stop, _, err = s.kill(ctx, tx, p, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
+	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, e *elsewhere) (err error) {
+		stop, _, err = s.kill(ctx, tx, p, e, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
 		return err
 	})
 	return stop, err
 }
 
-// kill stops a subject within a change; fresh is false if it was stopped before.
+// kill stops a subject within a change; fresh is false if it was stopped before. Without
+// elsewhere, what its keys made in other organizations goes on until a person kills it again.
 func (s *Service) kill(
-	ctx context.Context, tx *database.Tx, p principal.Principal, stop Stop, more []string,
+	ctx context.Context, tx *database.Tx, p principal.Principal, e *elsewhere, stop Stop, more []string,
 ) (_ Stop, fresh bool, err error) {
 	active, err := activeStops(ctx, tx, p.OrgID, stop.Scope, stop.Subject)
 	if err != nil {
@@ -83,8 +85,12 @@ func (s *Service) kill(
 		return Stop{}, false, err
 	}
 	for _, a := range active {
-		if !slices.ContainsFunc(stop.Keys, func(key string) bool { return !slices.Contains(a.Keys, key) }) {
-			return a, false, a.readAffected(ctx, tx, p.OrgID) // nothing is left to stop
+		isNew := func(key string) bool { return !slices.Contains(a.Keys, key) }
+		if a.parent == "" && !slices.ContainsFunc(stop.Keys, isNew) { // nothing is left to stop here
+			if err := s.killElsewhere(ctx, tx, p.OrgID, e, a); err != nil {
+				return Stop{}, false, err
+			}
+			return a, false, a.readAffected(ctx, tx, p.OrgID)
 		}
 	}
 	stop.ID, stop.StoppedBy, stop.StoppedAt = database.NewID(), p.UserID, tx.Now()
@@ -100,6 +106,9 @@ func (s *Service) kill(
 	}
 	stop.Index = entry.Index
 	if err := insertStop(ctx, tx, p.OrgID, stop); err != nil {
+		return Stop{}, false, err
+	}
+	if err := s.killElsewhere(ctx, tx, p.OrgID, e, stop); err != nil {
 		return Stop{}, false, err
 	}
 	return stop, true, stop.readAffected(ctx, tx, p.OrgID)
@@ -156,7 +165,7 @@ func (s *Service) Revive(
 	if reason, err = checkReason(reason); err != nil {
 		return 0, err
 	}
-	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx) error {
+	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, e *elsewhere) error {
 		active, err := activeStops(ctx, tx, p.OrgID, scope, subject)
 		if err != nil {
 			return err
@@ -168,6 +177,10 @@ func (s *Service) Revive(
 		}
 		if len(active) == 0 {
 			return fault.New(fault.Conflict, "it is not stopped")
+		}
+		active = slices.DeleteFunc(active, func(a Stop) bool { return a.parent != "" })
+		if len(active) == 0 {
+			return fault.New(fault.Conflict, "it was stopped in another organization, and is lifted there")
 		}
 		lifted := Stop{Scope: scope, Subject: subject}
 		for _, a := range active {
@@ -185,39 +198,12 @@ func (s *Service) Revive(
 			return err
 		}
 		index = entry.Index
+		if err := s.liftElsewhere(ctx, tx, e, active); err != nil {
+			return err
+		}
 		return lift(ctx, tx, p, scope, subject, index)
 	})
 	return index, err
-}
-
-// writeAsKiller makes a change of a person who may use the kill switch: owners and admins,
-// and approvers if the organization says so.
-func (s *Service) writeAsKiller(
-	ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx) error,
-) error {
-	if p.Kind != principal.User || p.OrgID == "" {
-		return fault.New(fault.Forbidden, "only a person may use the kill switch")
-	}
-	if err := p.Require(principal.KillAgents); err != nil {
-		return err
-	}
-	return s.db.Write(ctx, database.Change{
-		Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)},
-		Do: func(ctx context.Context, tx *database.Tx) error {
-			role, err := s.sources.Role(ctx, tx, p.OrgID, p.UserID)
-			if err != nil {
-				return err
-			}
-			settings, err := readSettings(ctx, tx, p.OrgID)
-			if err != nil {
-				return err
-			}
-			if !role.May(principal.KillAgents) || role == principal.Approver && !settings.ApproversMayKill {
-				return fault.New(fault.Forbidden, "your role in this organization does not use the kill switch")
-			}
-			return do(ctx, tx)
-		},
-	})
 }
 
 // Stops lists what is stopped now, the latest first.
