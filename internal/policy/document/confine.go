@@ -32,7 +32,9 @@ func (r *Rule) readConfine(demand, otherwise *node.Value) {
 }
 
 // ReadAnswered reads limits as an answer has them: protect is of several rules, so that none can write it.
-func ReadAnswered(v *node.Value) *confine.Limits { return readLimits(v, "write", "read", "net", "protect") }
+func ReadAnswered(v *node.Value) *confine.Limits {
+	return readLimits(v, "write", "read", "net", "protect")
+}
 
 func readLimits(v *node.Value, names ...string) *confine.Limits {
 	m := v.Members(names...)
