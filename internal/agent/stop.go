@@ -12,6 +12,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/names"
 	"writ/internal/principal"
+	"writ/internal/toolname"
 )
 
 // Scope is what a stop is about.
@@ -321,9 +322,9 @@ func stopped(stops []concern) (st Stopped) {
 		switch {
 		case s.lifted:
 		case s.scope == OfServer:
-			st.Servers = append(st.Servers, s.subject)
+			st.Servers = append(append(st.Servers, s.subject), toolname.Normal(s.subject)...)
 		case s.scope == OfTool:
-			st.Tools = append(st.Tools, s.subject)
+			st.Tools = append(st.Tools, spellings(s.subject)...)
 		case s.scope == OfPlan:
 			st.Plans = append(st.Plans, s.subject)
 		default:
@@ -331,6 +332,24 @@ func stopped(stops []concern) (st Stopped) {
 		}
 	}
 	return st
+}
+
+// spellings are the names of a stopped tool: as it was given, as every harness' name is read, and as harnesses write
+// its parts.
+func spellings(subject string) []string {
+	all := append([]string{subject}, toolname.Normal(subject)...)
+	read := toolname.Candidates(subject, "", "")
+	if server, tool, ok := strings.Cut(subject, "."); ok {
+		read = append(read, toolname.Candidate{Name: toolname.Name{Server: server, Tool: tool}})
+	}
+	for _, n := range read {
+		for _, server := range append(toolname.Normal(n.Server), n.Server) {
+			for _, tool := range append(toolname.Normal(n.Tool), n.Tool) {
+				all = append(all, server+"."+tool)
+			}
+		}
+	}
+	return all
 }
 
 // HasPlan reports whether a plan is stopped.
