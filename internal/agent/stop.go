@@ -281,7 +281,8 @@ func (s *Service) keysOf(
 	}
 	slices.Sort(made)
 	if made = slices.Compact(made); len(made) > maxStopKeys {
-		if stop.Trip != "" {
+		slices.Sort(roots)
+		if roots = slices.Compact(roots); stop.Trip != "" || len(roots) <= maxStopKeys {
 			return roots, nil // decisions find the others by where they come from
 		}
 		return nil, fault.New(fault.Conflict, "%d keys would stop, more than %d: stop the organization", len(made),
@@ -293,11 +294,15 @@ func (s *Service) keysOf(
 // rootsOf are the keys that an agent is known by: those that are bound to it or, if none are,
 // those that its id was seen with.
 func rootsOf(ctx context.Context, tx *database.Tx, orgID, agentID string) ([]string, error) {
-	a, err := find(ctx, tx, orgID, agentID)
-	if err != nil || len(a.Keys) > 0 {
-		return a.Keys, err
+	a, missing := find(ctx, tx, orgID, agentID)
+	if missing != nil && !fault.Is(missing, fault.NotFound) || len(a.Keys) > 0 {
+		return a.Keys, missing
 	}
-	return usedWith(ctx, tx, orgID, agentID)
+	used, err := usedWith(ctx, tx, orgID, agentID)
+	if err == nil && len(used) == 0 {
+		err = missing // its sighting may not be kept, but the log tells of it
+	}
+	return used, err
 }
 
 // endedBefore is the last index of stops that end plans and approvals; -1: none.

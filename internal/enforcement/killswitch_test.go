@@ -234,3 +234,19 @@ func TestAToolStopsUnderItsHarnessNames(t *testing.T) {
 		})
 	}
 }
+
+// TestAnAgentWithoutASightingCanBeKilled: sightings are bounded, the log is not.
+func TestAnAgentWithoutASightingCanBeKilled(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		want(t, e.decide(as("bot")), verdict.Allow, "", "")
+		e.Exec(`DELETE FROM agent_seen`)
+		if stop := e.kill(agent.OfAgent, "bot"); len(stop.Keys) != 1 {
+			t.Errorf("the kill names %v, want the key that the log tells of", stop.Keys)
+		}
+		if a := e.decide(as("bot")); a.Rule != "killed" {
+			t.Errorf("%s by %s, want a deny by the kill switch", a.Verdict, a.Rule)
+		}
+	})
+}
