@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"writ/internal/glob"
 	"writ/internal/policy/document"
-	"writ/internal/policy/glob"
 	"writ/internal/verdict"
 )
 
