@@ -74,7 +74,7 @@ var table = layout.Table{
 		"internal/intent/plan", "internal/organization", "internal/policy", "internal/policy/clientpolicy",
 		"internal/policy/document", "internal/decision", "internal/verdict", "internal/audit/ledger",
 		"internal/throttle", "internal/principal", "internal/page", "internal/canonical", "internal/redaction",
-		"internal/fault", "internal/toolname", "internal/toolcall",
+		"internal/fault", "internal/toolname", "internal/toolcall", "internal/manifest",
 	),
 	row("internal/api/approvals",
 		"internal/api/policies", "internal/api/route", "internal/enforcement", "internal/approval", "internal/apikey",

@@ -20,7 +20,8 @@ var pieces = []any{
 	"https://a.example.com/$PATH", "ftp://a.example.com", "http://u@a.example.com", "X-API-Key", "X Y",
 	strings.Repeat("a", 81), strings.Repeat("a", 201), strings.Repeat("a.b", 100), "a\nb", []any{}, map[string]any{},
 	[]any{"a.b"}, []any{"a.b", "$VAR"}, []any{nil}, map[string]any{"type": "none"},
-	map[string]any{"type": "bearer", "token": "$T"}, map[string]any{"type": "api_key", "api_key": "k", "header_name": "X"},
+	map[string]any{"type": "bearer", "token": "$T"},
+	map[string]any{"type": "api_key", "api_key": "k", "header_name": "X"},
 	map[string]any{"type": "bearer", "token": "t", "api_key": "k"}, map[string]any{"token": "t"},
 }
 

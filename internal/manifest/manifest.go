@@ -11,6 +11,7 @@ package manifest
 import (
 	_ "embed"
 	"slices"
+	"strings"
 	"time"
 
 	"writ/internal/secret"
@@ -26,9 +27,27 @@ func Schema() []byte { return slices.Clone(schema) }
 // Version is the only version of manifests.
 const Version = "v1"
 
+// The environments.
+const (
+	Sandbox    = "sandbox"
+	Production = "production"
+)
+
+// EnvironmentOf is what an API key is for, by its first characters; empty if they do not
+// tell.
+func EnvironmentOf(key string) string {
+	switch {
+	case strings.HasPrefix(key, "ak_test_"):
+		return Sandbox
+	case strings.HasPrefix(key, "ak_live_"):
+		return Production
+	}
+	return ""
+}
+
 // What a manifest that does not say it means.
 const (
-	DefaultEnvironment = "sandbox"
+	DefaultEnvironment = Sandbox
 	DefaultTimeout     = 30 * time.Second
 	DefaultMaxRetries  = 3
 	DefaultPlanLife    = 300 * time.Second

@@ -23,6 +23,7 @@ var update = flag.Bool("update", false, "write what is found as what is wanted")
 func variables(name string) (string, bool) {
 	value, ok := map[string]string{
 		"KEY":   "ak_test_0123456789abcdef",
+		"LIVE":  "ak_live_0123456789abcdef",
 		"TOKEN": "t0ken",
 		"HOST":  "proxy.example.com",
 		"URL":   "https://a.example.com/mcp",
@@ -119,7 +120,7 @@ func TestManifestsThatAreRefused(t *testing.T) {
 				t.Errorf("%s: the schema says %v; silent is wanted: %v", d.name, err, silent)
 			}
 		}
-		for _, secret := range []string{"t0ken", "ak_test_", "not an id"} {
+		for _, secret := range []string{"t0ken", "ak_test_", "ak_live_", "not an id"} {
 			if strings.Contains(lines(invalid.Problems), secret) {
 				t.Errorf("%s: the problems tell the value of a variable", d.name)
 			}

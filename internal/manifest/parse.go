@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,28 @@ func (p Problem) String() string {
 		return p.Position.String() + ": " + p.Message
 	}
 	return p.Position.String() + ": " + p.Field + ": " + p.Message
+}
+
+// KnownField is Field up to the first name that no manifest has, which is the sender's
+// own and may be anything; "body" if nothing is left.
+func (p Problem) KnownField() string {
+	end := 0
+	for step := range strings.SplitSeq(p.Field, ".") {
+		name, _, _ := strings.Cut(step, "[")
+		if !memberNames[name] {
+			break
+		}
+		end += len(step) + 1
+	}
+	return cmp.Or(p.Field[:max(0, end-1)], "body")
+}
+
+// memberNames are the names of members at all levels.
+var memberNames = map[string]bool{
+	"version": true, "identity": true, "environment": true, "proxy": true, "mcp_servers": true, "policy": true,
+	"intent": true, "api_key": true, "user_id": true, "agent_id": true, "url": true, "timeout": true,
+	"max_retries": true, "id": true, "description": true, "auth": true, "type": true, "token": true,
+	"header_name": true, "allow": true, "deny": true, "ttl_seconds": true, "require_csrg": true,
 }
 
 // Invalid is the error for a manifest with problems, in the order of the text.

@@ -21,7 +21,7 @@ const (
 	maxSecret   = 4_096
 	maxURL      = 2_000
 	maxWords    = 2_000 // characters of a description
-	maxWhole    = 1<<31 - 1
+	maxWhole    = 1<<31 - 1 // that a number can mean
 	maxProblems = 100
 )
 
@@ -59,7 +59,11 @@ func (r *reader) manifest(v *node.Value) *Manifest {
 	}
 	m.Identity = r.identity(members.Need("identity"))
 	if environment := members.Get("environment"); environment != nil {
-		m.Environment, m.StatesEnvironment = environment.OneOf("sandbox", "production"), true
+		m.Environment, m.StatesEnvironment = environment.OneOf(Sandbox, Production), true
+		if of := EnvironmentOf(m.Identity.APIKey.Reveal()); m.Environment != "" && r.variables != nil && of != "" &&
+			of != m.Environment {
+			environment.Problem("must be %s, or absent: identity.api_key is a key for %s", of, of)
+		}
 	}
 	m.Proxy = r.proxy(members.Get("proxy"))
 	m.Servers = r.serverList(members.Get("mcp_servers"))

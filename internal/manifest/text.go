@@ -1,9 +1,10 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
-	"math/big"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -45,16 +46,17 @@ func plainProblem(text string, most int) string {
 	return ""
 }
 
-// whole reads a whole number as JSON Schema does: 30.0 is one.
+// whole reads a whole number as JSON Schema does: 30.0 is one. What is larger than
+// anybody needs counts as the largest.
 func whole(v *node.Value, least int64) int64 {
-	n := v.Node()
-	if n.Kind == node.Number && len(n.Text) <= 20 {
-		if exact, ok := new(big.Rat).SetString(n.Text); ok && exact.IsInt() && exact.Num().IsInt64() {
-			if i := exact.Num().Int64(); i >= least && i <= maxWhole {
-				return i
-			}
-		}
+	digits, fraction, _ := strings.Cut(v.Node().Text, ".")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(digits, "-") {
+		n, err = maxWhole, nil
 	}
-	v.Problem("must be a whole number from %d to %d", least, maxWhole)
-	return 0
+	if v.Node().Kind != node.Number || err != nil || strings.Trim(fraction, "0") != "" || n < least {
+		v.Problem("must be a whole number, at least %d", least)
+		return 0
+	}
+	return min(n, maxWhole)
 }
