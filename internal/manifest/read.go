@@ -20,7 +20,7 @@ const (
 	maxID       = 200   // characters
 	maxSecret   = 4_096
 	maxURL      = 2_000
-	maxWords    = 2_000 // characters of a description
+	maxWords    = 2_000     // characters of a description
 	maxWhole    = 1<<31 - 1 // that a number can mean
 	maxProblems = 100
 )
