@@ -111,7 +111,8 @@ func toDo(r client.RegisteredManifest, agent client.Agent) []string {
 			"of the policy %s", r.PolicyVersion, r.PolicyID))
 	}
 	if agent.Status == "pending" {
-		todo = append(todo, "the agent is proposed: an owner or admin must confirm "+r.AgentID+" in the registry of agents")
+		todo = append(todo,
+			"the agent is proposed: an owner or admin must confirm "+r.AgentID+" in the registry of agents")
 	}
 	return todo
 }
