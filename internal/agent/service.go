@@ -314,6 +314,9 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Ag
 	if a.SeenKeys, err = seenKeys(ctx, s.db, p.OrgID, id); err != nil {
 		return Agent{}, err
 	}
+	if a.Status, err = a.statusWith(ctx, s.db, p); err != nil {
+		return Agent{}, err
+	}
 	one := []Agent{a}
 	err = s.addPlans(ctx, p.OrgID, one)
 	return one[0], err

@@ -32,7 +32,7 @@ type Standing struct {
 	// Stopped is what the kill switch has stopped.
 	Stopped Stopped
 	// EndedBefore is the index of the last entry that stopped the agent, its key or the
-	// organization, lifted or not; -1: none did. Plans and approvals from before have ended.
+	// organization, or let it act again; -1: there is none. Plans and approvals from before have ended.
 	EndedBefore int64
 }
 

@@ -215,22 +215,6 @@ func (s *Service) Stops(ctx context.Context, p principal.Principal) ([]Stop, err
 	return activeStops(ctx, s.db, p.OrgID, "", "")
 }
 
-// StatusOf is the status of an agent, also for a key, which learns nothing else.
-func (s *Service) StatusOf(ctx context.Context, orgID, id string) (Status, error) {
-	a, err := find(ctx, s.db, orgID, id)
-	return a.Status, err
-}
-
-// EndedBefore is the index of the last entry that stopped an agent, a key or the whole
-// organization, lifted or not; -1: none did. What was declared or approved before it has ended.
-func EndedBefore(ctx context.Context, r database.Reader, orgID, agentID, keyID string) (int64, error) {
-	stops, err := concerning(ctx, r, orgID, agentID, keyID)
-	if err != nil {
-		return 0, err
-	}
-	return endedBefore(stops), nil
-}
-
 func checkSubject(scope Scope, subject string) (string, error) {
 	subject = strings.TrimSpace(subject)
 	switch scope {

@@ -42,6 +42,7 @@ func (s *Server) startJobs() {
 	frequent(reconcileEvery, "match executions with decisions", s.Executions.Reconcile)
 	frequent(tripInterval, "look for trips", s.Agents.Watch)
 	frequent(expireEvery, "expire requests for approval", s.Approvals.Expire)
+	frequent(expireEvery, "withdraw requests of what was stopped", s.Approvals.Withdraw)
 	frequent(notifyInterval, "notify people of requests for approval", s.Notifications.ProcessEvents)
 	frequent(notifyInterval, "mail that requests wait", s.Notifications.SendMails)
 	for range replayRunners {

@@ -91,7 +91,7 @@ func stoppedBySwitch(what string) engine.Decision {
 // names.
 func (v *view) refuseStopped(questions []engine.Question) (engine.Decision, bool) {
 	st := &v.agent.Stopped
-	if v.plan != nil && st.HasPlan(v.plan.ID) {
+	if v.plan != nil && (st.HasPlan(v.plan.ID) || st.HasPlan(v.plan.Under)) {
 		return stoppedBySwitch("a person has stopped this plan"), true
 	}
 	if len(st.Servers)+len(st.Tools) == 0 {

@@ -113,7 +113,7 @@ func assemble(ctx context.Context, db *database.DB) (*areas, error) {
 func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 	a := &areas{db: db, sealer: sealer, audit: audit.New(log, approval.EraseArguments)}
 	a.ring, a.keys = keyring.New(db, log, sealer), apikey.New(db, log, slog.New(slog.DiscardHandler))
-	a.plans, a.policies = intent.New(db, log, a.ring, sealer),
+	a.plans, a.policies = intent.New(db, log, a.ring, sealer, agent.PlanEnded),
 		policy.New(db, log, &a.meanwhile, policy.ProposalNotifier{})
 	a.approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,

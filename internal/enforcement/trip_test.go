@@ -157,7 +157,7 @@ func TestUnboundKeysTripThemselves(t *testing.T) {
 			t.Fatalf("stopped: %+v", stops)
 		}
 		for _, id := range []string{"billing", "loose"} {
-			if status, err := e.agents.StatusOf(t.Context(), e.acme, id); err != nil || status != agent.Active {
+			if status, err := e.agents.StatusOf(t.Context(), e.owner, id); err != nil || status != agent.Active {
 				t.Errorf("%s is %s, %v", id, status, err)
 			}
 		}

@@ -98,7 +98,7 @@ func (h *Handlers) status(ctx context.Context, caller principal.Principal, in *A
 	if caller.OrgID == "" {
 		return AgentStatusBody{}, route.NoOrganization()
 	}
-	status, err := h.Agents.StatusOf(ctx, caller.OrgID, in.AgentID)
+	status, err := h.Agents.StatusOf(ctx, caller, in.AgentID)
 	return AgentStatusBody{AgentID: in.AgentID, Status: status}, err
 }
 
