@@ -101,3 +101,30 @@ func (a *Agent) statusWith(ctx context.Context, r database.Reader, p principal.P
 	}
 	return Killed, nil
 }
+
+// PlanHolder is whose plans are meant.
+type PlanHolder struct {
+	AgentID string
+	Keys    []string
+	PlanID  string
+}
+
+// readAffected reads which agents stop too, and when the last lease and plan end by which a client may still run what
+// is stopped without asking.
+func (s *Service) readAffected(ctx context.Context, tx *database.Tx, orgID string, stop *Stop) (err error) {
+	if stop.Agents, err = sharing(ctx, tx, orgID, stop.Subject, stop.Keys); err != nil {
+		return err
+	}
+	if stop.LeasesEndAt, err = leasesEnd(ctx, tx, orgID, *stop); err != nil || s.sources.PlansEnd == nil {
+		return err
+	}
+	of := PlanHolder{Keys: stop.Keys}
+	switch stop.Scope {
+	case OfAgent:
+		of.AgentID = stop.Subject
+	case OfPlan:
+		of.PlanID = stop.Subject
+	}
+	stop.PlansEndAt, err = s.sources.PlansEnd(ctx, tx, orgID, of)
+	return err
+}

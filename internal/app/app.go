@@ -151,6 +151,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Findings:      a.findings,
 		Spent:         a.spentByAgent,
 		Plans:         livePlansOf(db),
+		PlansEnd:      plansEnd(db),
 		LeaseKey:      a.Intent.LeaseKey,
 		Tripped:       a.notifyTripped,
 		Suspended:     a.notifySuspended,

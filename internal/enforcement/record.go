@@ -58,7 +58,7 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 		entry.AgentID, entry.SessionID = o.caller.Agent.ID, o.caller.Session.ID
 	}
 	if o.plan != nil {
-		entry.PlanID = o.plan.ID
+		entry.PlanID, entry.UnderPlan = o.plan.ID, o.plan.Under
 	}
 	if o.step >= 0 {
 		entry.Step = strconv.Itoa(o.step)
