@@ -81,12 +81,16 @@ func TestPlantedAllowsAreFound(t *testing.T) {
 		},
 		"tool": {
 			agent.OfTool, "bank.pay",
-			func(e *env) { e.plant(e.other, func(r *decision.Record) { r.Server, r.Tool = "Bank", "mcp__bank__pay" }) },
+			func(e *env) {
+				e.plant(e.other, func(r *decision.Record) { r.Server, r.Tool = "Bank", "mcp__bank__pay" })
+			},
 			func(e *env) { e.plant(e.other, func(r *decision.Record) { r.Server, r.Tool = "bank", "list" }) },
 		},
 		"tool by the name that the log shows": {
 			agent.OfTool, "mcp__bank__pay",
-			func(e *env) { e.plant(e.other, func(r *decision.Record) { r.Server, r.Tool = "bank", "mcp__bank__pay" }) },
+			func(e *env) {
+				e.plant(e.other, func(r *decision.Record) { r.Server, r.Tool = "bank", "mcp__bank__pay" })
+			},
 			func(e *env) { e.plant(e.other, func(r *decision.Record) { r.Tool = "pay" }) },
 		},
 		"plan": {
