@@ -34,8 +34,8 @@ type Sources struct {
 	MadeElsewhere func(ctx context.Context, r database.Reader, orgID string, ids []string) (map[string][]string, error)
 	// FindingKinds are those that a trip may count.
 	FindingKinds []string
-	// Findings are what was found in an organization since a time.
-	Findings func(ctx context.Context, orgID string, since time.Time) ([]Found, error)
+	// Findings counts what was found in an organization after a time, of some kinds.
+	Findings func(ctx context.Context, orgID string, kinds []string, after time.Time) ([]Found, error)
 	// Spent is what an agent's id has cost since a time, in 10^-9 US dollars.
 	Spent func(ctx context.Context, orgID, agentID string, since time.Time) (int64, error)
 	// LeaseKey finds the public key that leases are signed with.
@@ -58,14 +58,12 @@ type Service struct {
 	log     *audit.Log
 	sources Sources
 	seen    *seen
-	looked  lookedAt
+	looks   *looks
 }
 
 // New makes a Service. It starts nothing: the app calls Flush and Prune.
 func New(db *database.DB, log *audit.Log, sources Sources) *Service {
-	s := &Service{db: db, log: log, sources: sources, seen: newSeen()}
-	s.looked.set(db.Now())
-	return s
+	return &Service{db: db, log: log, sources: sources, seen: newSeen(), looks: newLooks(db.Now())}
 }
 
 func (s *Service) write(

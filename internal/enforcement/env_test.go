@@ -57,7 +57,8 @@ type areas struct {
 	agents    *agent.Service
 	decisions *enforcement.Service
 	meanwhile meanwhile
-	found     []agent.Found
+	found     []foundAt
+	brokenOrg string       // whose spending cannot be read
 	trips     atomic.Int64 // that people were notified of
 }
 

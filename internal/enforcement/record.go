@@ -82,7 +82,7 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 	}
 	appended, err := decision.Append(ctx, tx, s.log, c.by, &entry)
 	if err == nil && o.counting != (agent.Counting{}) {
-		err = s.agents.Counted(ctx, tx, c.by.OrgID, o.counting, o.Verdict == verdict.Deny)
+		err = s.agents.Counted(ctx, tx, c.by.OrgID, o.counting, o.Verdict == verdict.Deny && !o.ours)
 	}
 	return appended, err
 }
