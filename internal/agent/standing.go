@@ -131,12 +131,15 @@ type concerned struct {
 	trips          Trips
 }
 
+// stranger reports whether a call names the agent with a key that is not bound to it, although others are.
+func (a *concerned) stranger() bool { return a.named && a.bound && !a.boundHere }
+
 // standing is the standing of a call that names an agent, given what is registered of
 // that agent and of all that its key is bound to.
 func standing(agents []concerned, settings Settings) Standing {
 	st := Standing{Status: Unregistered}
 	for _, a := range agents {
-		if a.named && a.bound && !a.boundHere {
+		if a.stranger() {
 			st.Stranger = true
 			continue
 		}
