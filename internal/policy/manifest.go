@@ -118,19 +118,26 @@ func (s *Service) register(
 	if r.Active {
 		return r, nil
 	}
-	if full.Policy.ActiveVersion != 0 {
-		active, err := findVersion(ctx, tx, p.OrgID, existing.ID, full.Policy.ActiveVersion)
-		if err != nil {
-			return Registered{}, err
-		}
-		doc, err := active.Source.Document()
-		if err != nil || !m.Narrows(doc) {
-			return r, nil
-		}
+	if narrows, err := m.narrowsActive(ctx, tx, full.Policy); err != nil || !narrows {
+		return r, err
 	}
 	_, err = s.activate(ctx, tx, p, full.Policy, full.Version, activated)
 	r.Active = err == nil
 	return r, err
+}
+
+// narrowsActive reports whether the manifest allows no more than the active version
+// of its policy, if there is one: then nobody has to confirm it.
+func (m *Manifest) narrowsActive(ctx context.Context, tx *database.Tx, p Policy) (bool, error) {
+	if p.ActiveVersion == 0 {
+		return true, nil
+	}
+	active, err := findVersion(ctx, tx, p.OrgID, p.ID, p.ActiveVersion)
+	if err != nil {
+		return false, err
+	}
+	doc, err := active.Source.Document()
+	return err == nil && m.Narrows(doc), nil
 }
 
 // firstManifest creates the policy, binds it and activates it.

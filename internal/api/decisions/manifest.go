@@ -111,6 +111,14 @@ func (m *ManifestBody) check() error {
 	}
 	refuse(m.Intent != nil && m.Intent.TTLSeconds != nil && *m.Intent.TTLSeconds < 1, "intent.ttl_seconds",
 		"must be at least 1")
+	m.checkServers(refuse)
+	if len(problems) > 0 {
+		return fault.Fields(problems...)
+	}
+	return nil
+}
+
+func (m *ManifestBody) checkServers(refuse func(is bool, field, message string)) {
 	refuse(len(m.Servers) > maxManifestServers, "mcp_servers", "must be at most 200")
 	ids := map[string]bool{}
 	for i, server := range m.Servers {
@@ -122,10 +130,6 @@ func (m *ManifestBody) check() error {
 		refuse(!isServerAuth(server.Auth), at+".auth",
 			"must be none, or of type none, bearer with a token, or api_key with an api_key")
 	}
-	if len(problems) > 0 {
-		return fault.Fields(problems...)
-	}
-	return nil
 }
 
 // isURL takes what is not resolved yet, too: manifests hold $VARIABLES.
@@ -246,14 +250,17 @@ func (h *Handlers) registerManifest(
 		PolicyVersion: registered.Version,
 		ProxyEndpoint: h.PublicURL.String(),
 	}
-	switch {
-	case registered.Active:
-		body.Status, body.Message = "active", "the agent may do what its manifest lists, as far as policies allow it"
-	case m.Source != nil:
-		body.Status, body.Message = "pending",
-			"the manifest allows more than the one before: a person must activate its policy"
-	default:
-		body.Status, body.Message = "none", "the manifest lists nothing, so it narrows nothing"
-	}
+	body.Status, body.Message = manifestStatus(registered.Active, m.Source != nil)
 	return body, nil
+}
+
+func manifestStatus(active, lists bool) (status, message string) {
+	switch {
+	case active:
+		return "active", "the agent may do what its manifest lists, as far as policies allow it"
+	case lists:
+		return "pending", "the manifest allows more than the one before: a person must activate its policy"
+	default:
+		return "none", "the manifest lists nothing, so it narrows nothing"
+	}
 }
