@@ -102,7 +102,8 @@ func (a *Agent) statusWith(ctx context.Context, r database.Reader, p principal.P
 	return Killed, nil
 }
 
-// PlanHolder is whose plans are meant.
+// PlanHolder is whose plans are meant: an agent's and those of some keys, or a plan itself with those that were
+// accepted under it. Without any member it is everybody's.
 type PlanHolder struct {
 	AgentID string
 	Keys    []string

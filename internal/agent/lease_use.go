@@ -105,7 +105,8 @@ func stoppedMeanwhile(ctx context.Context, tx *database.Tx, l *Lease, use LeaseU
 		return "", fmt.Errorf("read what was stopped during a lease: %w", err)
 	}
 	st := stopped(stops)
-	if st.All || slices.ContainsFunc(namesOf(use.Tool), func(n toolname.Name) bool { return st.HasTool(n.Server, n.Tool) }) {
+	hasTool := func(n toolname.Name) bool { return st.HasTool(n.Server, n.Tool) }
+	if st.All || slices.ContainsFunc(namesOf(use.Tool), hasTool) {
 		return "the call ran after the kill switch had stopped it", nil
 	}
 	suspended, err := suspendedMeanwhile(ctx, tx, l, use.At)

@@ -44,8 +44,7 @@ type Sources struct {
 	Tripped func(ctx context.Context, tx *database.Tx, orgID string, stop Stop) error
 	// Plans are the latest plans of agents that have not ended by themselves, by the agent's id.
 	Plans func(ctx context.Context, r database.Reader, orgID string, agentIDs []string) (map[string]Plan, error)
-	// PlansEnd is when the last live plan ends of an agent or of some keys, or with an id the plan itself and those under
-	// it; with none of them, of the organization. Nil: there is none.
+	// PlansEnd is when the last live plan ends of a holder; nil: there is none.
 	PlansEnd func(ctx context.Context, r database.Reader, orgID string, of PlanHolder) (*time.Time, error)
 	// Suspended notifies people of an agent that was suspended because its owner left.
 	Suspended func(ctx context.Context, tx *database.Tx, orgID string, a Agent) error
@@ -63,7 +62,13 @@ type Service struct {
 
 // New makes a Service. It starts nothing: the app calls Flush and Prune.
 func New(db *database.DB, log *audit.Log, sources Sources) *Service {
-	return &Service{db: db, log: log, sources: sources, seen: newSeen(), looks: newLooks(db.Now())}
+	return &Service{
+		db:      db,
+		log:     log,
+		sources: sources,
+		seen:    newSeen(),
+		looks:   newLooks(db.Now()),
+	}
 }
 
 func (s *Service) write(

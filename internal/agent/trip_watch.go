@@ -162,8 +162,8 @@ func (s *Service) watchBudgets(ctx context.Context, orgID string, now time.Time)
 	return errors.Join(all...)
 }
 
-// spentToday is what an agent has cost since midnight or, if a person revived it today, on top of what it had cost then.
-// Telemetry tells the hour of some costs only, so that the sum at the first look after the revival is kept.
+// spentToday is what an agent has cost since midnight or, if a person revived it today, on top of what it had cost
+// then. Telemetry tells the hour of some costs only, so that the sum at the first look after the revival is kept.
 func (s *Service) spentToday(ctx context.Context, orgID, agentID string, now time.Time) (int64, error) {
 	midnight := now.UTC().Truncate(24 * time.Hour)
 	spent, err := s.sources.Spent(ctx, orgID, agentID, midnight)

@@ -217,8 +217,12 @@ func TestAnIndependentVerifierFollowsKills(t *testing.T) {
 			for _, lifted := range []string{"", "1", "2"} {
 				log := "log-" + name + "-" + lifted
 				kill := audit.Entry{
-					Log: log, Action: ledger.Killed, Actor: principal.Operator(), Decision: c.killed, Stop: c.stop,
-					Subject: audit.Subject{Type: c.stop.Scope, ID: "k0"},
+					Log:      log,
+					Action:   ledger.Killed,
+					Actor:    principal.Operator(),
+					Subject:  audit.Subject{Type: c.stop.Scope, ID: "k0"},
+					Decision: c.killed,
+					Stop:     c.stop,
 				}
 				kill.Stop.IDs = []string{"1"}
 				lift := kill

@@ -35,7 +35,8 @@ func TestAKillWithdrawsHolds(t *testing.T) {
 			for _, id := range []string{granted, open} {
 				r, err := e.approvals.Wait(ctx, e.agent, id, approval.MaxWait)
 				if err != nil || r.Status != approval.Cancelled || !r.Withdrawn {
-					t.Errorf("%s: the poll of the key is answered %s, withdrawn %t, %v", when, r.Status, r.Withdrawn, err)
+					t.Errorf("%s: the poll of the key is answered %s, withdrawn %t, %v", when, r.Status, r.Withdrawn,
+						err)
 				}
 			}
 			r, err := e.approvals.Get(ctx, bob, granted)

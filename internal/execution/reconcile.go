@@ -262,8 +262,8 @@ func (m *matcher) noteReporter(ctx context.Context, e stored) error {
 	return m.takeUp(ctx, reporter, e.position)
 }
 
-// reporterOf is how a key is stored that reports. A product would not do: its name is the choice of whoever makes a key,
-// and a key of another owner would have outcomes of this one awaited.
+// reporterOf is how a key is stored that reports. A product would not do: its name is the choice of whoever makes a
+// key, and a key of another owner would have outcomes of this one awaited.
 func reporterOf(keyID string) string { return "key/" + keyID }
 
 // wireName is a tool of an MCP server in the form that harnesses name it by,

@@ -168,7 +168,8 @@ func TestFindingsAreCountedByKey(t *testing.T) {
 				INSERT INTO finding (id, org_id, kind, found_at, happened_at, position, key_id, agent_id, session_id, plan_id,
 					tool, decision_id, execution_id, first_seq, last_seq, missing)
 				SELECT '` + keyID + kind + `' || i, '` + e.acme + `', '` + kind + `', ` +
-				strconv.FormatInt(database.Micros(e.Now()), 10) + `, 0, 0, '` + keyID + `', 'agent' || i, '', '', '', '', '', 0, 0, 0 FROM n`)
+				strconv.FormatInt(database.Micros(e.Now()), 10) + `, 0, 0, '` + keyID +
+				`', 'agent' || i, '', '', '', '', '', 0, 0, 0 FROM n`)
 		}
 		since := e.Now().Add(-time.Second)
 		add(e.agent.KeyID, "sequence_gap", 2)
@@ -176,7 +177,8 @@ func TestFindingsAreCountedByKey(t *testing.T) {
 		add(e.other.KeyID, "refused_by_kernel", 10_001)
 		add(e.other.KeyID, "sequence_gap", 1)
 		want := []execution.Counted{
-			{KeyID: e.agent.KeyID, Kind: "sequence_gap", Count: 2}, {KeyID: e.other.KeyID, Kind: "sequence_gap", Count: 1},
+			{KeyID: e.agent.KeyID, Kind: "sequence_gap", Count: 2},
+			{KeyID: e.other.KeyID, Kind: "sequence_gap", Count: 1},
 		}
 		slices.SortFunc(want, func(a, b execution.Counted) int { return cmp.Compare(a.KeyID, b.KeyID) })
 		found, err := e.service.CountFound(t.Context(), e.acme, []string{"sequence_gap"}, since)

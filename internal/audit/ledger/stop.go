@@ -18,8 +18,8 @@ const (
 	Leased  = "agent.leased"
 )
 
-// Stop is what the kill switch stopped or lifted. The agent, server, tool or plan stands in the members of Decision, the
-// key in the subject.
+// Stop is what the kill switch stopped or lifted. The agent, server, tool or plan stands in the members of Decision,
+// the key in the subject.
 type Stop struct {
 	Scope string   `json:"scope,omitzero"`  // agent, organization, server, tool, plan, key
 	Keys  []string `json:"keys,omitempty"`  // that stop with an agent or key
