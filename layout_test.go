@@ -264,7 +264,7 @@ var table = layout.Table{
 		"internal/fault",
 	),
 	row("internal/audit/witness", "internal/audit/ledger", "internal/outbound", "internal/secret"),
-	row("internal/audit/ledger", "internal/canonical"),
+	row("internal/audit/ledger", "internal/canonical", "internal/toolname"),
 	row("internal/principal", "internal/fault"),
 
 	row("internal/confine/sandbox", "internal/confine", "internal/outbound"),

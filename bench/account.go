@@ -118,6 +118,15 @@ func (a *account) do(ctx context.Context, method, path string, document, answer 
 	return json.Unmarshal(text, answer)
 }
 
+// current reads what the server says of the account's key.
+func (a *account) current(ctx context.Context, answer any) error {
+	text, err := a.send(ctx, http.MethodGet, "/api-keys/current", "X-Api-Key", a.key, nil)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, answer)
+}
+
 // get asks for a path of the organization's telemetry and drops the answer.
 func (a *account) get(ctx context.Context, path string) error { return a.read(ctx, path, nil) }
 

@@ -31,6 +31,7 @@ type ApprovalState struct {
 	DecidedAt       *time.Time      `json:"decidedAt"`
 	GrantExpiresAt  *time.Time      `json:"grantExpiresAt"` // when the grant for exactly this call ends
 	Used            bool            `json:"used"`           // whether the grant was used
+	Withdrawn       bool            `json:"withdrawn"`      // by the kill switch
 	ExecutedAt      *time.Time      `json:"executedAt"`
 }
 

@@ -18,6 +18,9 @@ type Stop struct {
 	Agents    []string  `json:"agents"`
 	// LeasesEndAt is when the last lease ends under which a call may still run; nil: none is left.
 	LeasesEndAt *time.Time `json:"leasesEndAt"`
+	// PlansEndAt is when the last plan ends by whose policy_validation a client may still run calls unasked; nil: none
+	// is left.
+	PlansEndAt *time.Time `json:"plansEndAt"`
 }
 
 func killPath(agentID string) string { return "/iap/agent/" + segment(agentID) }

@@ -197,7 +197,7 @@ func (s *Service) recordElsewhere(
 	entry, err := s.log.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(orgID), Action: action, Actor: principal.Operator(),
 		Subject: audit.Subject{Type: string(OfKey), ID: stop.Subject},
-		Stop:    ledger.Stop{Scope: string(OfKey), Keys: stop.Keys},
+		Stop:    ledger.Stop{Scope: string(OfKey), Keys: stop.Keys, IDs: []string{stop.ID}},
 		Payload: map[string]any{"reason": stop.Reason, "stop": stop.ID},
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"writ/internal/agent/lease"
 	"writ/internal/audit"
+	"writ/internal/audit/ledger"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
@@ -21,7 +22,6 @@ const (
 	MaxLeaseTools = 100 // of one lease
 	maxLeases     = 100 // of a key that have not ended
 	listedLeases  = 1_000
-	leased        = "agent.leased"
 	forgetLeases  = 90 * 24 * time.Hour
 )
 
@@ -52,8 +52,9 @@ func (s *Service) AddLease(
 		return 0, fault.New(fault.Conflict, "this key has %d leases that have not ended: use one of them", given)
 	}
 	entry, err := s.log.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(l.OrgID), Action: leased, Actor: by,
+		Log: audit.LogOf(l.OrgID), Action: ledger.Leased, Actor: by,
 		Subject:     audit.Subject{Type: "lease", ID: l.ID},
+		Decision:    audit.Decision{Agent: l.AgentID}, // which is found, and followed, after an erasure too
 		Payload:     map[string]any{"agentId": l.AgentID, "tools": l.Tools, "expiresAt": l.Expires.Unix()},
 		Observation: true,
 	})

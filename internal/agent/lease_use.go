@@ -6,7 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"writ/internal/agent/lease"
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/toolname"
 )
@@ -102,19 +105,57 @@ func stoppedMeanwhile(ctx context.Context, tx *database.Tx, l *Lease, use LeaseU
 		return "", fmt.Errorf("read what was stopped during a lease: %w", err)
 	}
 	st := stopped(stops)
-	if st.All || slices.ContainsFunc(toolname.Candidates(use.Tool.Tool, use.Tool.Server, ""),
-		func(n toolname.Candidate) bool { return st.HasTool(n.Server, n.Tool) }) {
+	hasTool := func(n toolname.Name) bool { return st.HasTool(n.Server, n.Tool) }
+	if st.All || slices.ContainsFunc(namesOf(use.Tool), hasTool) {
 		return "the call ran after the kill switch had stopped it", nil
 	}
-	var suspended bool
-	err = tx.QueryRow(ctx, `
-		SELECT COUNT(*) > 0 FROM agent a
-		WHERE a.org_id = $1 AND a.suspended_at <= $2
-			AND (a.id IN (SELECT agent_id FROM agent_key WHERE org_id = $1 AND key_id = $3)
-				OR a.id = $4 AND NOT EXISTS (SELECT 1 FROM agent_key k WHERE k.org_id = $1 AND k.agent_id = a.id))`,
-		l.OrgID, at, l.KeyID, l.AgentID).Scan(&suspended)
+	suspended, err := suspendedMeanwhile(ctx, tx, l, use.At)
 	if err != nil || !suspended {
-		return "", database.Wrap(err, "read whether the agent of a lease was suspended")
+		return "", err
 	}
 	return "the call ran after the agent had been suspended", nil
+}
+
+// namesOf are all names that a tool may stand for: a report does not say in which harness the call was made.
+func namesOf(tool lease.Tool) (all []toolname.Name) {
+	for _, source := range toolname.Hosts() {
+		for _, n := range toolname.Candidates(tool.Tool, tool.Server, source) {
+			all = append(all, n.Name)
+		}
+	}
+	return all
+}
+
+// suspendedMeanwhile reports whether an agent that the lease counts for was suspended between the lease and a time,
+// although it may be active again. The log tells: a row knows the present only.
+func suspendedMeanwhile(ctx context.Context, tx *database.Tx, l *Lease, at time.Time) (bool, error) {
+	agents, err := readConcerned(ctx, tx, l.OrgID, l.AgentID, l.KeyID)
+	if err != nil {
+		return false, fmt.Errorf("read the agents of a lease: %w", err)
+	}
+	for _, a := range agents {
+		if a.stranger() {
+			continue
+		}
+		changes, err := audit.About(ctx, tx, audit.LogOf(l.OrgID), statusChanged,
+			audit.Subject{Type: "agent", ID: a.id}, l.Index, at, maxStatusChanges)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(changes, suspends) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// maxStatusChanges is how many changes of an agent's status during a lease are read.
+const maxStatusChanges = 100
+
+// suspends reports whether an entry about an agent's status suspends it, or was erased, so that nobody can tell.
+func suspends(entry audit.Stored) bool {
+	var said struct {
+		Status Status `json:"status"`
+	}
+	return json.Unmarshal([]byte(entry.Payload), &said) != nil || said.Status != Active
 }

@@ -1,10 +1,6 @@
 package agent
 
-import (
-	"context"
-
-	"writ/internal/audit"
-)
+import "context"
 
 // addPlans tells the present plans of agents. Like what was seen, they go by the id that
 // clients send. A plan from before a stop of its agent, key or organization has ended.
@@ -26,7 +22,7 @@ func (s *Service) addPlans(ctx context.Context, orgID string, agents []Agent) er
 		if !ok {
 			continue
 		}
-		ended, err := s.hasEnded(ctx, orgID, a.ID, plan)
+		ended, err := PlanEnded(ctx, s.db, orgID, a.ID, plan.KeyID, plan.ID)
 		if err != nil {
 			return err
 		}
@@ -35,22 +31,4 @@ func (s *Service) addPlans(ctx context.Context, orgID string, agents []Agent) er
 		}
 	}
 	return nil
-}
-
-// hasEnded reports whether the kill switch has ended a plan of an agent.
-func (s *Service) hasEnded(ctx context.Context, orgID, agentID string, p Plan) (bool, error) {
-	stops, err := concerning(ctx, s.db, orgID, agentID, p.KeyID)
-	if err != nil {
-		return false, err
-	}
-	st := stopped(stops)
-	if st.All || st.HasPlan(p.ID) {
-		return true, nil
-	}
-	before := endedBefore(stops)
-	if before < 0 {
-		return false, nil
-	}
-	declared, err := audit.FirstAbout(ctx, s.db, audit.LogOf(orgID), audit.Subject{Type: "plan", ID: p.ID})
-	return declared < before, err
 }

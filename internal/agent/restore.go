@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,11 +21,15 @@ type ReplacedStop struct {
 // ReadStops reads the stops of all organizations that are not lifted from an SQLite database
 // that a backup replaces, the earliest first. One of an earlier Writ has none.
 func ReadStops(ctx context.Context, r database.Reader) ([]ReplacedStop, error) {
-	var has bool
-	err := r.QueryRow(ctx, `SELECT COUNT(*) FROM pragma_table_info('agent_stop') WHERE name = 'parent_id'`).Scan(
-		database.ToBool(&has))
-	if err != nil || !has {
+	var columns, parents int
+	err := r.QueryRow(ctx, `
+		SELECT COUNT(*), COUNT(CASE WHEN name = 'parent_id' THEN 1 END) FROM pragma_table_info('agent_stop')`).Scan(
+		&columns, &parents)
+	switch {
+	case err != nil || columns == 0:
 		return nil, database.Wrap(err, "look for stops")
+	case parents == 0:
+		return nil, errors.New("its stops are in a form between two versions: start the server once, and restore then")
 	}
 	all, err := database.Collect(ctx, r, func(s database.Scanner) (a ReplacedStop, err error) {
 		err = s.Scan(&a.ID, &a.OrgID, &a.Scope, &a.Subject, &a.Reason, &a.StoppedBy, database.ToTime(&a.StoppedAt),
@@ -77,7 +82,7 @@ func (a *ReplacedStop) stopAgain(ctx context.Context, tx *database.Tx, log *audi
 		Log: audit.LogOf(a.OrgID), Action: ledger.Killed, Actor: principal.Operator(),
 		Subject:  audit.Subject{Type: string(a.Scope), ID: again.subjectID(a.OrgID)},
 		Decision: again.record(),
-		Stop:     ledger.Stop{Scope: string(a.Scope), Keys: a.Keys},
+		Stop:     ledger.Stop{Scope: string(a.Scope), Keys: a.Keys, IDs: []string{a.ID}},
 		Payload:  map[string]any{"reason": a.Reason, "stop": again.ID, "restored": true},
 	})
 	if err != nil {
@@ -85,4 +90,54 @@ func (a *ReplacedStop) stopAgain(ctx context.Context, tx *database.Tx, log *audi
 	}
 	again.Index = entry.Index
 	return insertStop(ctx, tx, a.OrgID, again)
+}
+
+// ReplacedSuspension is an agent that was suspended in a replaced database.
+type ReplacedSuspension struct{ OrgID, AgentID, For string }
+
+// ReadSuspended reads the suspended agents of all organizations from an SQLite database that a backup replaces. One of
+// an earlier Writ has none.
+func ReadSuspended(ctx context.Context, r database.Reader) ([]ReplacedSuspension, error) {
+	var has bool
+	err := r.QueryRow(ctx, `SELECT COUNT(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = 'agent'`).Scan(&has)
+	if err != nil || !has {
+		return nil, database.Wrap(err, "look for agents")
+	}
+	all, err := database.Collect(ctx, r, func(s database.Scanner) (a ReplacedSuspension, err error) {
+		err = s.Scan(&a.OrgID, &a.AgentID, &a.For)
+		return a, err
+	}, `SELECT org_id, id, suspended_for FROM agent WHERE suspended_at IS NOT NULL ORDER BY org_id, id`)
+	return all, database.Wrap(err, "read the suspended agents")
+}
+
+// SuspendAgain suspends the agents that a restore would let act again, and counts them.
+func SuspendAgain(
+	ctx context.Context, tx *database.Tx, log *audit.Log, before []ReplacedSuspension,
+) (suspended int, err error) {
+	s := &Service{log: log}
+	for _, was := range before {
+		var active bool
+		err := tx.QueryRow(ctx, `
+			SELECT COUNT(*) > 0 FROM agent WHERE org_id = $1 AND id = $2 AND suspended_at IS NULL`,
+			was.OrgID, was.AgentID).Scan(&active)
+		if err != nil {
+			return 0, fmt.Errorf("look for a suspended agent: %w", err)
+		}
+		if !active {
+			continue // it is not in the backup, or suspended there
+		}
+		a, err := find(ctx, tx, was.OrgID, was.AgentID)
+		if err != nil {
+			return 0, err
+		}
+		a.Status, a.SuspendedFor = Suspended, was.For
+		if err := updateStatus(ctx, tx, was.OrgID, a); err != nil {
+			return 0, err
+		}
+		if err := s.record(ctx, tx, principal.Operator(), was.OrgID, statusChanged, a); err != nil {
+			return 0, err
+		}
+		suspended++
+	}
+	return suspended, nil
 }

@@ -49,8 +49,8 @@ func (s *Service) Saw(ctx context.Context, tx *database.Tx, of Sighting, host st
 		return nil
 	}
 	at := tx.Now()
-	tx.AfterCommit(func() { s.seen.note(of, lastSeen{at, host}) })
 	if s.seen.isKnown(of) {
+		tx.AfterCommit(func() { s.seen.note(of, lastSeen{at, host}) })
 		return nil
 	}
 	room, err := s.hasRoom(ctx, tx, of.OrgID)
@@ -65,7 +65,10 @@ func (s *Service) Saw(ctx context.Context, tx *database.Tx, of Sighting, host st
 	if err != nil {
 		return fmt.Errorf("store the first sighting of an agent: %w", err)
 	}
-	tx.AfterCommit(func() { s.seen.stored(of, int(stored)) })
+	tx.AfterCommit(func() {
+		s.seen.stored(of, int(stored))
+		s.seen.note(of, lastSeen{at, host}) // another process may have stored an earlier one
+	})
 	return nil
 }
 

@@ -34,8 +34,8 @@ type Sources struct {
 	MadeElsewhere func(ctx context.Context, r database.Reader, orgID string, ids []string) (map[string][]string, error)
 	// FindingKinds are those that a trip may count.
 	FindingKinds []string
-	// Findings are what was found in an organization since a time.
-	Findings func(ctx context.Context, orgID string, since time.Time) ([]Found, error)
+	// Findings counts what was found in an organization after a time, of some kinds.
+	Findings func(ctx context.Context, orgID string, kinds []string, after time.Time) ([]Found, error)
 	// Spent is what an agent's id has cost since a time, in 10^-9 US dollars.
 	Spent func(ctx context.Context, orgID, agentID string, since time.Time) (int64, error)
 	// LeaseKey finds the public key that leases are signed with.
@@ -44,6 +44,8 @@ type Sources struct {
 	Tripped func(ctx context.Context, tx *database.Tx, orgID string, stop Stop) error
 	// Plans are the latest plans of agents that have not ended by themselves, by the agent's id.
 	Plans func(ctx context.Context, r database.Reader, orgID string, agentIDs []string) (map[string]Plan, error)
+	// PlansEnd is when the last live plan ends of a holder; nil: there is none.
+	PlansEnd func(ctx context.Context, r database.Reader, orgID string, of PlanHolder) (*time.Time, error)
 	// Suspended notifies people of an agent that was suspended because its owner left.
 	Suspended func(ctx context.Context, tx *database.Tx, orgID string, a Agent) error
 }
@@ -55,14 +57,18 @@ type Service struct {
 	log     *audit.Log
 	sources Sources
 	seen    *seen
-	looked  lookedAt
+	looks   *looks
 }
 
 // New makes a Service. It starts nothing: the app calls Flush and Prune.
 func New(db *database.DB, log *audit.Log, sources Sources) *Service {
-	s := &Service{db: db, log: log, sources: sources, seen: newSeen()}
-	s.looked.set(db.Now())
-	return s
+	return &Service{
+		db:      db,
+		log:     log,
+		sources: sources,
+		seen:    newSeen(),
+		looks:   newLooks(db.Now()),
+	}
 }
 
 func (s *Service) write(
@@ -312,6 +318,9 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Ag
 		return Agent{}, err
 	}
 	if a.SeenKeys, err = seenKeys(ctx, s.db, p.OrgID, id); err != nil {
+		return Agent{}, err
+	}
+	if a.Status, err = a.statusWith(ctx, s.db, p); err != nil {
 		return Agent{}, err
 	}
 	one := []Agent{a}

@@ -32,7 +32,7 @@ type Standing struct {
 	// Stopped is what the kill switch has stopped.
 	Stopped Stopped
 	// EndedBefore is the index of the last entry that stopped the agent, its key or the
-	// organization, lifted or not; -1: none did. Plans and approvals from before have ended.
+	// organization, or let it act again; -1: there is none. Plans and approvals from before have ended.
 	EndedBefore int64
 }
 
@@ -131,12 +131,15 @@ type concerned struct {
 	trips          Trips
 }
 
+// stranger reports whether a call names the agent with a key that is not bound to it, although others are.
+func (a *concerned) stranger() bool { return a.named && a.bound && !a.boundHere }
+
 // standing is the standing of a call that names an agent, given what is registered of
 // that agent and of all that its key is bound to.
 func standing(agents []concerned, settings Settings) Standing {
 	st := Standing{Status: Unregistered}
 	for _, a := range agents {
-		if a.named && a.bound && !a.boundHere {
+		if a.stranger() {
 			st.Stranger = true
 			continue
 		}

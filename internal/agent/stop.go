@@ -46,6 +46,7 @@ type Stop struct {
 
 	Keys        []string   // that stop with an agent, sorted
 	LeasesEndAt *time.Time // when the last lease ends that may permit it; nil: none is left; only of a kill
+	PlansEndAt  *time.Time // when the last plan ends by whose answer a client may run it unasked; as LeasesEndAt
 	Agents      []string   // other agents that stop, because they use these keys, sorted
 }
 
@@ -91,7 +92,7 @@ func (s *Service) kill(
 			if err := s.killElsewhere(ctx, tx, p.OrgID, e, a); err != nil {
 				return Stop{}, false, err
 			}
-			return a, false, a.readAffected(ctx, tx, p.OrgID)
+			return a, false, s.readAffected(ctx, tx, p.OrgID, &a)
 		}
 	}
 	stop.ID, stop.StoppedBy, stop.StoppedAt = database.NewID(), p.UserID, tx.Now()
@@ -99,7 +100,7 @@ func (s *Service) kill(
 		Log: audit.LogOf(p.OrgID), Action: ledger.Killed, Actor: p,
 		Subject:  audit.Subject{Type: string(stop.Scope), ID: stop.subjectID(p.OrgID)},
 		Decision: stop.record(),
-		Stop:     ledger.Stop{Scope: string(stop.Scope), Keys: stop.Keys},
+		Stop:     ledger.Stop{Scope: string(stop.Scope), Keys: stop.Keys, IDs: []string{stop.ID}},
 		Payload:  stop.payload(),
 	})
 	if err != nil {
@@ -112,16 +113,7 @@ func (s *Service) kill(
 	if err := s.killElsewhere(ctx, tx, p.OrgID, e, stop); err != nil {
 		return Stop{}, false, err
 	}
-	return stop, true, stop.readAffected(ctx, tx, p.OrgID)
-}
-
-// readAffected reads which agents stop too, and when the last lease ends.
-func (s *Stop) readAffected(ctx context.Context, tx *database.Tx, orgID string) (err error) {
-	if s.Agents, err = sharing(ctx, tx, orgID, s.Subject, s.Keys); err != nil {
-		return err
-	}
-	s.LeasesEndAt, err = leasesEnd(ctx, tx, orgID, *s)
-	return err
+	return stop, true, s.readAffected(ctx, tx, p.OrgID, &stop)
 }
 
 // payload is what the entry says until it is erased.
@@ -183,16 +175,16 @@ func (s *Service) Revive(
 		if len(active) == 0 {
 			return fault.New(fault.Conflict, "it was stopped in another organization, and is lifted there")
 		}
-		lifted := Stop{Scope: scope, Subject: subject}
+		lifted, ids := Stop{Scope: scope, Subject: subject}, []string{}
 		for _, a := range active {
-			lifted.Keys = append(lifted.Keys, a.Keys...)
+			lifted.Keys, ids = append(lifted.Keys, a.Keys...), append(ids, a.ID)
 		}
 		slices.Sort(lifted.Keys)
 		entry, err := s.log.Append(ctx, tx, audit.Entry{
 			Log: audit.LogOf(p.OrgID), Action: ledger.Revived, Actor: p,
 			Subject:  audit.Subject{Type: string(scope), ID: lifted.subjectID(p.OrgID)},
 			Decision: lifted.record(),
-			Stop:     ledger.Stop{Scope: string(scope), Keys: slices.Compact(lifted.Keys)},
+			Stop:     ledger.Stop{Scope: string(scope), Keys: slices.Compact(lifted.Keys), IDs: ids},
 			Payload:  map[string]any{"reason": reason},
 		})
 		if err != nil {
@@ -213,22 +205,6 @@ func (s *Service) Stops(ctx context.Context, p principal.Principal) ([]Stop, err
 		return nil, err
 	}
 	return activeStops(ctx, s.db, p.OrgID, "", "")
-}
-
-// StatusOf is the status of an agent, also for a key, which learns nothing else.
-func (s *Service) StatusOf(ctx context.Context, orgID, id string) (Status, error) {
-	a, err := find(ctx, s.db, orgID, id)
-	return a.Status, err
-}
-
-// EndedBefore is the index of the last entry that stopped an agent, a key or the whole
-// organization, lifted or not; -1: none did. What was declared or approved before it has ended.
-func EndedBefore(ctx context.Context, r database.Reader, orgID, agentID, keyID string) (int64, error) {
-	stops, err := concerning(ctx, r, orgID, agentID, keyID)
-	if err != nil {
-		return 0, err
-	}
-	return endedBefore(stops), nil
 }
 
 func checkSubject(scope Scope, subject string) (string, error) {
@@ -327,9 +303,9 @@ func stopped(stops []concern) (st Stopped) {
 		switch {
 		case s.lifted:
 		case s.scope == OfServer:
-			st.Servers = append(append(st.Servers, s.subject), toolname.Normal(s.subject)...)
+			st.Servers = append(st.Servers, toolname.StoppedServer(s.subject)...)
 		case s.scope == OfTool:
-			st.Tools = append(st.Tools, spellings(s.subject)...)
+			st.Tools = append(st.Tools, toolname.StoppedTool(s.subject)...)
 		case s.scope == OfPlan:
 			st.Plans = append(st.Plans, s.subject)
 		default:
@@ -339,32 +315,10 @@ func stopped(stops []concern) (st Stopped) {
 	return st
 }
 
-// spellings are the names of a stopped tool: as it was given, as every harness' name is read, and as harnesses write
-// its parts.
-func spellings(subject string) []string {
-	all := append([]string{subject}, toolname.Normal(subject)...)
-	read := toolname.Candidates(subject, "", "")
-	if server, tool, ok := strings.Cut(subject, "."); ok {
-		read = append(read, toolname.Candidate{Name: toolname.Name{Server: server, Tool: tool}})
-	}
-	for _, n := range read {
-		for _, server := range append(toolname.Normal(n.Server), n.Server) {
-			for _, tool := range append(toolname.Normal(n.Tool), n.Tool) {
-				all = append(all, server+"."+tool)
-			}
-		}
-	}
-	return all
-}
-
 // HasPlan reports whether a plan is stopped.
 func (s *Stopped) HasPlan(id string) bool { return slices.Contains(s.Plans, id) }
 
 // HasTool reports whether a tool, or its server, is stopped.
 func (s *Stopped) HasTool(server, tool string) bool {
-	same := func(name string) func(string) bool {
-		return func(stopped string) bool { return strings.EqualFold(stopped, name) }
-	}
-	return slices.ContainsFunc(s.Servers, same(server)) || slices.ContainsFunc(s.Tools, same(tool)) ||
-		slices.ContainsFunc(s.Tools, same(server+"."+tool))
+	return toolname.IsStopped(s.Servers, s.Tools, server, tool)
 }

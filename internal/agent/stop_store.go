@@ -13,7 +13,7 @@ import (
 type concern struct {
 	scope    Scope
 	subject  string
-	position int64
+	position int64 // of its last entry: the one that lifts it, else the one that stops
 	lifted   bool
 }
 
@@ -30,7 +30,7 @@ func concerning(ctx context.Context, r database.Reader, orgID, agentID, keyID st
 			UNION
 			SELECT k.made_by FROM api_key k JOIN line l ON k.id = l.id WHERE k.made_by IS NOT NULL
 		)
-		SELECT s.scope, s.subject, s.position, CASE WHEN s.lifted_at IS NULL THEN 0 ELSE 1 END
+		SELECT s.scope, s.subject, CASE WHEN s.lifted_position > s.position THEN s.lifted_position ELSE s.position END, CASE WHEN s.lifted_at IS NULL THEN 0 ELSE 1 END
 		FROM agent_stop s
 		WHERE s.org_id = $1 AND (s.scope = 'agent' AND s.subject = $2 OR s.scope = 'organization'
 			OR s.scope IN ('server', 'tool', 'plan') AND s.lifted_at IS NULL

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"writ/internal/database"
 	"writ/internal/fault"
 )
 
@@ -181,3 +183,19 @@ func (t tripped) reason(limit string) string {
 
 // tripWindow is the span of what is counted a minute.
 const tripWindow = time.Minute
+
+// readTrips reads the trips that agents of an organization have set.
+func readTrips(ctx context.Context, r database.Reader, orgID string) ([]Trips, error) {
+	texts, err := database.Collect(ctx, r, database.Column[string],
+		`SELECT DISTINCT trips FROM agent WHERE org_id = $1 AND trips <> ''`, orgID)
+	if err != nil {
+		return nil, fmt.Errorf("read the trips of agents: %w", err)
+	}
+	all := make([]Trips, len(texts))
+	for i, text := range texts {
+		if all[i], err = parseTrips(text); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

@@ -2,78 +2,131 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 )
 
-// findingCount counts what was found about the agents and keys of an organization.
-type findingCount struct {
-	*Service
-	orgID     string
-	standings map[[2]string]Standing // by the agent and key of a finding
-	since     map[Subject]time.Time  // from when findings count
-	counts    map[aboutKind]int64
+// findingsSpan is for how long a finding counts.
+const findingsSpan = 24 * time.Hour
+
+// Found is how many findings of a kind there are about the calls of a key.
+type Found struct {
+	KeyID, Kind string
+	Count       int64
 }
 
-// aboutKind is one kind of findings about a subject.
-type aboutKind struct {
+// watched is a subject with its keys that something was found about.
+type watched struct {
 	Subject
-	kind string
+	keys   []string
+	limits map[string]int64 // by kind
 }
 
-// watchFindings trips what an organization's findings are about.
+// watchFindings trips what an organization's findings are about. They are counted by key: the agent that a report
+// names is its client's word.
 func (s *Service) watchFindings(ctx context.Context, orgID string, now time.Time) error {
-	found, err := s.sources.Findings(ctx, orgID, now.Add(-findingsSpan))
+	from := now.Add(-findingsSpan)
+	kinds, err := s.limitedKinds(ctx, orgID)
+	if err != nil || len(kinds) == 0 {
+		return err
+	}
+	found, err := s.sources.Findings(ctx, orgID, kinds, from)
 	if err != nil {
 		return fmt.Errorf("read what was found about agents: %w", err)
 	}
-	c := &findingCount{
-		Service:   s,
-		orgID:     orgID,
-		standings: map[[2]string]Standing{},
-		since:     map[Subject]time.Time{},
-		counts:    map[aboutKind]int64{},
+	subjects, err := s.subjectsOf(ctx, orgID, found)
+	if err != nil {
+		return err
 	}
+	var all []error
+	for _, w := range subjects {
+		all = append(all, s.tripFound(ctx, orgID, w, found, from))
+	}
+	return errors.Join(all...)
+}
+
+// limitedKinds are the kinds of findings that the organization or any of its agents limits.
+func (s *Service) limitedKinds(ctx context.Context, orgID string) ([]string, error) {
+	settings, err := readSettings(ctx, s.db, orgID)
+	if err != nil {
+		return nil, err
+	}
+	kinds := map[string]bool{}
+	note := func(t Trips) {
+		for kind, most := range t.FindingsPerDay {
+			kinds[kind] = kinds[kind] || most > 0
+		}
+	}
+	note(settings.Trips)
+	own, err := readTrips(ctx, s.db, orgID)
+	for _, t := range own {
+		note(t)
+	}
+	maps.DeleteFunc(kinds, func(_ string, limited bool) bool { return !limited })
+	return slices.Sorted(maps.Keys(kinds)), err
+}
+
+// subjectsOf are what keys with findings count for.
+func (s *Service) subjectsOf(ctx context.Context, orgID string, found []Found) ([]*watched, error) {
+	var subjects []*watched
+	known, by := map[string]bool{}, map[Subject]*watched{}
 	for _, f := range found {
-		if err := c.add(ctx, f); err != nil {
+		if known[f.KeyID] {
+			continue
+		}
+		known[f.KeyID] = true
+		st, err := s.standingIn(ctx, s.db, orgID, "", f.KeyID)
+		if err != nil {
+			return nil, err
+		}
+		of := st.Counting.Subject
+		if of.ID == "" {
+			continue // it is stopped, or nothing is limited
+		}
+		if by[of] == nil {
+			by[of] = &watched{Subject: of, limits: st.trips.FindingsPerDay}
+			subjects = append(subjects, by[of])
+		}
+		by[of].keys = append(by[of].keys, f.KeyID)
+	}
+	return subjects, nil
+}
+
+// tripFound trips a subject that has reached a limit, not counting what was found before a person revived it.
+func (s *Service) tripFound(
+	ctx context.Context, orgID string, w *watched, found []Found, from time.Time,
+) error {
+	for _, kind := range slices.Sorted(maps.Keys(w.limits)) {
+		most := w.limits[kind]
+		if most == 0 || w.count(found, kind) < most {
+			continue
+		}
+		since, err := countedSince(ctx, s.db, orgID, w.Subject, from)
+		if err != nil {
 			return err
+		}
+		if since.After(from) {
+			if found, err = s.sources.Findings(ctx, orgID, []string{kind}, since); err != nil {
+				return err
+			}
+		}
+		if w.count(found, kind) >= most {
+			return s.tripLater(ctx, orgID, w.Subject, findingTrip(kind, most), strconv.FormatInt(most, 10))
 		}
 	}
 	return nil
 }
 
-// add counts a finding, and trips with the one that reaches the limit.
-func (c *findingCount) add(ctx context.Context, f Found) error {
-	st, err := c.standing(ctx, f)
-	if err != nil {
-		return err
-	}
-	of, most := st.Counting.Subject, st.trips.FindingsPerDay[f.Kind]
-	if of.ID == "" || most == 0 {
-		return nil
-	}
-	if _, ok := c.since[of]; !ok {
-		if c.since[of], err = countedSince(ctx, c.db, c.orgID, of, time.Time{}); err != nil {
-			return err
+// count adds up the findings of a kind about the subject's keys.
+func (w *watched) count(found []Found, kind string) (n int64) {
+	for _, f := range found {
+		if f.Kind == kind && slices.Contains(w.keys, f.KeyID) {
+			n += f.Count
 		}
 	}
-	if !f.At.After(c.since[of]) {
-		return nil
-	}
-	about := aboutKind{of, f.Kind}
-	if c.counts[about]++; c.counts[about] != most {
-		return nil
-	}
-	return c.tripLater(ctx, c.orgID, of, findingTrip(f.Kind, most), strconv.FormatInt(most, 10))
-}
-
-func (c *findingCount) standing(ctx context.Context, f Found) (Standing, error) {
-	pair := [2]string{f.AgentID, f.KeyID}
-	if known, ok := c.standings[pair]; ok {
-		return known, nil
-	}
-	st, err := c.standingIn(ctx, c.db, c.orgID, f.AgentID, f.KeyID)
-	c.standings[pair] = st
-	return st, err
+	return n
 }

@@ -131,6 +131,7 @@ func New(c Config) *API {
 		Gate:           gate,
 		Limiter:        c.Limiter,
 		Logger:         c.Logger,
+		Stopped:        c.Agents.RefuseStopped,
 		Observe:        a.metrics.observe,
 		Version:        c.Version,
 		PublicURL:      c.PublicURL,

@@ -71,13 +71,6 @@ func (s *Service) OwnerOf(ctx context.Context, orgID, id string) (ownerID string
 	return ownerID, database.OrMissing(err, nil, "read the owner of API key %s", id)
 }
 
-// ProductOf is the product of a key, revoked or not; empty: it has none, or there is
-// no such key.
-func (*Service) ProductOf(ctx context.Context, r database.Reader, id string) (product string, err error) {
-	err = r.QueryRow(ctx, `SELECT product FROM api_key WHERE id = $1`, id).Scan(&product)
-	return product, database.OrMissing(err, nil, "read the product of API key %s", id)
-}
-
 // presentedKey is a key that is being used, with what decides whether it works.
 type presentedKey struct {
 	Key

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"writ/internal/agent"
 	"writ/internal/database"
@@ -19,5 +20,14 @@ func livePlansOf(
 			plans[l.AgentID] = agent.Plan{ID: l.ID, KeyID: l.KeyID, DeclaredAt: l.CreatedAt, ExpiresAt: l.ExpiresAt}
 		}
 		return plans, err
+	}
+}
+
+// plansEnd tells the kill switch when the last plan of what it stops ends.
+func plansEnd(
+	db *database.DB,
+) func(context.Context, database.Reader, string, agent.PlanHolder) (*time.Time, error) {
+	return func(ctx context.Context, r database.Reader, orgID string, of agent.PlanHolder) (*time.Time, error) {
+		return intent.LastEnd(ctx, r, orgID, intent.Holder(of), db.Now())
 	}
 }

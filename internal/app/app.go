@@ -132,7 +132,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Auth = auth.New(db, log, a.Keyring, post, publicURL)
 	a.Organizations = organization.New(db, log, post, publicURL)
 	a.Keys = apikey.New(db, log, o.Logger)
-	a.Intent = intent.New(db, log, a.Keyring, sealer)
+	a.Intent = intent.New(db, log, a.Keyring, sealer, agent.PlanEnded)
 	a.Executions = execution.New(db, log, a.Intent, a.Keys, leases{a})
 	a.Approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,
@@ -151,6 +151,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Findings:      a.findings,
 		Spent:         a.spentByAgent,
 		Plans:         livePlansOf(db),
+		PlansEnd:      plansEnd(db),
 		LeaseKey:      a.Intent.LeaseKey,
 		Tripped:       a.notifyTripped,
 		Suspended:     a.notifySuspended,

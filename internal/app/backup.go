@@ -76,6 +76,8 @@ type Restored struct {
 	KeysRevokedAgain int   `json:"keysRevokedAgain"`
 	// StoppedAgain is how many stops of the kill switch were not in the backup.
 	StoppedAgain int `json:"stoppedAgain,omitzero"`
+	// SuspendedAgain is how many agents were suspended since the backup.
+	SuspendedAgain int `json:"suspendedAgain,omitzero"`
 	// ErasedAgain is how many payloads had been erased since the backup.
 	ErasedAgain int `json:"erasedAgain"`
 }
@@ -85,6 +87,7 @@ type replacedData struct {
 	heads       map[string]audit.Head
 	revokedKeys []string
 	stops       []agent.ReplacedStop
+	suspended   []agent.ReplacedSuspension
 	erased      []audit.Erased
 }
 
@@ -162,6 +165,9 @@ func readPresent(ctx context.Context, o Options) (replacedData, error) {
 			return err
 		}
 		if present.stops, err = agent.ReadStops(ctx, r); err != nil {
+			return err
+		}
+		if present.suspended, err = agent.ReadSuspended(ctx, r); err != nil {
 			return err
 		}
 		present.erased, err = audit.ReadErased(ctx, r)
@@ -275,6 +281,9 @@ func (r *Restored) endRevived(
 		return err
 	}
 	if r.StoppedAgain, err = agent.StopAgain(ctx, tx, log, before.stops); err != nil {
+		return err
+	}
+	if r.SuspendedAgain, err = agent.SuspendAgain(ctx, tx, log, before.suspended); err != nil {
 		return err
 	}
 	r.ErasedAgain, err = log.EraseAgain(ctx, tx, before.erased, eraseCopies)

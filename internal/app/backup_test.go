@@ -347,7 +347,13 @@ func TestRestoreRevivesNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, err := owner.RegisterAgent(t.Context(), org, client.NewAgent{AgentID: "paused"}); err != nil {
+		t.Fatal(err)
+	}
 	saved := backup(t, o)
+	if _, err := owner.SetAgentStatus(t.Context(), org, "paused", "suspended", "odd calls"); err != nil {
+		t.Fatal(err)
+	}
 	for _, id := range []string{"bot", "lifted"} {
 		if _, err := owner.KillAgent(t.Context(), org, id, "odd calls"); err != nil {
 			t.Fatal(err)
@@ -357,11 +363,15 @@ func TestRestoreRevivesNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.stop()
-	if report := restore(t, o, saved); report.StoppedAgain != 1 {
-		t.Errorf("report = %+v, want one stop again", report)
+	if report := restore(t, o, saved); report.StoppedAgain != 1 || report.SuspendedAgain != 1 {
+		t.Errorf("report = %+v, want one stop and one suspension again", report)
 	}
 	again := start(t, o)
 	owner = signIn(again)
+	paused, err := owner.Agent(t.Context(), org, "paused")
+	if err != nil || paused.Status != "suspended" || paused.SuspendedFor != "odd calls" {
+		t.Errorf("%+v, %v", paused, err)
+	}
 	stops, err := owner.Stops(t.Context(), org)
 	if err != nil || len(stops) != 1 || stops[0].Subject != "bot" || stops[0].Keys[0] != key.ID ||
 		stops[0].Reason != "odd calls" {

@@ -40,8 +40,10 @@ func (s *Server) startJobs() {
 		s.startTelemetryJobs(ctx, frequent)
 	}
 	frequent(reconcileEvery, "match executions with decisions", s.Executions.Reconcile)
-	frequent(tripInterval, "look for trips", s.Agents.Watch)
+	frequent(tripInterval, "look at what agents have spent", s.watching(s.Agents.WatchBudgets))
+	frequent(tripInterval, "look at what was found about agents", s.watching(s.Agents.WatchFindings))
 	frequent(expireEvery, "expire requests for approval", s.Approvals.Expire)
+	frequent(expireEvery, "withdraw requests of what was stopped", s.Approvals.Withdraw)
 	frequent(notifyInterval, "notify people of requests for approval", s.Notifications.ProcessEvents)
 	frequent(notifyInterval, "mail that requests wait", s.Notifications.SendMails)
 	for range replayRunners {

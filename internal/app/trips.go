@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"writ/internal/agent"
@@ -10,11 +11,13 @@ import (
 )
 
 // findings are what trips may count.
-func (a *Areas) findings(ctx context.Context, orgID string, since time.Time) ([]agent.Found, error) {
-	found, err := a.Executions.FoundSince(ctx, orgID, since)
-	all := make([]agent.Found, len(found))
-	for i, f := range found {
-		all[i] = agent.Found{AgentID: f.AgentID, KeyID: f.KeyID, Kind: string(f.Kind), At: f.FoundAt}
+func (a *Areas) findings(
+	ctx context.Context, orgID string, kinds []string, after time.Time,
+) ([]agent.Found, error) {
+	counted, err := a.Executions.CountFound(ctx, orgID, kinds, after)
+	all := make([]agent.Found, len(counted))
+	for i, c := range counted {
+		all[i] = agent.Found(c)
 	}
 	return all, err
 }
@@ -31,3 +34,23 @@ func (a *Areas) countAnswer(
 ) error {
 	return a.Agents.Answered(ctx, tx, orgID, agentID, keyID, rejected)
 }
+
+// watching is a look for trips that warns of an organization that fails once in a while, and goes on with the others.
+func (s *Server) watching(look func(context.Context, func(error)) error) func(context.Context) error {
+	warned := map[string]time.Time{}
+	return func(ctx context.Context) error {
+		return look(ctx, func(err error) {
+			failed, ok := errors.AsType[*agent.OrgError](err)
+			if ok && time.Since(warned[failed.OrgID]) < warnAgain {
+				return
+			}
+			if ok {
+				warned[failed.OrgID] = time.Now()
+			}
+			s.warnOf("look for trips")(err)
+		})
+	}
+}
+
+// warnAgain is how often an organization that fails is logged.
+const warnAgain = time.Minute

@@ -168,6 +168,7 @@ type Request struct {
 	LastAskedAt   *time.Time
 
 	Status       Status // Expired also where its time is over
+	Withdrawn    bool   // the kill switch has ended it; a pending one is then Cancelled. Not stored
 	Note         string
 	SelfApproved bool
 	// Scope is what the approval permits; before the last vote, what the first asked for.

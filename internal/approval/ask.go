@@ -3,6 +3,7 @@ package approval
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -48,7 +49,7 @@ func (s *Service) Ask(ctx context.Context, p principal.Principal, a Asked) (r Re
 	if err != nil {
 		return Request{}, false, err
 	}
-	known, err := findAsked(ctx, s.db, asked, s.db.Now())
+	known, err := s.findAsked(ctx, s.db, asked, s.db.Now())
 	if err != nil {
 		return Request{}, false, err
 	}
@@ -71,7 +72,10 @@ func (s *Service) Ask(ctx context.Context, p principal.Principal, a Asked) (r Re
 func (s *Service) findOrOpen(
 	ctx context.Context, tx *database.Tx, p principal.Principal, asked Request,
 ) (Request, bool, error) {
-	known, err := findAsked(ctx, tx, asked, tx.Now())
+	if err := s.refuseStopped(ctx, tx, asked); err != nil {
+		return Request{}, false, err
+	}
+	known, err := s.findAsked(ctx, tx, asked, tx.Now())
 	if err != nil {
 		return Request{}, false, err
 	}
@@ -157,11 +161,17 @@ func (s *Service) readAskedArguments(ctx context.Context, raw []byte, r *Request
 
 // findAsked is the request that applies to what is asked, or nil. Where several servers
 // have the tool, the server of the domain goes first.
-func findAsked(ctx context.Context, reader database.Reader, asked Request, now time.Time) (*Request, error) {
+func (s *Service) findAsked(
+	ctx context.Context, reader database.Reader, asked Request, now time.Time,
+) (*Request, error) {
 	requests, err := selectAsked(ctx, reader, asked, now)
 	if err != nil {
 		return nil, err
 	}
+	if err := s.withdraw(ctx, reader, requests); err != nil {
+		return nil, err
+	}
+	requests = slices.DeleteFunc(requests, func(r Request) bool { return r.Withdrawn })
 	of := requests[:0:0]
 	for _, r := range requests {
 		if r.Server == asked.Server {

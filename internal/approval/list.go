@@ -62,20 +62,42 @@ func (s *Service) List(ctx context.Context, p principal.Principal, f Filter) (pa
 		return page.Page[Request]{}, err
 	}
 	if !cursor.IsZero() {
-		q.and("(r.created_at, r.id) < (?, ?)", cursor.Micros, cursor.ID)
+		q.before(cursor.Micros, cursor.ID)
 	}
-	requests, err := database.Collect(ctx, s.db, scanRequest, q.text(f.Limit+1), q.args...)
+	requests, err := s.collect(ctx, q, f, now)
 	if err != nil {
 		return page.Page[Request]{}, fmt.Errorf("list requests for approval: %w", err)
-	}
-	for i := range requests {
-		if r := &requests[i]; r.Status == Pending && !now.Before(r.ExpiresAt) {
-			r.Status = Expired
-		}
 	}
 	return page.Of(requests, f.Limit, func(r Request) page.Cursor {
 		return page.Cursor{List: listName, Scope: p.OrgID, Micros: database.Micros(r.CreatedAt), ID: r.ID}
 	}), nil
+}
+
+// collect reads a page and one more. What the kill switch has withdrawn is not pending, and others take its place.
+func (s *Service) collect(ctx context.Context, q *requestQuery, f Filter, now time.Time) (all []Request, err error) {
+	for {
+		want := f.Limit + 1 - len(all)
+		found, err := database.Collect(ctx, s.db, scanRequest, q.text(want), q.args...)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.withdraw(ctx, s.db, found); err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			if r.Status == Pending && !now.Before(r.ExpiresAt) {
+				r.Status = Expired
+			}
+			if f.Status == "" || r.Status == f.Status {
+				all = append(all, r)
+			}
+		}
+		if len(found) < want || len(all) > f.Limit {
+			return all, nil
+		}
+		last := found[len(found)-1]
+		q.before(database.Micros(last.CreatedAt), last.ID)
+	}
 }
 
 // texts are the members that must equal a column.
@@ -121,6 +143,11 @@ func (q *requestQuery) and(condition string, args ...any) {
 		condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(q.args)), 1)
 	}
 	q.where.WriteString(condition)
+}
+
+// before has the list go on behind a request.
+func (q *requestQuery) before(micros int64, id string) {
+	q.and("(r.created_at, r.id) < (?, ?)", micros, id)
 }
 
 func (q *requestQuery) narrow(f Filter, now time.Time) {

@@ -23,7 +23,7 @@ type Sources struct {
 	// Digest hashes arguments in canonical JSON under the organization's key.
 	Digest func(ctx context.Context, orgID, canonical string) ([]byte, error)
 	// Ended is the index of the log before which requests of an agent and key have ended, because the kill switch
-	// stopped them; -1: none have; nil: nothing stops.
+	// stopped them; -1: none have; while they are stopped, beyond every index; nil: nothing stops.
 	Ended func(ctx context.Context, r database.Reader, orgID, agentID, keyID string) (int64, error)
 	// Answered learns, within that change, that a request of an agent and key was approved or rejected; nil: nobody
 	// does.
@@ -63,7 +63,8 @@ type recorded struct {
 	Votes        int    `json:"votes,omitzero"`
 	Needed       int    `json:"needed"`
 	SelfApproved bool   `json:"selfApproved,omitzero"`
-	Permits      string `json:"permits,omitzero"` // what the approval permits, in words
+	Withdrawn    bool   `json:"withdrawn,omitzero"` // by the kill switch
+	Permits      string `json:"permits,omitzero"`   // what the approval permits, in words
 	Allow        string `json:"temporaryAllow,omitzero"`
 	Edited       string `json:"editedArguments,omitzero"`
 }
@@ -78,9 +79,6 @@ func (s *Service) Approve(ctx context.Context, p principal.Principal, id string,
 	return s.decide(ctx, p, id, given.Note, func(
 		ctx context.Context, tx *database.Tx, r *Request,
 	) (string, recorded, error) {
-		if err := s.refuseEnded(ctx, tx, r); err != nil {
-			return "", recorded{}, err
-		}
 		self, err := s.mayApprove(ctx, tx, p, r)
 		if err != nil {
 			return "", recorded{}, err
@@ -176,6 +174,9 @@ func (s *Service) change(
 		if err := may(&r); err != nil {
 			return err
 		}
+		if err := s.withdrawOne(ctx, tx, &r); err != nil {
+			return err
+		}
 		if r.Status != Pending || !tx.Now().Before(r.ExpiresAt) {
 			return decided(r)
 		}
@@ -235,6 +236,9 @@ func requireLog(tx *database.Tx, doing, orgID string) error {
 }
 
 func decided(r Request) error {
+	if r.Withdrawn {
+		return errEnded()
+	}
 	if r.Status == Pending {
 		r.Status = Expired
 	}
@@ -251,7 +255,7 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Re
 	if !sees(p, r) {
 		return Request{}, noSuchRequest()
 	}
-	return r, nil
+	return r.shownTo(p), nil
 }
 
 // sees reports whether the caller may see a request.
@@ -272,6 +276,9 @@ func (s *Service) Read(ctx context.Context, orgID, id string) (Request, error) {
 	r, err := selectRequest(ctx, s.db, orgID, id)
 	if err != nil {
 		return Request{}, err
+	}
+	if err := s.withdrawOne(ctx, s.db, &r); err != nil {
+		return Request{}, fmt.Errorf("read request %s: %w", id, err)
 	}
 	if r.Status == Pending && !s.db.Now().Before(r.ExpiresAt) {
 		r.Status = Expired

@@ -204,14 +204,21 @@ func (s *Service) ListStanding(ctx context.Context, p principal.Principal) ([]St
 		return nil, err
 	}
 	roles := s.sources.Role.cached()
+	left := list[:0]
 	for i := range list {
+		ended, err := s.hasEnded(ctx, s.db, &list[i])
+		if err != nil {
+			return nil, err
+		}
 		valid, err := list[i].isValid(ctx, s.db, roles)
 		if err != nil {
 			return nil, err
 		}
-		list[i].Lapsed = !valid
+		if list[i].Lapsed = !valid; !ended {
+			left = append(left, list[i])
+		}
 	}
-	return list, nil
+	return left, nil
 }
 
 // Revoke ends a standing approval. One that has ended already stays as it is.

@@ -153,12 +153,12 @@ func countPending(ctx context.Context, r database.Reader, keyID string, now time
 	return n, database.Wrap(err, "count pending requests")
 }
 
-// countCancelled counts the cancelled requests of a key that were opened since.
+// countCancelled counts the requests of a key that were opened since, and cancelled by it or its owner.
 func countCancelled(ctx context.Context, r database.Reader, orgID, keyID string, since time.Time) (n int, err error) {
 	err = r.QueryRow(ctx, `
 		SELECT COUNT(*)
 		FROM approval_request
-		WHERE org_id = $1 AND status = 'cancelled' AND created_at > $2 AND key_id = $3`, orgID, database.Micros(since),
+		WHERE org_id = $1 AND status = 'cancelled' AND created_at > $2 AND key_id = $3 AND decided_by <> ''`, orgID, database.Micros(since),
 		keyID).Scan(&n)
 	return n, database.Wrap(err, "count cancelled requests")
 }

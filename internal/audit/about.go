@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"writ/internal/database"
 )
@@ -18,4 +19,16 @@ func FirstAbout(ctx context.Context, r database.Reader, log string, of Subject) 
 		return 0, fmt.Errorf("find the first entry about %s: %w", of.Type, err)
 	}
 	return index, nil
+}
+
+// About reads the entries of an action about a subject that stand behind an index and were recorded until a time, in
+// their order, and at most limit.
+func About(
+	ctx context.Context, r database.Reader, log, action string, of Subject, after int64, until time.Time, limit int,
+) ([]Stored, error) {
+	entries, err := database.Collect(ctx, r, scanEntry, selectEntry+`
+		WHERE log = $1 AND subject = $2 AND action = $3 AND position > $4 AND recorded_at <= $5
+		ORDER BY position
+		LIMIT $6`, log, found(subjectText(of)), action, after, database.Micros(until), limit)
+	return entries, database.Wrap(err, "read the entries about a %s", of.Type)
 }

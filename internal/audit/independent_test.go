@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"writ/internal/audit/ledger"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
+	"writ/internal/principal"
 )
 
 // independent is a verifier in another language, written from docs/audit-log-format.md.
@@ -173,4 +176,77 @@ func tampered(t *testing.T, whole []byte) map[string][]byte {
 	add("swapped", append(append([]string{lines[0], lines[2], lines[1]}, lines[3:]...), "")...)
 	add("dropped", append([]string{lines[0]}, lines[2:]...)...)
 	return files
+}
+
+// TestAnIndependentVerifierFollowsKills of every scope, and finds what was allowed behind them.
+func TestAnIndependentVerifierFollowsKills(t *testing.T) {
+	t.Parallel()
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		db := dbtest.Open(t, o)
+		s := open(t, db)
+		allowed := func(log string) audit.Entry {
+			e := decision(log, 0)
+			e.Decision.Under, e.Decision.Tool = "parent", "Tool"
+			return e
+		}
+		leased := func(log string) audit.Entry {
+			e := decision(log, 0)
+			e.Action, e.Decision = ledger.Leased, audit.Decision{Agent: "agent0"}
+			e.Payload = map[string]any{"tools": []map[string]any{{"server": "server0", "tool": "tool"}}}
+			return e
+		}
+		files, folder := map[string][]byte{}, t.TempDir()
+		bad := map[string]bool{}
+		for name, c := range map[string]struct {
+			killed audit.Decision
+			stop   ledger.Stop
+			then   func(log string) audit.Entry
+		}{
+			"agent":        {audit.Decision{Agent: "agent0"}, ledger.Stop{Scope: "agent"}, allowed},
+			"keys":         {audit.Decision{Agent: "x"}, ledger.Stop{Scope: "agent", Keys: []string{"k0"}}, allowed},
+			"key":          {audit.Decision{}, ledger.Stop{Scope: "key"}, allowed},
+			"organization": {audit.Decision{}, ledger.Stop{Scope: "organization"}, allowed},
+			"server":       {audit.Decision{Server: "SERVER0"}, ledger.Stop{Scope: "server"}, allowed},
+			"tool":         {audit.Decision{Tool: "server0.tool"}, ledger.Stop{Scope: "tool"}, allowed},
+			"plan":         {audit.Decision{Plan: "plan0"}, ledger.Stop{Scope: "plan"}, allowed},
+			"under":        {audit.Decision{Plan: "parent"}, ledger.Stop{Scope: "plan"}, allowed},
+			"lease":        {audit.Decision{Agent: "agent0"}, ledger.Stop{Scope: "agent"}, leased},
+			"leased-tool":  {audit.Decision{Tool: "tool"}, ledger.Stop{Scope: "tool"}, leased},
+			"other":        {audit.Decision{Agent: "agent1"}, ledger.Stop{Scope: "agent"}, allowed},
+		} {
+			for _, lifted := range []string{"", "1", "2"} {
+				log := "log-" + name + "-" + lifted
+				kill := audit.Entry{
+					Log:      log,
+					Action:   ledger.Killed,
+					Actor:    principal.Operator(),
+					Subject:  audit.Subject{Type: c.stop.Scope, ID: "k0"},
+					Decision: c.killed,
+					Stop:     c.stop,
+				}
+				kill.Stop.IDs = []string{"1"}
+				lift := kill
+				lift.Action, lift.Stop.IDs = ledger.Revived, []string{lifted}
+				entries := []audit.Entry{decision(log, 0), kill, lift, c.then(log)}
+				if lifted == "" {
+					entries = slices.Delete(entries, 2, 3)
+				}
+				mustDecide(t, db, s.Log, entries...)
+				var file bytes.Buffer
+				if err := s.Export(t.Context(), &file, log, audit.ExportOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				files[log], bad[log] = file.Bytes(), lifted != "1" && name != "other"
+			}
+		}
+		for name, v := range runIndependent(t, folder, files) {
+			if v.Verified == bad[name] || bad[name] && !strings.Contains(v.Problem, "behind a kill") {
+				t.Errorf("%s: the independent verifier says %+v", name, v)
+			}
+			_, err := ledger.Verify(bytes.NewReader(files[name]), ledger.Trust{Keys: keysOf(t, s)})
+			if _, found := errors.AsType[*ledger.StoppedError](err); found != bad[name] {
+				t.Errorf("%s: our verifier says %v", name, err)
+			}
+		}
+	})
 }

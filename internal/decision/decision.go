@@ -47,6 +47,7 @@ type Record struct {
 	AgentID   string
 	SessionID string
 	PlanID    string
+	UnderPlan string // the plan that it was accepted under; only for Append
 	Step      string // of the plan
 	Server    string
 	Tool      string
@@ -178,6 +179,7 @@ func Append(
 			Tool:    r.Tool,
 			Verdict: r.Verdict.String(),
 			Plan:    r.PlanID,
+			Under:   r.UnderPlan,
 			Server:  r.Server,
 			Session: r.SessionID,
 			Step:    r.Step,

@@ -27,7 +27,7 @@ func (s *Service) loadAgent(ctx context.Context, c *call, v *view) error {
 		s.standing.put(key, v.policies.Version, known)
 	}
 	v.agent = known
-	v.unknown = known.Counting.Budget && !s.agents.BudgetsKnown()
+	v.unknown = known.Counting.Budget && !s.agents.BudgetsKnown(c.by.OrgID)
 	return nil
 }
 
@@ -91,7 +91,7 @@ func stoppedBySwitch(what string) engine.Decision {
 // names.
 func (v *view) refuseStopped(questions []engine.Question) (engine.Decision, bool) {
 	st := &v.agent.Stopped
-	if v.plan != nil && st.HasPlan(v.plan.ID) {
+	if v.plan != nil && (st.HasPlan(v.plan.ID) || st.HasPlan(v.plan.Under)) {
 		return stoppedBySwitch("a person has stopped this plan"), true
 	}
 	if len(st.Servers)+len(st.Tools) == 0 {

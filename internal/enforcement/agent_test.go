@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"writ/internal/agent"
 	"writ/internal/enforcement"
@@ -201,4 +202,22 @@ func (e *env) generation() (n int64) {
 		e.T.Fatal(err)
 	}
 	return n
+}
+
+// TestASightingThatAnotherProcessStored is still brought up to date by the first call in this one.
+func TestASightingThatAnotherProcessStored(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		open(t, e.Replica().DB).decisions.Decide(t.Context(), e.agent, as("bot"))
+		e.Pass(time.Hour)
+		e.decide(as("bot"))
+		if err := e.agents.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		found, err := e.agents.Get(t.Context(), e.owner, "bot")
+		if err != nil || found.LastSeenAt == nil || !found.LastSeenAt.Equal(e.Now()) {
+			t.Errorf("last seen at %v, %v; want %v", found.LastSeenAt, err, e.Now())
+		}
+	})
 }

@@ -35,7 +35,7 @@ func (s *Service) CheckApproved(
 		return nil, err
 	}
 	err = s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
-		released, err = s.release(ctx, tx, p, q, v.policies.Version)
+		released, err = s.release(ctx, tx, p, q, v)
 		return err
 	})
 	if err != nil {
@@ -46,17 +46,17 @@ func (s *Service) CheckApproved(
 
 // release records a decision that uses the grant, unless anything changed since the call was judged.
 func (s *Service) release(
-	ctx context.Context, tx *database.Tx, p principal.Principal, q approval.Question, judged audit.Version,
+	ctx context.Context, tx *database.Tx, p principal.Principal, q approval.Question, v *view,
 ) (*approval.Release, error) {
 	now, err := s.log.Version(ctx, tx, audit.LogOf(p.OrgID))
-	if err != nil || now != judged {
+	if err != nil || now != v.policies.Version {
 		return nil, err
 	}
 	r, err := s.approvals.FindReleasable(ctx, tx, p, q, tx.Now())
 	if err != nil || r == nil {
 		return nil, err
 	}
-	decisionID, err := s.recordRelease(ctx, tx, p, r)
+	decisionID, err := s.recordRelease(ctx, tx, p, r, v)
 	if err != nil {
 		return nil, fmt.Errorf("record that the grant of request %s is released: %w", r.ID, err)
 	}
@@ -168,7 +168,7 @@ func needsNoArguments(set *engine.Set, questions []engine.Question, r *approval.
 
 // recordRelease records a decision that lets a client run a call by its approval alone, and returns the decision's id.
 func (s *Service) recordRelease(
-	ctx context.Context, tx *database.Tx, by principal.Principal, r *approval.Request,
+	ctx context.Context, tx *database.Tx, by principal.Principal, r *approval.Request, v *view,
 ) (string, error) {
 	c := &call{
 		by:      by,
@@ -189,7 +189,9 @@ func (s *Service) recordRelease(
 	if r.Arguments != "" {
 		c.args.Shown = []byte(r.Arguments)
 	}
-	o := &outcome{approval: r, used: true, step: -1, candidate: candidate{server: r.Server}}
+	o := &outcome{
+		approval: r, used: true, step: -1, candidate: candidate{server: r.Server, counting: v.agent.Counting},
+	}
 	o.Ruling = verdict.Ruling{
 		Verdict:       verdict.Hold,
 		PolicyID:      r.PolicyID,
@@ -200,6 +202,9 @@ func (s *Service) recordRelease(
 	}
 	if r.PlanID != "" && r.Via == approval.ViaDecision { // only a decision has checked the plan
 		o.plan, o.step = &plan.Declared{ID: r.PlanID}, r.Step
+		if v.plan != nil {
+			o.plan.Under = v.plan.Under
+		}
 	}
 	_, err := s.record(ctx, tx, c, o)
 	return c.id, err

@@ -57,7 +57,8 @@ type areas struct {
 	agents    *agent.Service
 	decisions *enforcement.Service
 	meanwhile meanwhile
-	found     []agent.Found
+	found     []foundAt
+	brokenOrg string       // whose spending cannot be read
 	trips     atomic.Int64 // that people were notified of
 }
 
@@ -113,7 +114,7 @@ func assemble(ctx context.Context, db *database.DB) (*areas, error) {
 func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 	a := &areas{db: db, sealer: sealer, audit: audit.New(log, approval.EraseArguments)}
 	a.ring, a.keys = keyring.New(db, log, sealer), apikey.New(db, log, slog.New(slog.DiscardHandler))
-	a.plans, a.policies = intent.New(db, log, a.ring, sealer),
+	a.plans, a.policies = intent.New(db, log, a.ring, sealer, agent.PlanEnded),
 		policy.New(db, log, &a.meanwhile, policy.ProposalNotifier{})
 	a.approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,

@@ -6,6 +6,7 @@ import (
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/toolcall"
+	"writ/internal/toolname"
 )
 
 // Explain explains what the active policies say about a call, under the same names as a decision. It claims and records
@@ -20,8 +21,15 @@ func (s *Service) Explain(ctx context.Context, p principal.Principal, call toolc
 		call.Key.AgentID = call.Agent.ID
 	}
 	x, err := s.policies.Check(ctx, p, call)
-	if refused, ok := refuseAgent(&st, call.Agent.ID); ok && err == nil {
-		x = engine.Explanation{Decision: refused}
+	if err != nil {
+		return x, err
 	}
-	return x, err
+	if refused, ok := refuseAgent(&st, call.Agent.ID); ok {
+		return engine.Explanation{Decision: refused}, nil
+	}
+	v := view{agent: st}
+	if refused, ok := v.refuseStopped(engine.Ask(call, toolname.Candidates(call.Tool, call.Server, ""))); ok {
+		return engine.Explanation{Decision: refused}, nil
+	}
+	return x, nil
 }

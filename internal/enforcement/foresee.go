@@ -7,6 +7,7 @@ import (
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/clientpolicy"
+	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/toolcall"
 	"writ/internal/toolname"
@@ -70,7 +71,18 @@ func (s *Service) Foresee(
 		return clientpolicy.Unknown(tools), []clientpolicy.SnapshotEntry{}
 	}
 	set := v.policies.Set
-	return clientpolicy.ForCallers(set, policy.Callers(set, call), tools, pending)
+	return clientpolicy.ForCallers(set, policy.Callers(set, call), tools, append(pending, v.stopped(call, tools)...))
+}
+
+// stopped are the tools that the kill switch has stopped, under any of their names.
+func (v *view) stopped(call *toolcall.Call, tools []clientpolicy.Tool) (all []clientpolicy.Tool) {
+	for _, tool := range tools {
+		questions := engine.Ask(*call, toolname.Candidates(tool.Name, tool.Server, ""))
+		if _, refused := v.refuseStopped(questions); refused {
+			all = append(all, tool)
+		}
+	}
+	return all
 }
 
 // hostsOwn are the tools of the plan's harness that names without a server may mean as well: as decisions judge them.

@@ -36,6 +36,7 @@ type candidate struct {
 	caller      *toolcall.Call    // whom and what policies judged; nil: nothing was judged
 	endedBefore int64             // approvals that were asked for before this index have ended
 	counting    agent.Counting    // what trips count of the call
+	ours        bool              // the server is the cause of the deny
 	// sessionUse is what the session had used, if a condition asked.
 	sessionUse *decision.SessionUse
 	final      bool // a deny that is recorded even if something changed since

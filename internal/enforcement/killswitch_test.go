@@ -2,8 +2,6 @@ package enforcement_test
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"sync"
 	"testing"
 
@@ -11,8 +9,6 @@ import (
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
-	"writ/internal/database"
-	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/policy"
 	"writ/internal/principal"
@@ -166,31 +162,6 @@ func TestNoAllowStandsBehindAKill(t *testing.T) {
 		}
 		if _, err := e.exported(); err != nil {
 			t.Error(err)
-		}
-	})
-}
-
-// TestAPlantedAllowBehindAKillIsFound by whoever verifies the log.
-func TestAPlantedAllowBehindAKillIsFound(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, e *env) {
-		e.active("rules", allowAll)
-		e.decide(as("bot"))
-		stop := e.kill(agent.OfAgent, "bot")
-		e.decide(as("bot"))
-		if _, err := e.exported(); err != nil {
-			t.Fatalf("before: %v", err)
-		}
-		e.Write(e.acme, func(ctx context.Context, tx *database.Tx) error {
-			r := decision.Record{OrgID: e.acme, AgentID: "another", Tool: "read"}
-			r.ID, r.Verdict, r.PolicyID, r.Reason = database.NewID(), verdict.Allow, "p", "planted"
-			_, err := decision.Append(ctx, tx, e.audit.Log, e.agent, &r)
-			return err
-		})
-		_, err := e.exported()
-		found, ok := errors.AsType[*ledger.StoppedError](err)
-		if !ok || found.Since != stop.Index {
-			t.Errorf("%v, want the allow behind entry %d", err, stop.Index)
 		}
 	})
 }

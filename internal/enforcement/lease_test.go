@@ -290,6 +290,81 @@ func TestWhatALeaseDoesNotPermit(t *testing.T) {
 	})
 }
 
+// TestALeaseEndsWithASuspension, also when the agent is active again.
+func TestALeaseEndsWithASuspension(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		e.leases()
+		e.register("billing", agent.Profile{Keys: []string{e.agent.KeyID}})
+		set := func(to agent.Status) {
+			t.Helper()
+			e.Pass(time.Second)
+			if _, err := e.agents.SetStatus(t.Context(), e.owner, "billing", to, "r"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		given, err := e.lease(e.agent, enforcement.LeaseRequest{AgentID: "billing"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set(agent.Active) // it was
+		before := e.Now()
+		set(agent.Suspended)
+		set(agent.Active)
+		for number, at := range []time.Time{before, e.Now()} {
+			e.Write(e.acme, func(ctx context.Context, tx *database.Tx) error {
+				problem, err := agent.UseLease(ctx, tx, agent.LeaseUse{
+					OrgID:       e.acme,
+					KeyID:       e.agent.KeyID,
+					LeaseID:     given.ID,
+					Tool:        readTool,
+					Number:      new(int64(number + 1)),
+					At:          at,
+					ExecutionID: database.NewID(),
+				})
+				if strings.Contains(problem, "suspended") != (number == 1) {
+					t.Errorf("a call at %s: %q", at, problem)
+				}
+				return err
+			})
+		}
+	})
+}
+
+// TestALeaseEndsWithAKillUnderEverySpelling of its tool.
+func TestALeaseEndsWithAKillUnderEverySpelling(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		e.leases()
+		for _, tool := range []string{"my_bank-pay", "mcp_my_bank_pay", "mcp__my_bank__pay"} {
+			given, err := e.lease(e.agent, enforcement.LeaseRequest{AgentID: "b", Tools: []lease.Tool{{Tool: tool}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.kill(agent.OfServer, "my bank")
+			e.Pass(time.Second)
+			e.Write(e.acme, func(ctx context.Context, tx *database.Tx) error {
+				problem, err := agent.UseLease(ctx, tx, agent.LeaseUse{
+					OrgID:       e.acme,
+					KeyID:       e.agent.KeyID,
+					LeaseID:     given.ID,
+					Tool:        lease.Tool{Tool: tool},
+					Number:      new(int64(1)),
+					At:          e.Now(),
+					ExecutionID: database.NewID(),
+				})
+				if !strings.Contains(problem, "kill switch") {
+					t.Errorf("%s: %q", tool, problem)
+				}
+				return err
+			})
+			e.revive(agent.OfServer, "my bank")
+		}
+	})
+}
+
 // TestALeaseEndsWithAKill: what ran after it is found, also when it was lifted since.
 func TestALeaseEndsWithAKill(t *testing.T) {
 	t.Parallel()

@@ -58,7 +58,7 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 		entry.AgentID, entry.SessionID = o.caller.Agent.ID, o.caller.Session.ID
 	}
 	if o.plan != nil {
-		entry.PlanID = o.plan.ID
+		entry.PlanID, entry.UnderPlan = o.plan.ID, o.plan.Under
 	}
 	if o.step >= 0 {
 		entry.Step = strconv.Itoa(o.step)
@@ -82,7 +82,7 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 	}
 	appended, err := decision.Append(ctx, tx, s.log, c.by, &entry)
 	if err == nil && o.counting != (agent.Counting{}) {
-		err = s.agents.Counted(ctx, tx, c.by.OrgID, o.counting, o.Verdict == verdict.Deny)
+		err = s.agents.Counted(ctx, tx, c.by.OrgID, o.counting, o.Verdict == verdict.Deny && !o.ours)
 	}
 	return appended, err
 }

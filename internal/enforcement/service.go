@@ -43,8 +43,8 @@ type Agents interface {
 	LeaseLife(ctx context.Context, orgID string) (time.Duration, error)
 	// AddLease stores and records a lease, and gives the index of its entry.
 	AddLease(ctx context.Context, tx *database.Tx, by principal.Principal, l *lease.Lease) (int64, error)
-	// BudgetsKnown reports whether what agents have spent is known.
-	BudgetsKnown() bool
+	// BudgetsKnown reports whether what the agents of an organization have spent is known.
+	BudgetsKnown(orgID string) bool
 }
 
 // Service makes decisions. A process needs one, whose caches all requests share.
@@ -104,7 +104,7 @@ func (s *Service) Decide(ctx context.Context, p principal.Principal, r Request) 
 	})
 	if err == nil && !current {
 		busy := refuse(policy.ByDefault, "busy", "what the call is judged by keeps changing: try again")
-		o, err = s.commit(ctx, c, nil, final(busy))
+		o, err = s.commit(ctx, c, nil, s.final(ctx, c, busy, true))
 	}
 	if err != nil {
 		return s.unrecorded(ctx, c, err)
@@ -136,7 +136,7 @@ func (s *Service) retry(judge func(fresh bool) (attempt, error)) (current bool, 
 // prepare judges the call before the transaction.
 func (s *Service) prepare(ctx context.Context, c *call, fresh bool) (*view, candidate) {
 	if c.problem != "" {
-		return nil, final(refuse(policy.ByDefault, "call", c.problem))
+		return nil, s.final(ctx, c, refuse(policy.ByDefault, "call", c.problem), false)
 	}
 	v, err := s.loadView(ctx, c, fresh)
 	if err == nil {
@@ -144,12 +144,23 @@ func (s *Service) prepare(ctx context.Context, c *call, fresh bool) (*view, cand
 	}
 	if err != nil {
 		s.logFailure(ctx, "judge a call", err)
-		return nil, final(refuse(policy.ByDefault, "unavailable", unavailableReason(err)))
+		return nil, s.final(ctx, c, refuse(policy.ByDefault, "unavailable", unavailableReason(err)), true)
 	}
 	return v, s.judge(ctx, c, v)
 }
 
-func final(d engine.Decision) candidate { return candidate{Decision: d, final: true} }
+// final is a deny without a view. It counts for trips as every call; ours says that the server and not the caller is
+// the cause, so that it is no denial of theirs.
+func (s *Service) final(ctx context.Context, c *call, d engine.Decision, ours bool) candidate {
+	f := candidate{Decision: d, final: true, ours: ours}
+	st, err := s.agents.StandingOf(ctx, c.by.OrgID, "", c.by.KeyID)
+	if err != nil {
+		s.logFailure(ctx, "count a call", err)
+		return f // denied all the same
+	}
+	f.counting = st.Counting
+	return f
+}
 
 // commit settles the candidate in one transaction.
 func (s *Service) commit(ctx context.Context, c *call, v *view, d candidate) (o outcome, err error) {

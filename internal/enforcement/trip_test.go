@@ -3,6 +3,7 @@ package enforcement_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
@@ -25,11 +27,25 @@ func (a *areas) answered(
 	return a.agents.Answered(ctx, tx, orgID, agentID, keyID, rejected)
 }
 
-func (a *areas) findings(context.Context, string, time.Time) ([]agent.Found, error) {
-	return a.found, nil
+// foundAt is findings of a kind about a key.
+type foundAt struct {
+	agent.Found
+	at time.Time
+}
+
+func (a *areas) findings(_ context.Context, _ string, kinds []string, after time.Time) (all []agent.Found, err error) {
+	for _, f := range a.found {
+		if slices.Contains(kinds, f.Kind) && f.at.After(after) {
+			all = append(all, f.Found)
+		}
+	}
+	return all, nil
 }
 
 func (a *areas) spent(ctx context.Context, orgID, agentID string, since time.Time) (int64, error) {
+	if orgID == a.brokenOrg {
+		return 0, errors.New("its log cannot be continued")
+	}
 	nanos, _, err := a.meanwhile.Spent(ctx, orgID, document.Agent, agentID, since)
 	return nanos, err
 }
@@ -37,6 +53,14 @@ func (a *areas) spent(ctx context.Context, orgID, agentID string, since time.Tim
 func (a *areas) noteTrip(_ context.Context, tx *database.Tx, _ string, _ agent.Stop) error {
 	tx.AfterCommit(func() { a.trips.Add(1) })
 	return nil
+}
+
+// watch looks for trips that no decision counts.
+func (e *env) watch() error {
+	var all []error
+	failed := func(err error) { all = append(all, err) }
+	all = append(all, e.agents.WatchBudgets(e.T.Context(), failed), e.agents.WatchFindings(e.T.Context(), failed))
+	return errors.Join(all...)
 }
 
 // tripsAt sets the trips of acme.
@@ -157,7 +181,7 @@ func TestUnboundKeysTripThemselves(t *testing.T) {
 			t.Fatalf("stopped: %+v", stops)
 		}
 		for _, id := range []string{"billing", "loose"} {
-			if status, err := e.agents.StatusOf(t.Context(), e.acme, id); err != nil || status != agent.Active {
+			if status, err := e.agents.StatusOf(t.Context(), e.owner, id); err != nil || status != agent.Active {
 				t.Errorf("%s is %s, %v", id, status, err)
 			}
 		}
@@ -242,7 +266,7 @@ func TestABudgetTrips(t *testing.T) {
 		})
 		watch := func() error {
 			e.decide(as("billing"))
-			return e.agents.Watch(t.Context())
+			return e.watch()
 		}
 		e.meanwhile.nanos.Store(1_499_999_999)
 		if err := watch(); err != nil || len(e.stops()) != 0 {
@@ -262,7 +286,13 @@ func TestABudgetTrips(t *testing.T) {
 			}
 		}
 		e.revive(agent.OfAgent, "billing")
-		e.meanwhile.nanos.Store(0)
+		if err := watch(); err != nil || len(e.stops()) != 0 { // what it had cost before
+			t.Errorf("revived within the hour: %+v, %v", e.stops(), err)
+		}
+		e.meanwhile.nanos.Store(2_900_000_000)
+		if err := watch(); err != nil || len(e.stops()) != 0 {
+			t.Errorf("below the budget since: %+v, %v", e.stops(), err)
+		}
 		want(t, e.decide(as("billing")), verdict.Allow, "", "")
 		e.meanwhile.away.Store(true)
 		e.Pass(3 * time.Minute)
@@ -279,6 +309,98 @@ func TestABudgetTrips(t *testing.T) {
 	})
 }
 
+// TestABrokenOrganizationBlindsNoOther: what one has spent cannot be read, and agents of another go on.
+func TestABrokenOrganizationBlindsNoOther(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		budget := agent.Profile{Keys: []string{e.agent.KeyID}, Trips: agent.Trips{CostPerDay: new(1.5)}}
+		e.register("billing", budget)
+		globex := testenv.Person(e.ada, e.globex, principal.Owner)
+		budget.Keys, e.brokenOrg = []string{e.foreign.KeyID}, e.globex
+		if _, err := e.agents.Register(t.Context(), globex, "theirs", "", budget); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if err := e.watch(); err == nil {
+				t.Error("what fails in an organization is not told")
+			}
+			e.Pass(time.Minute)
+		}
+		want(t, e.decide(as("billing")), verdict.Allow, "", "")
+		want(t, e.decisions.Decide(t.Context(), e.foreign, as("theirs")), verdict.Deny, policy.ByAgent,
+			"cannot read what was spent")
+		e.brokenOrg = ""
+		if err := e.watch(); err != nil {
+			t.Fatal(err)
+		}
+		want(t, e.decisions.Decide(t.Context(), e.foreign, as("theirs")), verdict.Deny, policy.ByDefault, "")
+	})
+}
+
+// TestABudgetNeedsNoSighting: whoever names no agent in calls spends all the same.
+func TestABudgetNeedsNoSighting(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		e.register("billing", agent.Profile{
+			Keys: []string{e.agent.KeyID}, Trips: agent.Trips{CostPerDay: new(1.5)},
+		})
+		want(t, e.decide(as("")), verdict.Allow, "", "")
+		e.meanwhile.nanos.Store(1_500_000_000)
+		if err := e.watch(); err != nil {
+			t.Fatal(err)
+		}
+		want(t, e.decide(as("")), verdict.Deny, policy.ByAgent, "stopped")
+	})
+}
+
+// TestMalformedCallsTrip as others do: a call that cannot be judged is denied and counted.
+func TestMalformedCallsTrip(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		e.tripsAt(agent.Trips{DenialsPerMinute: new(int64(3))})
+		bad := as("bot")
+		bad.SessionID = strings.Repeat("s", 201)
+		for range 3 {
+			want(t, e.decide(bad), verdict.Deny, policy.ByDefault, "")
+		}
+		stops := e.stops()
+		if len(stops) != 1 || stops[0].Scope != agent.OfKey || stops[0].Subject != e.agent.KeyID {
+			t.Errorf("stopped: %+v, want the key", stops)
+		}
+		want(t, e.decide(as("bot")), verdict.Deny, policy.ByAgent, "stopped")
+	})
+}
+
+// TestReleasesCount: a call that a client runs by its approval alone is a call.
+func TestReleasesCount(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		bob := e.approver()
+		e.active("rules", holdPay)
+		ask := approval.Asked{Tool: "bank.pay", Domain: "bank", Email: "ada@example.org", Arguments: []byte(`{}`)}
+		ask.Tool = "pay"
+		asked, _, err := e.approvals.Ask(t.Context(), e.agent, ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.approvals.Approve(t.Context(), bob, asked.ID, approval.Approval{}); err != nil {
+			t.Fatal(err)
+		}
+		e.tripsAt(agent.Trips{CallsPerMinute: new(int64(1))})
+		released, err := e.decisions.CheckApproved(t.Context(), e.agent,
+			approval.Question{Tool: "pay", Email: "ada@example.org"})
+		if err != nil || released == nil {
+			t.Fatalf("%+v, %v", released, err)
+		}
+		if stops := e.stops(); len(stops) != 1 || stops[0].Trip != agent.CallsPerMinute {
+			t.Errorf("stopped: %+v", stops)
+		}
+	})
+}
+
 // TestFindingsTrip what they are about, and those from before a revival do not count again.
 func TestFindingsTrip(t *testing.T) {
 	t.Parallel()
@@ -287,15 +409,15 @@ func TestFindingsTrip(t *testing.T) {
 		e.register("billing", agent.Profile{Keys: []string{e.agent.KeyID}})
 		e.tripsAt(agent.Trips{FindingsPerDay: map[string]int64{"sequence_gap": 2}})
 		at := e.Now()
-		gap := agent.Found{AgentID: "billing", KeyID: e.agent.KeyID, Kind: "sequence_gap", At: at}
-		other := agent.Found{AgentID: "billing", KeyID: e.other.KeyID, Kind: "sequence_gap", At: at}
-		e.found = []agent.Found{gap, other, {AgentID: "billing", KeyID: e.agent.KeyID, Kind: "another", At: at}}
-		if err := e.agents.Watch(t.Context()); err != nil || len(e.stops()) != 0 {
+		gap := foundAt{agent.Found{KeyID: e.agent.KeyID, Kind: "sequence_gap", Count: 1}, at}
+		other := foundAt{agent.Found{KeyID: e.other.KeyID, Kind: "sequence_gap", Count: 1}, at}
+		e.found = []foundAt{gap, other, {agent.Found{KeyID: e.agent.KeyID, Kind: "another", Count: 9}, at}}
+		if err := e.watch(); err != nil || len(e.stops()) != 0 {
 			t.Fatalf("one finding each: %+v, %v", e.stops(), err)
 		}
 		e.found = append(e.found, gap)
 		for range 2 {
-			if err := e.agents.Watch(t.Context()); err != nil {
+			if err := e.watch(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -306,7 +428,7 @@ func TestFindingsTrip(t *testing.T) {
 		}
 		e.Pass(time.Second)
 		e.revive(agent.OfAgent, "billing")
-		if err := e.agents.Watch(t.Context()); err != nil || len(e.stops()) != 0 {
+		if err := e.watch(); err != nil || len(e.stops()) != 0 {
 			t.Errorf("findings from before count again: %+v, %v", e.stops(), err)
 		}
 	})

@@ -129,7 +129,7 @@ func readAwaited(ctx context.Context, tx *database.Tx, column, orgID, keyID, nam
 		LIMIT $4`, orgID, keyID, name, maxCandidates)
 }
 
-// sweep turns overdue outcomes into findings, if the product reports at all, and gives up
+// sweep turns overdue outcomes into findings, if the key reports at all, and gives up
 // those that are too old.
 func (s *Service) sweep(ctx context.Context) error {
 	for {
@@ -181,16 +181,13 @@ func readLate(ctx context.Context, r database.Reader, now time.Time) ([]late, er
 		LIMIT $3`, database.Micros(now.Add(-OutcomeWithin)), database.Micros(now.Add(-awaitFor)), reconcileSlice)
 }
 
-// overdue makes a finding of a call. One that was found long ago, or whose product never
+// overdue makes a finding of a call. One that was found long ago, or whose key never
 // reports, is no longer awaited.
 func (m *matcher) overdue(ctx context.Context, l late) error {
 	tx, reports := m.tx, false
 	if !l.found {
-		reporter, err := m.reporter(ctx, l.KeyID)
-		if err == nil {
-			reports, err = isReporter(ctx, tx, l.OrgID, reporter)
-		}
-		if err != nil {
+		var err error
+		if reports, err = isReporter(ctx, tx, l.OrgID, reporterOf(l.KeyID)); err != nil {
 			return err
 		}
 	}

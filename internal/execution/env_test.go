@@ -107,10 +107,6 @@ func (k keys) Holder(_ context.Context, keyID string) (principal.Principal, erro
 	return k.find(keyID), nil
 }
 
-func (k keys) ProductOf(_ context.Context, _ database.Reader, keyID string) (string, error) {
-	return k.find(keyID).Product, nil
-}
-
 func digest(orgID, canonical string) []byte {
 	sum := sha256.Sum256([]byte(orgID + canonical))
 	return sum[:]

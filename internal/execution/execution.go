@@ -58,8 +58,6 @@ type Plans interface {
 type Keys interface {
 	// Holder is the caller behind a key, or an Unauthenticated fault.
 	Holder(ctx context.Context, keyID string) (principal.Principal, error)
-	// ProductOf is the product of a key, empty where it has none.
-	ProductOf(ctx context.Context, r database.Reader, keyID string) (string, error)
 }
 
 // Leases is what reports need of leases.

@@ -101,16 +101,33 @@ func (s *Service) Findings(ctx context.Context, p principal.Principal, f Finding
 	}), nil
 }
 
-// maxFound is how many findings FoundSince reads.
-const maxFound = 10_000
+// Counted is how many findings of a kind there are about a key.
+type Counted struct {
+	KeyID, Kind string
+	Count       int64
+}
 
-// FoundSince are the findings of an organization since a time, the latest first. It checks no right: it is for the
-// server itself.
-func (s *Service) FoundSince(ctx context.Context, orgID string, since time.Time) ([]Finding, error) {
-	found, err := database.Collect(ctx, s.db, scanFinding,
-		selectFindings+` WHERE org_id = $1 AND found_at >= $2 ORDER BY found_at DESC, id DESC LIMIT $3`, orgID,
-		database.Micros(since), maxFound)
-	return found, database.Wrap(err, "read the findings of organization %s", orgID)
+// CountFound counts the findings of an organization after a time, of some kinds, by key. It checks no right: it is for
+// the server itself.
+func (s *Service) CountFound(
+	ctx context.Context, orgID string, kinds []string, after time.Time,
+) (all []Counted, err error) {
+	for _, kind := range kinds {
+		found, err := database.Collect(ctx, s.db, func(row database.Scanner) (c Counted, err error) {
+			c.Kind = kind
+			err = row.Scan(&c.KeyID, &c.Count)
+			return c, err
+		}, `
+			SELECT key_id, COUNT(*) FROM finding
+			WHERE org_id = $1 AND kind = $2 AND found_at > $3
+			GROUP BY key_id
+			ORDER BY key_id`, orgID, kind, database.Micros(after))
+		if err != nil {
+			return nil, fmt.Errorf("count the findings of organization %s: %w", orgID, err)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
 }
 
 const selectFindings = `

@@ -131,30 +131,28 @@ func (s *Service) next(
 // takes up the decisions just before it.
 func noneReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bool, err error) {
 	err = tx.QueryRow(ctx, `SELECT COUNT(*) = 0 FROM reporter WHERE org_id = $1`, orgID).Scan(&quiet)
-	return quiet, database.Wrap(err, "read the reporting products")
+	return quiet, database.Wrap(err, "read the reporting keys")
 }
 
 // matcher is one change that matches a slice of a log. It caches lookups: a slice has few
 // keys and many decisions.
 type matcher struct {
 	*Service
-	tx        *database.Tx
-	orgID     string
-	reporters map[string]string // by key
-	reports   map[string]bool   // by reporter
+	tx      *database.Tx
+	orgID   string
+	reports map[string]bool // by reporter
 }
 
 func (s *Service) matcher(tx *database.Tx, orgID string) *matcher {
 	return &matcher{
-		Service:   s,
-		tx:        tx,
-		orgID:     orgID,
-		reporters: map[string]string{},
-		reports:   map[string]bool{},
+		Service: s,
+		tx:      tx,
+		orgID:   orgID,
+		reports: map[string]bool{},
 	}
 }
 
-// match goes through decisions and executions in the order of the log. Only products that
+// match goes through decisions and executions in the order of the log. Only keys that
 // report have outcomes awaited: for the others it would be useless work.
 func (m *matcher) match(ctx context.Context, decisions []decision.Record, executions []stored) error {
 	for len(decisions) > 0 || len(executions) > 0 {
@@ -173,17 +171,15 @@ func (m *matcher) match(ctx context.Context, decisions []decision.Record, execut
 	return nil
 }
 
-// await makes a decision wait for its outcome, if its product reports.
+// await makes a decision wait for its outcome, if its key reports.
 func (m *matcher) await(ctx context.Context, d *decision.Record) error {
 	if d.Verdict != verdict.Allow {
 		return nil
 	}
-	reporter, err := m.reporter(ctx, d.KeyID)
-	if err != nil {
-		return err
-	}
+	reporter := reporterOf(d.KeyID)
 	reports, known := m.reports[reporter]
 	if !known {
+		var err error
 		if reports, err = isReporter(ctx, m.tx, m.orgID, reporter); err != nil {
 			return err
 		}
@@ -201,7 +197,7 @@ func isReporter(ctx context.Context, tx *database.Tx, orgID, reporter string) (r
 	return reports, err
 }
 
-// takeUp makes the decisions before a product's first report wait for their outcomes.
+// takeUp makes the decisions before a key's first report wait for their outcomes.
 func (m *matcher) takeUp(ctx context.Context, reporter string, before int64) error {
 	decisions, err := decision.Read(ctx, m.tx, m.orgID, max(before-backfill, 0), backfill)
 	if err != nil {
@@ -209,14 +205,7 @@ func (m *matcher) takeUp(ctx context.Context, reporter string, before int64) err
 	}
 	for i := range decisions {
 		d := &decisions[i]
-		if d.Verdict != verdict.Allow || d.Index >= before {
-			continue
-		}
-		of, err := m.reporter(ctx, d.KeyID)
-		if err != nil {
-			return err
-		}
-		if of != reporter {
+		if d.Verdict != verdict.Allow || d.Index >= before || reporterOf(d.KeyID) != reporter {
 			continue
 		}
 		if err := insertAwaited(ctx, m.tx, m.orgID, d); err != nil {
@@ -230,7 +219,7 @@ func (m *matcher) takeUp(ctx context.Context, reporter string, before int64) err
 func (m *matcher) settle(ctx context.Context, e stored) error {
 	tx, orgID := m.tx, m.orgID
 	if err := m.noteReporter(ctx, e); err != nil {
-		return fmt.Errorf("note the reporting product: %w", err)
+		return fmt.Errorf("note the reporting key: %w", err)
 	}
 	if err := followSequence(ctx, tx, orgID, e); err != nil {
 		return fmt.Errorf("follow the sequence: %w", err)
@@ -261,10 +250,7 @@ func (m *matcher) settle(ctx context.Context, e stored) error {
 }
 
 func (m *matcher) noteReporter(ctx context.Context, e stored) error {
-	reporter, err := m.reporter(ctx, e.keyID)
-	if err != nil {
-		return err
-	}
+	reporter := reporterOf(e.keyID)
 	fresh, err := m.tx.Exec(ctx, `
 		INSERT INTO reporter (org_id, product, since)
 		VALUES ($1, $2, $3)
@@ -276,22 +262,9 @@ func (m *matcher) noteReporter(ctx context.Context, e stored) error {
 	return m.takeUp(ctx, reporter, e.position)
 }
 
-// reporter is the product of a key. A key without a product is one by itself.
-func (m *matcher) reporter(ctx context.Context, keyID string) (string, error) {
-	if known := m.reporters[keyID]; known != "" {
-		return known, nil
-	}
-	product, err := m.keys.ProductOf(ctx, m.tx, keyID)
-	if err != nil {
-		return "", fmt.Errorf("read the product of key %s: %w", keyID, err)
-	}
-	reporter := "product/" + product
-	if product == "" {
-		reporter = "key/" + keyID
-	}
-	m.reporters[keyID] = reporter
-	return reporter, nil
-}
+// reporterOf is how a key is stored that reports. A product would not do: its name is the choice of whoever makes a
+// key, and a key of another owner would have outcomes of this one awaited.
+func reporterOf(keyID string) string { return "key/" + keyID }
 
 // wireName is a tool of an MCP server in the form that harnesses name it by,
 // with one or two underscores: mcp_github_get_me, mcp__github__get_me.

@@ -1,9 +1,11 @@
 package execution_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -78,7 +80,7 @@ func TestBlockedCallsNeedNoDecision(t *testing.T) {
 func TestDecisionsWithoutOutcome(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		e.allowed(e.other, "", "Silent", `{}`) // its product never reports
+		e.allowed(e.other, "", "Silent", `{}`) // it never reports
 		e.allowed(e.agent, "", "Early", `{}`)
 		e.ran(e.agent, `{"tool":"Early"}`)
 		e.allowed(e.agent, "", "Lost", `{}`)
@@ -112,7 +114,7 @@ func TestDecisionsWithoutOutcome(t *testing.T) {
 	})
 }
 
-// TestOnlyReportersAreAwaited: a product that never reports costs nothing.
+// TestOnlyReportersAreAwaited: a key that never reports costs nothing.
 func TestOnlyReportersAreAwaited(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
@@ -136,6 +138,57 @@ func TestOnlyReportersAreAwaited(t *testing.T) {
 			t.Errorf("%d outcomes are awaited, want those of B and C; A was matched to %q", n, e.decisionOf(ran))
 		}
 		e.wantFindings()
+	})
+}
+
+// TestAProductsNameAwaitsNothing: a key reports for itself alone, because everybody may give their key the product of
+// another.
+func TestAProductsNameAwaitsNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		silent := e.agent
+		silent.KeyID = database.NewID() // of the same product
+		e.allowed(silent, "", "Silent", `{}`)
+		e.allowed(e.agent, "", "Told", `{}`)
+		e.ran(e.agent, `{"tool":"Told"}`)
+		e.allowed(silent, "", "Silent", `{}`)
+		e.Pass(execution.OutcomeWithin)
+		e.reconcile()
+		e.wantFindings()
+	})
+}
+
+// TestFindingsAreCountedByKey, and a flood of one kind hides none of another.
+func TestFindingsAreCountedByKey(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		add := func(keyID, kind string, n int) {
+			e.Exec(`
+				WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ` + strconv.Itoa(n) + `)
+				INSERT INTO finding (id, org_id, kind, found_at, happened_at, position, key_id, agent_id, session_id, plan_id,
+					tool, decision_id, execution_id, first_seq, last_seq, missing)
+				SELECT '` + keyID + kind + `' || i, '` + e.acme + `', '` + kind + `', ` +
+				strconv.FormatInt(database.Micros(e.Now()), 10) + `, 0, 0, '` + keyID +
+				`', 'agent' || i, '', '', '', '', '', 0, 0, 0 FROM n`)
+		}
+		since := e.Now().Add(-time.Second)
+		add(e.agent.KeyID, "sequence_gap", 2)
+		e.Pass(time.Second)
+		add(e.other.KeyID, "refused_by_kernel", 10_001)
+		add(e.other.KeyID, "sequence_gap", 1)
+		want := []execution.Counted{
+			{KeyID: e.agent.KeyID, Kind: "sequence_gap", Count: 2},
+			{KeyID: e.other.KeyID, Kind: "sequence_gap", Count: 1},
+		}
+		slices.SortFunc(want, func(a, b execution.Counted) int { return cmp.Compare(a.KeyID, b.KeyID) })
+		found, err := e.service.CountFound(t.Context(), e.acme, []string{"sequence_gap"}, since)
+		if err != nil || !slices.Equal(found, want) {
+			t.Errorf("%+v, %v; want %+v", found, err, want)
+		}
+		found, err = e.service.CountFound(t.Context(), e.acme, []string{"sequence_gap"}, since.Add(time.Second))
+		if err != nil || len(found) != 1 || found[0].KeyID != e.other.KeyID {
+			t.Errorf("after the first: %+v, %v", found, err)
+		}
 	})
 }
 

@@ -174,5 +174,9 @@ func (s *Service) isLive(ctx context.Context, token plan.Token, now time.Time) (
 	if err != nil || d == nil {
 		return false, err
 	}
-	return plan.CheckPresented(d, p, d.Binding, now).OK, nil
+	if !plan.CheckPresented(d, p, d.Binding, now).OK {
+		return false, nil
+	}
+	ended, err := s.hasEnded(ctx, s.db, d)
+	return err == nil && !ended, err
 }

@@ -161,6 +161,7 @@ func (s *Service) declared(row planRow) (*plan.Declared, error) {
 	}
 	return &plan.Declared{
 		ID:        row.ID,
+		Under:     row.ParentID,
 		Anchor:    row.Anchor,
 		Binding:   row.Binding,
 		Status:    row.stored,

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -47,4 +48,39 @@ func LiveOf(ctx context.Context, r database.Reader, orgID string, agentIDs []str
 			FROM (VALUES `+strings.Join(rows, ", ")+`) AS wanted
 		)`, args...)
 	return found, database.Wrap(err, "read the live plans of agents")
+}
+
+// Holder is whose plans LastEnd reads. Without any member it is everybody's.
+type Holder struct {
+	AgentID string
+	Keys    []string
+	PlanID  string // the plan itself, and those that were accepted under it
+}
+
+// LastEnd is when the last live plan of a holder ends; nil: there is none.
+func LastEnd(ctx context.Context, r database.Reader, orgID string, of Holder, now time.Time) (*time.Time, error) {
+	var where database.Where
+	where.And(`org_id = ?`, orgID)
+	where.And(`created_at > ? AND expires_at > ? AND status = 'active'`, database.Micros(now.Add(-longestLife)),
+		database.Micros(now))
+	var any []string
+	if of.AgentID != "" {
+		any = append(any, `agent_id = `+where.Bind(of.AgentID))
+	}
+	for _, key := range of.Keys {
+		any = append(any, `key_id = `+where.Bind(key))
+	}
+	if of.PlanID != "" {
+		any = append(any, `id = `+where.Bind(of.PlanID), `parent_id = `+where.Bind(of.PlanID))
+	}
+	query := `SELECT MAX(expires_at) FROM plan` + where.String()
+	if len(any) > 0 {
+		query += ` AND (` + strings.Join(any, ` OR `) + `)`
+	}
+	var end sql.NullInt64
+	if err := r.QueryRow(ctx, query, where.Args...).Scan(&end); err != nil || !end.Valid {
+		return nil, database.Wrap(err, "find when the last plan ends")
+	}
+	at := database.Time(end.Int64)
+	return &at, nil
 }

@@ -38,6 +38,12 @@ func (s *Service) allowUnderRegistered(ctx context.Context, n *newPlan) error {
 		if holder.Plan.Limited() || !holder.Fit(call).OK {
 			continue
 		}
+		if ended, err := s.hasEnded(ctx, s.db, holder); err != nil || ended {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		n.parentID = id
 		if holder.Expires.Before(n.expires) {
 			n.expires = holder.Expires
@@ -56,8 +62,23 @@ func (s *Service) readOwn(ctx context.Context, n *newPlan, id string) (*plan.Dec
 	return s.declared(row)
 }
 
+// refuseStopped refuses a plan of an agent or key that is stopped now. It does not say why: agents read it.
+func (s *Service) refuseStopped(ctx context.Context, tx *database.Tx, b plan.Binding) error {
+	stopped, err := s.ended(ctx, tx, b.OrgID, b.AgentID, b.KeyID)
+	if err == nil && stopped {
+		err = fault.New(fault.Forbidden,
+			"a person has stopped this agent or its key: it declares no plan until a person revives it")
+	}
+	return err
+}
+
+// hasEnded reports whether the kill switch has ended a plan, or the one that it was accepted under.
+func (s *Service) hasEnded(ctx context.Context, r database.Reader, d *plan.Declared) (bool, error) {
+	return s.ended(ctx, r, d.Binding.OrgID, d.Binding.AgentID, d.Binding.KeyID, d.ID, d.Under)
+}
+
 // stillUnder refuses a plan whose parent has ended since allowUnderRegistered.
-func (n *newPlan) stillUnder(ctx context.Context, tx *database.Tx) error {
+func (s *Service) stillUnder(ctx context.Context, tx *database.Tx, n *newPlan) error {
 	if n.parentID == "" {
 		return nil
 	}
@@ -68,5 +89,9 @@ func (n *newPlan) stillUnder(ctx context.Context, tx *database.Tx) error {
 	if status != plan.Active {
 		return errSelfPlanned()
 	}
-	return nil
+	ended, err := s.ended(ctx, tx, n.binding.OrgID, n.binding.AgentID, n.binding.KeyID, n.parentID)
+	if err == nil && ended {
+		err = errSelfPlanned()
+	}
+	return err
 }

@@ -1,6 +1,8 @@
 package intent
 
 import (
+	"context"
+
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
@@ -23,17 +25,27 @@ type Service struct {
 	log     *audit.Log
 	keys    *keyring.Ring
 	sealer  *secret.Sealer
+	ended   Ended
 	plans   *cache
 	digests digestKeys
 }
 
-// New makes a service. It starts no job: the app calls Prune.
-func New(db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sealer) *Service {
+// Ended reports whether the kill switch has stopped an agent or key, or ended any of their plans.
+type Ended func(ctx context.Context, r database.Reader, orgID, agentID, keyID string, plans ...string) (bool, error)
+
+// New makes a service. It starts no job: the app calls Prune. With a nil Ended nothing stops.
+func New(db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sealer, ended Ended) *Service {
+	if ended == nil {
+		ended = func(context.Context, database.Reader, string, string, string, ...string) (bool, error) {
+			return false, nil
+		}
+	}
 	return &Service{
 		db:     db,
 		log:    log,
 		keys:   keys,
 		sealer: sealer,
+		ended:  ended,
 		plans:  newCache(),
 	}
 }

@@ -95,6 +95,43 @@ class Missing {
   }
 }
 
+// Kills follows what the kill switch has stopped, and refuses an allow or a lease behind it.
+class Kills {
+  active = new Map();
+  follow(record, payload) {
+    const scope = record.scope;
+    const named = scope === "key" ? record.subject.id : scope === "organization" ? "" : record[scope];
+    if (record.action === "agent.killed") {
+      for (const id of record.stops ?? [`${scope} ${named}`]) {
+        this.active.set(id, { scope, named, keys: new Set([...(record.keys ?? []), ...(scope === "key" ? [named] : [])]) });
+      }
+    }
+    if (record.action === "agent.revived") {
+      for (const [id, stop] of this.active) {
+        const same = stop.scope === scope && stop.named === named;
+        if (record.stops?.includes(id) || (same && (!record.stops || id === `${scope} ${named}`))) this.active.delete(id);
+      }
+    }
+    if (record.verdict !== "allow" && record.action !== "agent.leased") return;
+    const calls = [record];
+    if (record.action === "agent.leased" && payload !== undefined) calls.push(...JSON.parse(payload).tools);
+    for (const stop of this.active.values()) {
+      if (this.forbids(stop, record, calls)) refuse(`entry ${record.index}: allowed behind a kill`);
+    }
+  }
+  forbids({ scope, named, keys }, record, calls) {
+    const fold = (text) => (text ?? "").toLowerCase();
+    switch (scope) {
+      case "organization": return true;
+      case "plan": return record.plan === named || record.under === named;
+      case "server": return calls.some((call) => fold(call.server) === fold(named));
+      case "tool": return calls.some(({ server, tool }) =>
+        tool && (fold(tool) === fold(named) || fold(`${server ?? ""}.${tool}`) === fold(named)));
+    }
+    return keys.has(record.actor.id) || (scope === "agent" && record.agent === named);
+  }
+}
+
 function verifyExport(text, trusted, seen) {
   if (!text.endsWith("\n")) refuse("the export ends within a line");
   const lines = text.slice(0, -1).split("\n");
@@ -117,6 +154,7 @@ function verifyExport(text, trusted, seen) {
   };
   meet();
   const missing = new Missing();
+  const kills = new Kills();
   let epoch = header.from === 0 ? 0 : undefined;
   let payloads = 0, erased = 0;
   for (const line of lines.slice(1)) {
@@ -140,6 +178,7 @@ function verifyExport(text, trusted, seen) {
       }
     }
     if (!header.withoutPayloads) missing.account(record, payload);
+    kills.follow(record, payload);
     tree.add(leafHash(Buffer.from(raw)));
     meet();
   }

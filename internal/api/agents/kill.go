@@ -40,6 +40,7 @@ type StopBody struct {
 	Agents    []string    `json:"agents" nullable:"false" doc:"Other agents that use these keys; only where something is stopped now."`
 
 	LeasesEndAt *time.Time `json:"leasesEndAt,omitempty" doc:"When the last lease ends under which a call may still run; only where something is stopped now. Absent: there is none."`
+	PlansEndAt  *time.Time `json:"plansEndAt,omitempty" doc:"When the last plan ends by whose policy_validation a client may still run calls without asking; only where something is stopped now. Absent: there is none."`
 }
 
 func stopBody(s agent.Stop) StopBody {
@@ -55,6 +56,7 @@ func stopBody(s agent.Stop) StopBody {
 		Agents:    append([]string{}, s.Agents...),
 
 		LeasesEndAt: s.LeasesEndAt,
+		PlansEndAt:  s.PlansEndAt,
 	}
 }
 
@@ -98,7 +100,7 @@ func (h *Handlers) status(ctx context.Context, caller principal.Principal, in *A
 	if caller.OrgID == "" {
 		return AgentStatusBody{}, route.NoOrganization()
 	}
-	status, err := h.Agents.StatusOf(ctx, caller.OrgID, in.AgentID)
+	status, err := h.Agents.StatusOf(ctx, caller, in.AgentID)
 	return AgentStatusBody{AgentID: in.AgentID, Status: status}, err
 }
 

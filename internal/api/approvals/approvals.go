@@ -3,6 +3,7 @@
 package approvals
 
 import (
+	"context"
 	"time"
 
 	"writ/internal/api/route"
@@ -28,13 +29,13 @@ type Handlers struct {
 	Audit         *audit.Service
 	Limiter       *throttle.Limiter
 
-	polls    *route.Slots
-	stopping <-chan struct{}
+	polls *route.Slots
+	watch func(ctx context.Context, caller principal.Principal) (context.Context, context.CancelFunc)
 }
 
 // Mount serves the routes.
 func (h *Handlers) Mount(r *route.Router) {
-	h.polls, h.stopping = newPolls(), r.Stopping()
+	h.polls, h.watch = newPolls(), r.Watch
 	r = r.Tagged("approvals")
 	h.mountAsking(r)
 	h.mountAnswering(r)
@@ -64,6 +65,7 @@ type DelegationBody struct {
 	DecidedAt       *time.Time          `json:"decidedAt" doc:"Null: nobody has answered."`
 	GrantExpiresAt  *time.Time          `json:"grantExpiresAt" doc:"When the grant for this call expires; null: there is none, or a standing approval."`
 	Used            bool                `json:"used" doc:"Whether the grant was used."`
+	Withdrawn       bool                `json:"withdrawn,omitempty" doc:"The kill switch has stopped its agent or key since: a pending request is cancelled, and an approval permits nothing any more."`
 	ExecutedAt      *time.Time          `json:"executedAt" doc:"When the client reported that it made the call; null: it has not."`
 }
 
@@ -79,6 +81,7 @@ func delegationBody(r approval.Request) DelegationBody {
 		DecidedAt:      r.DecidedAt,
 		GrantExpiresAt: r.GrantExpiresAt(),
 		Used:           r.Used(),
+		Withdrawn:      r.Withdrawn,
 		ExecutedAt:     r.ExecutedAt,
 	}
 	if r.Edited != "" {

@@ -43,20 +43,13 @@ func (h *Handlers) poll(ctx context.Context, caller principal.Principal, in *pol
 	return delegationBody(request), nil
 }
 
-// waitForAnswer waits until the request is answered, the time is over, or the
+// waitForAnswer waits until the request is answered, the time is over, the kill switch has stopped the key, or the
 // server stops, which does not wait for polls.
 func (h *Handlers) waitForAnswer(
 	ctx context.Context, caller principal.Principal, id string, upTo time.Duration,
 ) (approval.Request, error) {
-	waiting, enough := context.WithCancel(ctx)
+	waiting, enough := h.watch(ctx, caller)
 	defer enough()
-	go func() {
-		select {
-		case <-h.stopping:
-			enough()
-		case <-waiting.Done():
-		}
-	}()
 	request, err := h.Approvals.Wait(waiting, caller, id, upTo)
 	switch {
 	case err == nil || waiting.Err() == nil:

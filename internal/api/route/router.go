@@ -30,6 +30,8 @@ type Config struct {
 	Gate    Gate
 	Limiter *throttle.Limiter
 	Logger  *slog.Logger
+	// Stopped refuses a key that the kill switch has stopped; nil: there is none. Long answers ask it once a second.
+	Stopped func(ctx context.Context, caller principal.Principal) error
 	// Observe is called for every answer, with the pattern of its route.
 	Observe func(pattern string, status int, took time.Duration)
 

@@ -66,7 +66,7 @@ func Stream[I, B any](
 		return &huma.StreamResponse{Body: func(answer huma.Context) {
 			defer release()
 			request, w := humago.Unwrap(answer)
-			r.streamFeed(w, request, rt, feed)
+			r.streamFeed(w, request, rt, caller, feed)
 		}}, nil
 	})
 	responses := r.operation(rt).Responses
@@ -77,12 +77,16 @@ func Stream[I, B any](
 // SetStreamPatience sets how long a reader may take for a part of a stream, for streams that begin from then on.
 func (s *server) SetStreamPatience(d time.Duration) { s.patience.Store(int64(d)) }
 
-func (s *server) streamFeed(w http.ResponseWriter, r *http.Request, rt Route, feed Feed) {
+func (s *server) streamFeed(
+	w http.ResponseWriter, r *http.Request, rt Route, caller principal.Principal, feed Feed,
+) {
 	out := &eventStream{w: w, controller: http.NewResponseController(w), patience: time.Duration(s.patience.Load())}
 	if err := out.begin(r.Method == http.MethodHead, feed.Position()); err != nil || r.Method == http.MethodHead {
 		return // the answer has begun: nobody can be told
 	}
-	if err := s.follow(r, rt, out, feed); err != nil && r.Context().Err() == nil {
+	watched, end := s.Watch(r.Context(), caller)
+	defer end()
+	if err := s.follow(r.WithContext(watched), rt, out, feed); err != nil && r.Context().Err() == nil {
 		// The reader learns why the stream ends; that it ended is no failure of the server.
 		_ = out.send("end", "", struct {
 			Message string `json:"message"`
@@ -90,8 +94,8 @@ func (s *server) streamFeed(w http.ResponseWriter, r *http.Request, rt Route, fe
 	}
 }
 
-// follow sends what a feed has. Before any is sent, and from time to time, the reader is admitted again: a token ends,
-// a session is revoked, a member leaves.
+// follow sends what a feed has until the request's context, which Watch gave, ends. Before any is sent, and from time
+// to time, the reader is admitted again: a token ends, a session is revoked, a member leaves.
 func (s *server) follow(r *http.Request, rt Route, out *eventStream, feed Feed) error {
 	poll, check, beat := time.NewTicker(streamPoll), time.NewTicker(RightsCheck), time.NewTicker(streamHeartbeat)
 	defer poll.Stop()
@@ -102,6 +106,9 @@ func (s *server) follow(r *http.Request, rt Route, out *eventStream, feed Feed) 
 	for {
 		changed := feed.Changed()
 		more, err := s.sendEvents(r, rt, out, feed)
+		if cause := context.Cause(r.Context()); cause != nil {
+			return cause // what failed did so because of it
+		}
 		if err != nil {
 			return err
 		}
@@ -115,10 +122,8 @@ func (s *server) follow(r *http.Request, rt Route, out *eventStream, feed Feed) 
 			err = out.alive(feed.Position())
 		case <-check.C:
 			_, err = s.Admit(r, rt)
-		case <-s.stopping:
-			return fault.New(fault.Unavailable, "the server is stopping")
 		case <-r.Context().Done():
-			return r.Context().Err()
+			return context.Cause(r.Context())
 		}
 		if err != nil {
 			return err

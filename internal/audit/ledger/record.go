@@ -67,7 +67,8 @@ type Decision struct {
 	Agent   string `json:"agent,omitzero"`
 	Session string `json:"session,omitzero"`
 	Plan    string `json:"plan,omitzero"`
-	Step    string `json:"step,omitzero"` // of the plan
+	Under   string `json:"under,omitzero"` // the plan that Plan was accepted under
+	Step    string `json:"step,omitzero"`  // of the plan
 	Server  string `json:"server,omitzero"`
 	Tool    string `json:"tool,omitzero"`
 	Verdict string `json:"verdict,omitzero"`
@@ -118,12 +119,16 @@ func (r Record) Encode() ([]byte, error) {
 	o.Optional("server", r.Server)
 	o.Optional("session", r.Session)
 	o.Optional("step", r.Step)
+	if len(r.IDs) > 0 {
+		o.Value("stops", func(out []byte) []byte { return appendTexts(out, r.IDs) })
+	}
 	o.Begin("subject")
 	o.String("id", r.Subject.ID)
 	o.String("type", r.Subject.Type)
 	o.End()
 	o.Integer("time", r.Time)
 	o.Optional("tool", r.Tool)
+	o.Optional("under", r.Under)
 	o.Integer("v", version)
 	o.Optional("verdict", r.Verdict)
 	text, err := o.Bytes()

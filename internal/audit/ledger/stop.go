@@ -2,22 +2,28 @@ package ledger
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"writ/internal/toolname"
 )
 
-// The actions of the kill switch: something was stopped, and may run again.
+// The actions of the kill switch: something was stopped, and may run again. And a lease, which permits calls that ask
+// nobody, so that none may stand behind a kill.
 const (
 	Killed  = "agent.killed"
 	Revived = "agent.revived"
+	Leased  = "agent.leased"
 )
 
-// Stop is what the kill switch stopped or lifted. The agent, server, tool or plan stands in
-// the members of Decision.
+// Stop is what the kill switch stopped or lifted. The agent, server, tool or plan stands in the members of Decision,
+// the key in the subject.
 type Stop struct {
-	Scope string   `json:"scope,omitzero"` // agent, organization, server, tool, plan, key
-	Keys  []string `json:"keys,omitempty"` // that stop with an agent
+	Scope string   `json:"scope,omitzero"`  // agent, organization, server, tool, plan, key
+	Keys  []string `json:"keys,omitempty"`  // that stop with an agent or key
+	IDs   []string `json:"stops,omitempty"` // of the stop that begins, or of those that end
 }
 
 // StoppedError: the log allowed a call that the kill switch had stopped.
@@ -29,77 +35,150 @@ func (e *StoppedError) Error() string {
 
 // stops follows the kill switch through a log.
 type stops struct {
-	// active is what is stopped, and by the entries about which subjects: a key may stop with several agents.
-	active map[stopped]map[stopped]int64
+	active map[string]*activeStop // by its id, or for entries without one by its subject
 }
 
-// stopped is one thing that is stopped.
-type stopped struct{ what, id string }
+// activeStop is a stop that was not lifted.
+type activeStop struct {
+	since          int64
+	of             stopSubject
+	keys           map[string]bool
+	servers, tools []string // all names that are stopped
+}
 
-const stoppedKey = "key"
+// stopSubject is what an entry of the kill switch is about.
+type stopSubject struct{ scope, id string }
 
-// follow takes an entry into account, or refuses an allow that the stops before it do not permit.
-func (s *stops) follow(r *Record) error {
+// unnamed stands for the id of a stop that has none, as entries of an earlier Writ.
+func (s stopSubject) unnamed() string { return s.scope + " " + s.id }
+
+// follow takes an entry into account, or refuses an allow or lease that the stops before it do not permit. The payload
+// of a lease names its tools; nil: it was erased.
+func (s *stops) follow(r *Record, payload []byte) error {
 	switch r.Action {
 	case Killed:
-		if s.active == nil {
-			s.active = map[stopped]map[stopped]int64{}
-		}
-		by := r.stopSubject()
-		for _, of := range stoppedBy(r) {
-			if s.active[of] == nil {
-				s.active[of] = map[stopped]int64{}
-			}
-			if _, known := s.active[of][by]; !known {
-				s.active[of][by] = r.Index
-			}
-		}
+		s.begin(r)
 	case Revived:
-		by := r.stopSubject()
-		for of := range s.active {
-			if delete(s.active[of], by); len(s.active[of]) == 0 {
-				delete(s.active, of)
-			}
-		}
+		s.end(r)
 	}
-	if len(s.active) == 0 || r.Verdict != "allow" {
+	if len(s.active) == 0 || r.Verdict != "allow" && r.Action != Leased {
 		return nil
 	}
-	for _, of := range []stopped{
-		{"organization", ""}, {"agent", r.Agent}, {stoppedKey, r.Actor.ID}, {"plan", r.Plan},
-		{"server", strings.ToLower(r.Server)}, {"tool", strings.ToLower(r.Tool)},
-		{"tool", strings.ToLower(r.Server + "." + r.Tool)},
-	} {
-		if since := s.active[of]; len(since) > 0 && (of.id != "" || of.what == "organization") {
-			return &StoppedError{Index: r.Index, Since: slices.Min(slices.Collect(maps.Values(since)))}
+	tools := leasedTools(r, payload)
+	since := int64(-1)
+	for _, stop := range s.active {
+		if stop.forbids(r, tools) && (since < 0 || stop.since < since) {
+			since = stop.since
 		}
 	}
-	return nil
+	if since < 0 {
+		return nil
+	}
+	return &StoppedError{Index: r.Index, Since: since}
+}
+
+func (s *stops) begin(r *Record) {
+	if s.active == nil {
+		s.active = map[string]*activeStop{}
+	}
+	of := r.stopSubject()
+	id := of.unnamed()
+	if len(r.IDs) > 0 {
+		id = r.IDs[0]
+	}
+	stop := s.active[id]
+	if stop == nil {
+		stop = &activeStop{since: r.Index, of: of, keys: map[string]bool{}}
+		s.active[id] = stop
+	}
+	for _, key := range r.Keys {
+		stop.keys[key] = true
+	}
+	switch of.scope {
+	case "server":
+		stop.servers = toolname.StoppedServer(of.id)
+	case "tool":
+		stop.tools = toolname.StoppedTool(of.id)
+	case "key":
+		stop.keys[of.id] = true
+	}
+}
+
+// end lifts the stops that an entry names. One without ids lifts all of its subject, as an earlier Writ did.
+func (s *stops) end(r *Record) {
+	of := r.stopSubject()
+	for id, stop := range s.active {
+		if slices.Contains(r.IDs, id) || stop.of == of && (len(r.IDs) == 0 || id == of.unnamed()) {
+			delete(s.active, id)
+		}
+	}
+}
+
+// forbids reports whether a stop forbids what an entry allows.
+func (s *activeStop) forbids(r *Record, leased []toolname.Name) bool {
+	switch s.of.scope {
+	case "organization":
+		return true
+	case "agent":
+		if r.Agent != "" && r.Agent == s.of.id {
+			return true
+		}
+	case "plan":
+		return s.of.id != "" && (r.Plan == s.of.id || r.Under == s.of.id)
+	case "server", "tool":
+		return slices.ContainsFunc(append(leased, toolname.Name{Server: r.Server, Tool: r.Tool}), s.names)
+	}
+	return s.keys[r.Actor.ID]
+}
+
+// names reports whether a tool is stopped, as it was recorded and as its name is read.
+func (s *activeStop) names(n toolname.Name) bool {
+	if n.Tool == "" {
+		return false
+	}
+	if toolname.IsStopped(s.servers, s.tools, n.Server, n.Tool) {
+		return true
+	}
+	server, tool, ok := toolname.Split(n.Tool)
+	return ok && (n.Server == "" || strings.EqualFold(server, n.Server)) &&
+		toolname.IsStopped(s.servers, s.tools, server, tool)
+}
+
+// leasedTools are the tools of a lease, as far as its payload was not erased.
+func leasedTools(r *Record, payload []byte) []toolname.Name {
+	if r.Action != Leased || payload == nil {
+		return nil
+	}
+	var lease struct {
+		Tools []struct {
+			Server string `json:"server"`
+			Tool   string `json:"tool"`
+		} `json:"tools"`
+	}
+	if json.Unmarshal(payload, &lease) != nil {
+		return nil
+	}
+	names := make([]toolname.Name, len(lease.Tools))
+	for i, tool := range lease.Tools {
+		names[i] = toolname.Name{Server: tool.Server, Tool: tool.Tool}
+	}
+	return names
 }
 
 // stopSubject is the subject of an entry of the kill switch.
-func (r *Record) stopSubject() stopped {
+func (r *Record) stopSubject() stopSubject {
 	id := ""
 	switch r.Scope {
 	case "agent":
 		id = r.Agent
 	case "server":
-		id = strings.ToLower(r.Server)
+		id = r.Server
 	case "tool":
-		id = strings.ToLower(r.Tool)
+		id = r.Tool
 	case "plan":
 		id = r.Plan
-	case stoppedKey:
+	case "key":
 		id = r.Subject.ID
 	}
-	return stopped{r.Scope, id}
-}
-
-// stoppedBy is what an entry of the kill switch is about.
-func stoppedBy(r *Record) []stopped {
-	all := []stopped{r.stopSubject()}
-	for _, key := range r.Keys {
-		all = append(all, stopped{stoppedKey, key})
-	}
-	return all
+	return stopSubject{r.Scope, id}
 }

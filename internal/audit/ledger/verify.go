@@ -34,10 +34,13 @@ type Report struct {
 	Erased   int64  `json:"erased"`   // committed to, but not there
 	// WithoutPayloads: the export was made for a reader who may not see payloads, and
 	// erasures were not checked.
-	WithoutPayloads bool      `json:"withoutPayloads,omitzero"`
-	Restores        []Restore `json:"restores"` // times the log went on from a backup
-	KeyFromFile     bool      `json:"keyFromFile"`
-	Earlier         *Seen     `json:"earlier,omitzero"`
+	WithoutPayloads bool `json:"withoutPayloads,omitzero"`
+	// KillsBefore: the export does not begin with the log, so that what the kill switch stopped before it, and did not
+	// lift, was not followed.
+	KillsBefore bool      `json:"killsBefore,omitzero"`
+	Restores    []Restore `json:"restores"` // times the log went on from a backup
+	KeyFromFile bool      `json:"keyFromFile"`
+	Earlier     *Seen     `json:"earlier,omitzero"`
 	// Witnessed is the latest checkpoint of the witness that the export was compared
 	// with, and Compared how many there were.
 	Witnessed *Seen `json:"witnessed,omitzero"`
@@ -148,6 +151,7 @@ func (v *verifier) describe() {
 	v.report.Origin, v.report.Log, v.report.Epoch = v.target.Origin, v.target.Origin.Log, v.target.Origin.Epoch
 	v.report.From, v.report.Size, v.report.Root = v.tree.size, v.target.Size, v.target.Root
 	v.report.Restores = []Restore{}
+	v.report.KillsBefore = v.tree.size > 0
 }
 
 func (v *verifier) entry() error {
@@ -206,7 +210,7 @@ func (v *verifier) follow(record Record, payload []byte) error {
 			v.epoch)
 	}
 	v.epoch = record.Epoch
-	if err := v.stops.follow(&record); err != nil {
+	if err := v.stops.follow(&record, payload); err != nil {
 		return err
 	}
 	if !restored {

@@ -234,6 +234,10 @@ func describe(s cli.Streams, r ledger.Report) error {
 		}
 		fmt.Fprintf(&text, "restored  at entry %d, epoch %d: %s\n", restore.Index, restore.Epoch, lost)
 	}
+	if r.KillsBefore {
+		fmt.Fprintf(s.Err, "writ: the export begins at entry %d: kills before it were not followed; verify the whole log "+
+			"to find an allow behind one\n", r.From)
+	}
 	if r.KeyFromFile {
 		fmt.Fprintln(s.Err,
 			"writ: the key came from the export itself, so this shows that the file is whole, not who made it: give --key")

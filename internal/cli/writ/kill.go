@@ -74,6 +74,10 @@ func printStop(s cli.Streams, stop client.Stop) error {
 		_, err = fmt.Fprintf(s.Out, "the last lease ends at %s: until then a call may run that asks nobody\n",
 			stop.LeasesEndAt.UTC().Format(time.RFC3339))
 	}
+	if stop.PlansEndAt != nil && err == nil {
+		_, err = fmt.Fprintf(s.Out, "the last plan ends at %s: until then a client that decides by its token may run calls\n",
+			stop.PlansEndAt.UTC().Format(time.RFC3339))
+	}
 	return err
 }
 

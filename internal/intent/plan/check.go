@@ -37,7 +37,8 @@ type Binding struct {
 // Declared is a declared plan with its present status.
 type Declared struct {
 	ID      string
-	Anchor  int64 // the version of the plan, from 1
+	Under   string // the plan that it was accepted under; empty: none
+	Anchor  int64  // the version of the plan, from 1
 	Binding Binding
 	Status  Status
 	Issued  time.Time
