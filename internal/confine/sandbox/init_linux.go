@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -134,31 +133,34 @@ func runConfined(p *plan, signals caught) (ending, error) {
 	return end, err
 }
 
-// forwarded are the signals that writ run passes on to the command.
-var forwarded = []os.Signal{
-	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
-	syscall.SIGWINCH, syscall.SIGCONT,
-}
+// Signals that writ run passes on to the command: those that would end writ run, and the others.
+var (
+	deadlySignals = []os.Signal{
+		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+	}
+	harmlessSignals = []os.Signal{syscall.SIGWINCH, syscall.SIGCONT}
+)
 
-// caught waits until the signals are caught, and gives them.
-type caught func() <-chan os.Signal
+// caught waits until the deadly signals are caught, and gives all of them.
+type caught func() chan os.Signal
 
-// catchSignals catches the signals that are passed on. The runtime switches threads twice for each of them,
-// so that this takes long, and happens beside other work.
+// catchSignals catches the deadly signals. The runtime switches threads twice for each of them, so that this takes long,
+// and happens beside other work.
 func catchSignals() caught {
 	signals, done := make(chan os.Signal, 16), make(chan struct{})
 	go func() {
-		signal.Notify(signals, forwarded...)
+		signal.Notify(signals, deadlySignals...)
 		close(done)
 	}()
-	return func() <-chan os.Signal {
+	return func() chan os.Signal {
 		<-done
 		return signals
 	}
 }
 
 // forward passes signals on to a process and its group.
-func forward(signals <-chan os.Signal, pid int) {
+func forward(signals chan os.Signal, pid int) {
+	signal.Notify(signals, harmlessSignals...)
 	for received := range signals {
 		if number, ok := received.(syscall.Signal); ok {
 			_ = syscall.Kill(-pid, number)
@@ -184,16 +186,18 @@ func loopbackUp() error {
 // sendListener listens inside this network and gives the socket to writ run, which
 // accepts from it outside.
 func sendListener(control *os.File) error {
-	listener, err := net.Listen("tcp", proxyAddress)
+	listener, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	file, err := listener.(*net.TCPListener).File()
-	if err != nil {
+	defer unix.Close(listener)
+	if err := unix.Bind(listener, &unix.SockaddrInet4{Port: proxyPort, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return err
 	}
-	defer file.Close()
-	return unix.Sendmsg(int(control.Fd()), []byte{'L'}, unix.UnixRights(int(file.Fd())), nil, 0)
+	if err := unix.Listen(listener, unix.SOMAXCONN); err != nil {
+		return err
+	}
+	return unix.Sendmsg(int(control.Fd()), []byte{'L'}, unix.UnixRights(listener), nil, 0)
 }
 
 // reopenNull replaces streams that are the machine's /dev/null by our own: the owner of a

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -236,6 +236,7 @@ func runInNamespaces(o *Options, p *plan, layout *paths, signals caught) (result
 	defer control.Close()
 	arriving := signals()
 	go func() {
+		signal.Notify(arriving, harmlessSignals...)
 		for received := range arriving {
 			_ = process.Signal(received)
 		}
@@ -298,14 +299,16 @@ func converse(o *Options, p *plan, control *os.File, process *os.Process) (r res
 		return result{}, err
 	}
 	answers := io.Reader(control)
-	hosts := newProxy(o.Limits.Net)
 	if p.Proxy {
-		listener, first := receiveListener(control)
-		if listener == nil {
+		socket, first := receiveListener(control)
+		if socket == nil {
 			answers = io.MultiReader(bytes.NewReader(first), control) // it failed, and says why
 		} else {
-			defer listener.Close()
-			go hosts.serve(listener)
+			stop, err := o.Proxy.Serve(socket)
+			if err != nil {
+				return result{}, err
+			}
+			defer stop()
 		}
 	}
 	late := after(o.Timeout, func() {
@@ -314,7 +317,7 @@ func converse(o *Options, p *plan, control *os.File, process *os.Process) (r res
 	})
 	var message endMessage
 	err = json.NewDecoder(io.LimitReader(answers, maxPlan)).Decode(&message)
-	r.timedOut, r.hosts = late(), hosts.refusals()
+	r.timedOut, r.hosts = late(), o.refusedHosts()
 	switch {
 	case r.timedOut:
 		r.ending = message.ending
@@ -346,7 +349,7 @@ func sendPlan(control io.Writer, p *plan) error {
 
 // receiveListener takes the socket on which the proxy listens inside. Without one, the
 // first byte of another answer comes back.
-func receiveListener(control *os.File) (net.Listener, []byte) {
+func receiveListener(control *os.File) (*os.File, []byte) {
 	first, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
 	read, n, _, _, err := unix.Recvmsg(int(control.Fd()), first, rights, unix.MSG_CMSG_CLOEXEC)
 	if err != nil {
@@ -360,13 +363,7 @@ func receiveListener(control *os.File) (net.Listener, []byte) {
 	if err != nil || len(fds) != 1 {
 		return nil, first[:read]
 	}
-	file := os.NewFile(uintptr(fds[0]), "proxy")
-	defer file.Close()
-	listener, err := net.FileListener(file)
-	if err != nil {
-		return nil, nil
-	}
-	return listener, nil
+	return os.NewFile(uintptr(fds[0]), "proxy"), nil
 }
 
 // realPaths follows the links in paths that exist.
