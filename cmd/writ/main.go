@@ -1,9 +1,3 @@
-// To ask the control groups for their share of the processors takes longer than all that writ run does before its
-// command, and it only waits.
-//
-//go:debug containermaxprocs=0
-//go:debug updatemaxprocs=0
-
 // Command writ is the client of a Writ server. It starts before every command of an agent that is confined, so writ run
 // is all that it links. The other commands are in writ-client beside it, which takes longer to start.
 package main

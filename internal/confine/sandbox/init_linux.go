@@ -55,7 +55,11 @@ func runInit(control *os.File) (ending, error) {
 	if err := closeInherited(); err != nil {
 		return ending{}, err
 	}
-	signals := catchSignals()
+	signals, caught := make(chan os.Signal, 16), make(chan struct{})
+	go func() {
+		catchDeadly(signals)
+		close(caught)
+	}()
 	p := new(plan)
 	if err := readPlan(control, p); err != nil {
 		return ending{}, err
@@ -69,6 +73,7 @@ func runInit(control *os.File) (ending, error) {
 		time.Sleep(killGrace) // the command's end is told meanwhile
 		os.Exit(ExitFailure)
 	}()
+	<-caught
 	return runConfined(p, signals)
 }
 
@@ -108,7 +113,7 @@ func build(p *plan, control *os.File) error {
 }
 
 // runConfined runs the command and waits for its end.
-func runConfined(p *plan, signals caught) (ending, error) {
+func runConfined(p *plan, signals chan os.Signal) (ending, error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return ending{}, err
 	}
@@ -116,19 +121,18 @@ func runConfined(p *plan, signals caught) (ending, error) {
 	if err != nil {
 		return ending{}, err
 	}
-	arriving := signals()
-	var seen observer
-	end, err := newThread(p.Namespaces, p.Observe).run(func(listener int) (ending, error) {
-		pid, err := ready.spawn(&syscall.SysProcAttr{Setsid: true})
-		if err != nil {
-			return ending{}, err
-		}
-		if p.Observe {
-			go seen.observe(listener)
-		}
-		go forward(arriving, pid)
-		return reap(pid)
+	command, err := newThread(p.Namespaces, p.Observe, func() {}).start(func() (int, error) {
+		return ready.spawn(&syscall.SysProcAttr{Setsid: true})
 	})
+	if err != nil {
+		return ending{}, err
+	}
+	var seen observer
+	if p.Observe {
+		go seen.observe(command.listener)
+	}
+	go forward(signals, command.pid)
+	end, err := reap(command.pid)
 	end.Calls = seen.list()
 	return end, err
 }
@@ -141,22 +145,9 @@ var (
 	harmlessSignals = []os.Signal{syscall.SIGWINCH, syscall.SIGCONT}
 )
 
-// caught waits until the deadly signals are caught, and gives all of them.
-type caught func() chan os.Signal
-
-// catchSignals catches the deadly signals. The runtime switches threads twice for each of them, so that this takes long,
+// catchDeadly catches the deadly signals. The runtime switches threads twice for each of them, so that this takes long,
 // and happens beside other work.
-func catchSignals() caught {
-	signals, done := make(chan os.Signal, 16), make(chan struct{})
-	go func() {
-		signal.Notify(signals, deadlySignals...)
-		close(done)
-	}()
-	return func() chan os.Signal {
-		<-done
-		return signals
-	}
-}
+func catchDeadly(signals chan os.Signal) { signal.Notify(signals, deadlySignals...) }
 
 // forward passes signals on to a process and its group.
 func forward(signals chan os.Signal, pid int) {
