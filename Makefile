@@ -13,9 +13,10 @@ help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
-build: ## Build bin/writd (the server) and bin/writ (the client), static
+build: ## Build bin/writd (the server), bin/writ and bin/writ-client (the client), static
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/writd ./cmd/writd
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/writ ./cmd/writ
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/writ-client ./cmd/writ-client
 
 .PHONY: run
 run: build ## Build and start the server; settings come from the environment

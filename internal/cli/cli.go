@@ -16,8 +16,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"unicode"
 
+	"writ/internal/cli/printable"
 	"writ/internal/fault"
 )
 
@@ -99,18 +99,7 @@ func Message(err error) string {
 
 // Printable replaces the characters of a text that could steer a terminal. Line breaks
 // stay.
-func Printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || !steers(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, text)
-}
-
-// steers reports whether a character could steer a terminal, or show text in another
-// order.
-func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+func Printable(text string) string { return printable.Text(text) }
 
 // Line is Printable for text from elsewhere that must stay one line.
-func Line(text string) string { return strings.ReplaceAll(Printable(text), "\n", "\uFFFD") }
+func Line(text string) string { return printable.Line(text) }

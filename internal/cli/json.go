@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+	"writ/internal/cli/printable"
 )
 
 // WriteJSON writes machine output: a value in JSON, on a line of its own. Characters
@@ -33,7 +34,7 @@ func escapeSteering(text []byte) []byte {
 	escaped := make([]byte, 0, len(text))
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
-		if r != '\n' && steers(r) {
+		if r != '\n' && printable.Steers(r) {
 			escaped = fmt.Appendf(escaped, `\u%04x`, r)
 		} else {
 			escaped = append(escaped, text[:size]...)

@@ -85,8 +85,11 @@ func variable(environment []string, name string) string {
 	return ""
 }
 
-// proxyAddress is where the command finds the proxy, inside its own network.
-const proxyAddress = "127.0.0.1:3128"
+// Where the command finds the proxy, inside its own network.
+const (
+	proxyPort    = 3128
+	proxyAddress = "127.0.0.1:3128"
+)
 
 // withProxy tells programs of the proxy.
 func withProxy(environment []string, address string) []string {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -56,7 +55,11 @@ func runInit(control *os.File) (ending, error) {
 	if err := closeInherited(); err != nil {
 		return ending{}, err
 	}
-	signals := catchSignals()
+	signals, caught := make(chan os.Signal, 16), make(chan struct{})
+	go func() {
+		catchDeadly(signals)
+		close(caught)
+	}()
 	p := new(plan)
 	if err := readPlan(control, p); err != nil {
 		return ending{}, err
@@ -70,6 +73,7 @@ func runInit(control *os.File) (ending, error) {
 		time.Sleep(killGrace) // the command's end is told meanwhile
 		os.Exit(ExitFailure)
 	}()
+	<-caught
 	return runConfined(p, signals)
 }
 
@@ -109,7 +113,7 @@ func build(p *plan, control *os.File) error {
 }
 
 // runConfined runs the command and waits for its end.
-func runConfined(p *plan, signals caught) (ending, error) {
+func runConfined(p *plan, signals chan os.Signal) (ending, error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return ending{}, err
 	}
@@ -117,48 +121,37 @@ func runConfined(p *plan, signals caught) (ending, error) {
 	if err != nil {
 		return ending{}, err
 	}
-	arriving := signals()
-	var seen observer
-	end, err := newThread(p.Namespaces, p.Observe).run(func(listener int) (ending, error) {
-		pid, err := ready.spawn(&syscall.SysProcAttr{Setsid: true})
-		if err != nil {
-			return ending{}, err
-		}
-		if p.Observe {
-			go seen.observe(listener)
-		}
-		go forward(arriving, pid)
-		return reap(pid)
+	command, err := newThread(p.Namespaces, p.Observe, func() {}).start(func() (int, error) {
+		return ready.spawn(&syscall.SysProcAttr{Setsid: true})
 	})
+	if err != nil {
+		return ending{}, err
+	}
+	var seen observer
+	if p.Observe {
+		go seen.observe(command.listener)
+	}
+	go forward(signals, command.pid)
+	end, err := reap(command.pid)
 	end.Calls = seen.list()
 	return end, err
 }
 
-// forwarded are the signals that writ run passes on to the command.
-var forwarded = []os.Signal{
-	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
-	syscall.SIGWINCH, syscall.SIGCONT,
-}
-
-// caught waits until the signals are caught, and gives them.
-type caught func() <-chan os.Signal
-
-// catchSignals catches the signals that are passed on. The runtime switches threads twice for each of them,
-// so that this takes long, and happens beside other work.
-func catchSignals() caught {
-	signals, done := make(chan os.Signal, 16), make(chan struct{})
-	go func() {
-		signal.Notify(signals, forwarded...)
-		close(done)
-	}()
-	return func() <-chan os.Signal {
-		<-done
-		return signals
+// Signals that writ run passes on to the command: those that would end writ run, and the others.
+var (
+	deadlySignals = []os.Signal{
+		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
 	}
-}
+	harmlessSignals = []os.Signal{syscall.SIGWINCH, syscall.SIGCONT}
+)
+
+// catchDeadly catches the deadly signals. The runtime switches threads twice for each of them, so that this takes long,
+// and happens beside other work.
+func catchDeadly(signals chan os.Signal) { signal.Notify(signals, deadlySignals...) }
 
 // forward passes signals on to a process and its group.
-func forward(signals <-chan os.Signal, pid int) {
+func forward(signals chan os.Signal, pid int) {
+	signal.Notify(signals, harmlessSignals...)
 	for received := range signals {
 		if number, ok := received.(syscall.Signal); ok {
 			_ = syscall.Kill(-pid, number)
@@ -184,16 +177,18 @@ func loopbackUp() error {
 // sendListener listens inside this network and gives the socket to writ run, which
 // accepts from it outside.
 func sendListener(control *os.File) error {
-	listener, err := net.Listen("tcp", proxyAddress)
+	listener, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	file, err := listener.(*net.TCPListener).File()
-	if err != nil {
+	defer unix.Close(listener)
+	if err := unix.Bind(listener, &unix.SockaddrInet4{Port: proxyPort, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return err
 	}
-	defer file.Close()
-	return unix.Sendmsg(int(control.Fd()), []byte{'L'}, unix.UnixRights(int(file.Fd())), nil, 0)
+	if err := unix.Listen(listener, unix.SOMAXCONN); err != nil {
+		return err
+	}
+	return unix.Sendmsg(int(control.Fd()), []byte{'L'}, unix.UnixRights(listener), nil, 0)
 }
 
 // reopenNull replaces streams that are the machine's /dev/null by our own: the owner of a

@@ -20,7 +20,7 @@ import (
 	"writ/internal/confine/sandbox"
 )
 
-// program is the built writ.
+// program is the built writ, with writ-client beside it.
 var program string
 
 // TestMain builds writ. A test binary that is started with "attack" is what tries to
@@ -40,7 +40,7 @@ func build(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "writ")
-	command := exec.Command("go", "build", "-o", program, "writ/cmd/writ")
+	command := exec.Command("go", "build", "-o", dir, "writ/cmd/writ", "writ/cmd/writ-client")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := command.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build writ: %v\n%s", err, output)

@@ -33,7 +33,7 @@ type reply struct {
 // observer refuses the calls that the filter tells it of, and counts them.
 type observer struct {
 	mu    sync.Mutex
-	calls counter
+	calls Counter
 }
 
 // observe answers a listener until no process has the filter any more. Every call is
@@ -65,15 +65,15 @@ func (o *observer) count(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.calls == nil {
-		o.calls = counter{}
+		o.calls = Counter{}
 	}
-	o.calls.add(name)
+	o.calls.Add(name)
 }
 
 func (o *observer) list() []Count {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.calls.list()
+	return o.calls.List()
 }
 
 func namesOfCalls() map[uint32]string {

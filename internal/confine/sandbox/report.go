@@ -47,17 +47,19 @@ type Count struct {
 // maxCounts bounds how many different names are counted.
 const maxCounts = 256
 
-// counter counts by name. What exceeds maxCounts is counted as "other".
-type counter map[string]int
+// Counter counts by name. What exceeds maxCounts is counted as "other".
+type Counter map[string]int
 
-func (c counter) add(name string) {
+// Add counts a name.
+func (c Counter) Add(name string) {
 	if _, known := c[name]; !known && len(c) >= maxCounts {
 		name = "other"
 	}
 	c[name]++
 }
 
-func (c counter) list() []Count {
+// List lists the counts, the highest first.
+func (c Counter) List() []Count {
 	counts := make([]Count, 0, len(c))
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		counts = append(counts, Count{Name: name, Count: c[name]})

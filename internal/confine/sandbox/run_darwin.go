@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -37,17 +38,15 @@ func Run(o *Options) (*Report, error) {
 		return nil, err
 	}
 	environment = withVariable(environment, "TMPDIR", limits.write[0])
-	hosts := newProxy(o.Limits.Net)
 	net := "none"
 	if len(o.Limits.Net) > 0 {
-		listener, port, err := listenLocally()
+		port, stop, err := serveLocally(o.Proxy)
 		if err != nil {
 			return nil, err
 		}
-		defer listener.Close()
-		go hosts.serve(listener)
+		defer stop()
 		limits.proxyPort, net = port, "proxy"
-		environment = withProxy(environment, listener.Addr().String())
+		environment = withProxy(environment, "127.0.0.1:"+strconv.Itoa(port))
 	}
 	before := watch(limits.protected, limits.write)
 	end, timedOut, err := runProfile(o, limits.profile(), environment)
@@ -57,7 +56,7 @@ func Run(o *Options) (*Report, error) {
 	report := newReport(o, removed, began)
 	report.Held = Held{System: "darwin", Namespaces: []string{}, Quotas: o.Quotas, Net: net}
 	report.Exit, report.Signal, report.TimedOut = end.Exit, end.Signal, timedOut
-	report.Hosts = hosts.refusals()
+	report.Hosts = append(report.Hosts, o.refusedHosts()...)
 	report.tell(changes(before))
 	return report, nil
 }
@@ -80,12 +79,19 @@ func macLimitsOf(o *Options, private string) (macLimits, error) {
 	return l, nil
 }
 
-func listenLocally() (net.Listener, int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+// serveLocally lets the proxy listen on a free port.
+func serveLocally(proxy Proxy) (port int, stop func(), err error) {
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
-		return nil, 0, fmt.Errorf("listen for the proxy: %w", err)
+		return 0, nil, fmt.Errorf("listen for the proxy: %w", err)
 	}
-	return listener, listener.Addr().(*net.TCPAddr).Port, nil
+	defer listener.Close()
+	socket, err := listener.File()
+	if err != nil {
+		return 0, nil, fmt.Errorf("listen for the proxy: %w", err)
+	}
+	stop, err = proxy.Serve(socket)
+	return listener.Addr().(*net.TCPAddr).Port, stop, err
 }
 
 // runProfile starts the command in a group of its own, which a timeout ends.

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -27,9 +27,9 @@ func Run(o *Options) (*Report, error) {
 		return nil, err
 	}
 	began := time.Now()
-	signals, run := catchSignals(), runInNamespaces
+	signals, run := make(chan os.Signal, 16), runInNamespaces
 	if o.omits(WithoutNamespaces) {
-		run = newThread(false, o.Observe).runFlat
+		run = newThread(false, o.Observe, func() { catchDeadly(signals) }).runFlat
 	}
 	environment, removed := cleaned(o.Environment, o.Keep)
 	if err := errors.Join(checkStreams(), closeInherited()); err != nil {
@@ -111,7 +111,7 @@ func heldBy(p *plan) Held {
 }
 
 // runFlat runs the command with Landlock, the filter and limits alone.
-func (t *thread) runFlat(o *Options, p *plan, layout *paths, signals caught) (result, error) {
+func (t *thread) runFlat(o *Options, p *plan, layout *paths, signals chan os.Signal) (result, error) {
 	private, err := os.MkdirTemp("", "writ-run-")
 	if err != nil {
 		return result{}, fmt.Errorf("make a private directory: %w", err)
@@ -134,24 +134,22 @@ func (t *thread) runFlat(o *Options, p *plan, layout *paths, signals caught) (re
 	if err != nil {
 		return result{}, err
 	}
-	arriving := signals()
-	var seen observer
-	var r result
-	r.ending, err = t.run(func(listener int) (ending, error) {
-		pid, err := ready.spawn(&syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL})
-		if err != nil {
-			return ending{}, err
-		}
-		if p.Observe {
-			go seen.observe(listener)
-		}
-		go forward(arriving, pid)
-		late := after(o.Timeout, func() { killDescendants(pid) })
-		end, err := reap(pid)
-		r.timedOut = late()
-		killDescendants(0)
-		return end, err
+	command, err := t.start(func() (int, error) {
+		return ready.spawn(&syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL})
 	})
+	if err != nil {
+		return result{}, err
+	}
+	var seen observer
+	if p.Observe {
+		go seen.observe(command.listener)
+	}
+	go forward(signals, command.pid)
+	late := after(o.Timeout, func() { killDescendants(command.pid) })
+	var r result
+	r.ending, err = reap(command.pid)
+	r.timedOut = late()
+	killDescendants(0)
 	r.Calls = seen.list()
 	r.mark()
 	return r, err
@@ -218,7 +216,7 @@ func killChildren() {
 }
 
 // runInNamespaces starts this program again as the first process of new namespaces.
-func runInNamespaces(o *Options, p *plan, layout *paths, signals caught) (result, error) {
+func runInNamespaces(o *Options, p *plan, layout *paths, signals chan os.Signal) (result, error) {
 	if !layout.sees(o.Dir) {
 		return result{}, errOutside
 	}
@@ -234,9 +232,10 @@ func runInNamespaces(o *Options, p *plan, layout *paths, signals caught) (result
 		return result{}, err
 	}
 	defer control.Close()
-	arriving := signals()
+	catchDeadly(signals)
 	go func() {
-		for received := range arriving {
+		signal.Notify(signals, harmlessSignals...)
+		for received := range signals {
 			_ = process.Signal(received)
 		}
 	}()
@@ -298,14 +297,16 @@ func converse(o *Options, p *plan, control *os.File, process *os.Process) (r res
 		return result{}, err
 	}
 	answers := io.Reader(control)
-	hosts := newProxy(o.Limits.Net)
 	if p.Proxy {
-		listener, first := receiveListener(control)
-		if listener == nil {
+		socket, first := receiveListener(control)
+		if socket == nil {
 			answers = io.MultiReader(bytes.NewReader(first), control) // it failed, and says why
 		} else {
-			defer listener.Close()
-			go hosts.serve(listener)
+			stop, err := o.Proxy.Serve(socket)
+			if err != nil {
+				return result{}, err
+			}
+			defer stop()
 		}
 	}
 	late := after(o.Timeout, func() {
@@ -314,7 +315,7 @@ func converse(o *Options, p *plan, control *os.File, process *os.Process) (r res
 	})
 	var message endMessage
 	err = json.NewDecoder(io.LimitReader(answers, maxPlan)).Decode(&message)
-	r.timedOut, r.hosts = late(), hosts.refusals()
+	r.timedOut, r.hosts = late(), o.refusedHosts()
 	switch {
 	case r.timedOut:
 		r.ending = message.ending
@@ -346,7 +347,7 @@ func sendPlan(control io.Writer, p *plan) error {
 
 // receiveListener takes the socket on which the proxy listens inside. Without one, the
 // first byte of another answer comes back.
-func receiveListener(control *os.File) (net.Listener, []byte) {
+func receiveListener(control *os.File) (*os.File, []byte) {
 	first, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
 	read, n, _, _, err := unix.Recvmsg(int(control.Fd()), first, rights, unix.MSG_CMSG_CLOEXEC)
 	if err != nil {
@@ -360,13 +361,7 @@ func receiveListener(control *os.File) (net.Listener, []byte) {
 	if err != nil || len(fds) != 1 {
 		return nil, first[:read]
 	}
-	file := os.NewFile(uintptr(fds[0]), "proxy")
-	defer file.Close()
-	listener, err := net.FileListener(file)
-	if err != nil {
-		return nil, nil
-	}
-	return listener, nil
+	return os.NewFile(uintptr(fds[0]), "proxy"), nil
 }
 
 // realPaths follows the links in paths that exist.

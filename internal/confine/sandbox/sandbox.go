@@ -9,6 +9,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,9 +50,26 @@ type Options struct {
 	Quotas  Quotas
 	Timeout time.Duration // 0: none
 	Without []string
+	Proxy   Proxy // connects the command to Limits.Net, if there are any
 
 	Decision string // an id for the report
 	Observe  bool   // count the system calls that the filter refuses
+}
+
+// Proxy connects a command to the hosts that it may reach, and to no other.
+type Proxy interface {
+	// Serve accepts connections from a listening socket, which it closes, until stop is called.
+	Serve(socket *os.File) (stop func(), err error)
+	// Refused lists the hosts that the command asked for in vain.
+	Refused() []Count
+}
+
+// refusedHosts are what the proxy refused.
+func (o *Options) refusedHosts() []Count {
+	if o.Proxy == nil {
+		return nil
+	}
+	return o.Proxy.Refused()
 }
 
 // omits reports whether the caller goes without something by name.
@@ -75,6 +93,9 @@ func (o *Options) Check() error {
 	}
 	if o.omits(WithoutNamespaces) && len(o.Limits.Net) > 0 {
 		return errors.New("--net: HOST:PORT needs namespaces; without them only none can be held")
+	}
+	if len(o.Limits.Net) > 0 && o.Proxy == nil {
+		return errors.New("--net: this program has no proxy")
 	}
 	if o.omits(WithoutNamespaces) && o.protectsInside() {
 		return errors.New("--protect: needs namespaces; Landlock cannot take a path out of a writable directory")

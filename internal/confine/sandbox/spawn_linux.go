@@ -109,30 +109,33 @@ func reap(pid int) (ending, error) {
 	}
 }
 
-// thread is one that ends with its work, because what was done to it cannot be undone.
+// thread is one that is restricted for good, and starts a command.
 type thread struct {
-	work chan func(listener int) (ending, error)
-	done chan threadEnd
+	work chan func() (pid int, err error)
+	done chan started
 }
 
-type threadEnd struct {
-	ending
-	err error
+// started is a command that runs. The listener is 0 unless calls are observed.
+type started struct {
+	pid, listener int
+	err           error
 }
 
-// newThread starts a thread that gives up its privileges and gets the filter. That takes long, and happens beside other
-// work.
-func newThread(namespaces, observe bool) *thread {
-	t := &thread{work: make(chan func(int) (ending, error)), done: make(chan threadEnd)}
+// newThread starts a thread that gives up its privileges and gets the filter, after it did something else. That takes
+// long, and happens beside other work.
+func newThread(namespaces, observe bool, first func()) *thread {
+	t := &thread{work: make(chan func() (int, error)), done: make(chan started)}
 	go func() {
+		first()
 		runtime.LockOSThread() // never unlocked
-		listener, err := giveUp(namespaces, observe)
+		var s started
+		s.listener, s.err = giveUp(namespaces, observe)
 		work := <-t.work
-		var end ending
-		if err == nil {
-			end, err = work(listener)
+		if s.err == nil {
+			s.pid, s.err = work()
 		}
-		t.done <- threadEnd{end, err}
+		t.done <- s
+		select {} // the command would die with its parent
 	}()
 	return t
 }
@@ -145,9 +148,9 @@ func giveUp(namespaces, observe bool) (listener int, err error) {
 	return installFilter(namespaces, observe)
 }
 
-// run does work on the thread.
-func (t *thread) run(work func(listener int) (ending, error)) (ending, error) {
-	t.work <- work
-	r := <-t.done
-	return r.ending, r.err
+// start starts the command on the thread.
+func (t *thread) start(spawn func() (pid int, err error)) (started, error) {
+	t.work <- spawn
+	s := <-t.done
+	return s, s.err
 }

@@ -1,8 +1,6 @@
 package sandbox
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -100,23 +98,25 @@ func (w watched) setAside() string {
 // maxWatched bounds how many files are looked at below a protected path.
 const maxWatched = 20_000
 
-// stateOf digests the names, kinds, sizes and times of a path and of all below it. The
+// stateOf lists the names, kinds, sizes and times of a path and of all below it. The
 // times include that of the last change of the inode, which no program can set.
 func stateOf(path string) string {
 	if _, err := os.Lstat(path); err != nil {
 		return ""
 	}
-	digest, seen := sha256.New(), 0
+	var state strings.Builder
+	state.WriteString("present\n")
+	seen := 0
 	err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			fmt.Fprintf(digest, "%s: unreadable\n", name)
+			fmt.Fprintf(&state, "%s: unreadable\n", name)
 			return nil
 		}
 		info, err := entry.Info()
 		if err != nil {
 			return nil
 		}
-		fmt.Fprintf(digest, "%s\x00%v\x00%d\x00%s\n", name, info.Mode(), info.Size(), identity(info))
+		fmt.Fprintf(&state, "%s\x00%v\x00%d\x00%s\n", name, info.Mode(), info.Size(), identity(info))
 		if seen++; seen > maxWatched {
 			return fs.SkipAll
 		}
@@ -125,5 +125,5 @@ func stateOf(path string) string {
 	if err != nil {
 		return ""
 	}
-	return hex.EncodeToString(digest.Sum(nil))
+	return state.String()
 }

@@ -6,27 +6,34 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// quick reads the text of most commands: words, quotes without expansions, pipes, &&,
-// ||, ; and redirections. It makes the tree that the parser makes, without positions, in
-// memory that is used again. At any other sign it gives up, and the parser reads the text.
+// quick reads the text of most commands: words, quotes, $name, $( ), pipes, &&, ||, ;,
+// redirections, assignments, for and testSigns in [[ ]]. It makes the tree that the
+// parser makes, without positions, in memory that is used again. At any other sign it
+// gives up, and the parser reads the text.
 type quick struct {
-	text string
-	at   int
+	text   string
+	at     int
+	failed bool
 
 	words    room[syntax.Word]
 	bare     room[syntax.Lit]
 	single   room[syntax.SglQuoted]
 	double   room[syntax.DblQuoted]
+	params   room[syntax.ParamExp]
+	substs   room[syntax.CmdSubst]
+	assigns  room[syntax.Assign]
 	calls    room[syntax.CallExpr]
 	binaries room[syntax.BinaryCmd]
 	stmts    room[syntax.Stmt]
 	redirs   room[syntax.Redirect]
-	inner    room[[1]syntax.WordPart]
 
-	partList  []syntax.WordPart
-	wordList  []*syntax.Word
-	redirList []*syntax.Redirect
-	stmtList  []*syntax.Stmt
+	partList   pile[syntax.WordPart]
+	wordList   pile[*syntax.Word]
+	assignList pile[*syntax.Assign]
+	redirList  pile[*syntax.Redirect]
+	stmtList   pile[*syntax.Stmt]
+
+	noted []syntax.Node // those that variables are gathered from
 }
 
 // room is memory for nodes. What was handed out stays where it is.
@@ -34,42 +41,67 @@ type room[T any] struct{ nodes []T }
 
 func (r *room[T]) next() *T {
 	if len(r.nodes) == cap(r.nodes) {
-		r.nodes = make([]T, 0, 32)
+		r.nodes = make([]T, 0, max(32, 2*cap(r.nodes)))
 	}
 	r.nodes = append(r.nodes, *new(T))
 	return &r.nodes[len(r.nodes)-1]
 }
 
+// pile is memory for lists: those that are being read, within each other, and those that are complete.
+type pile[T any] struct{ open, complete []T }
+
+func (p *pile[T]) add(item T) { p.open = append(p.open, item) }
+
+// take completes the list that began at an index.
+func (p *pile[T]) take(first int) []T {
+	from := len(p.complete)
+	p.complete = append(p.complete, p.open[first:]...)
+	p.open = p.open[:first]
+	return p.complete[from:len(p.complete):len(p.complete)]
+}
+
+func (p *pile[T]) reset() { p.open, p.complete = p.open[:0], p.complete[:0] }
+
 // reset makes all memory free again.
 func (q *quick) reset() {
 	q.words.nodes, q.bare.nodes, q.single.nodes = q.words.nodes[:0], q.bare.nodes[:0], q.single.nodes[:0]
-	q.double.nodes, q.calls.nodes, q.binaries.nodes = q.double.nodes[:0], q.calls.nodes[:0], q.binaries.nodes[:0]
-	q.stmts.nodes, q.redirs.nodes, q.inner.nodes = q.stmts.nodes[:0], q.redirs.nodes[:0], q.inner.nodes[:0]
-	q.partList, q.wordList = q.partList[:0], q.wordList[:0]
-	q.redirList, q.stmtList = q.redirList[:0], q.stmtList[:0]
+	q.double.nodes, q.params.nodes, q.substs.nodes = q.double.nodes[:0], q.params.nodes[:0], q.substs.nodes[:0]
+	q.assigns.nodes, q.calls.nodes, q.binaries.nodes = q.assigns.nodes[:0], q.calls.nodes[:0], q.binaries.nodes[:0]
+	q.stmts.nodes, q.redirs.nodes, q.noted = q.stmts.nodes[:0], q.redirs.nodes[:0], q.noted[:0]
+	q.partList.reset()
+	q.wordList.reset()
+	q.assignList.reset()
+	q.redirList.reset()
+	q.stmtList.reset()
 }
-
-// quickSigns are the signs of words without quotes, besides letters and digits.
-var quickSigns = signs("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:@%+=~^*?{}")
 
 // reserved begin a command that is no simple one.
 var reserved = names(`! [[ ]] { } case coproc do done elif else esac fi for function if in select then time until while
 	declare local export readonly typeset nameref let`)
 
-func (q *quick) read(text string) (list []*syntax.Stmt, ok bool) {
-	q.text, q.at = text, 0
-	first := len(q.stmtList)
-	for q.blanks(); q.at < len(text); q.blanks() {
-		st := q.list()
+// read reads a text. What it noted are the nodes that variables are gathered from.
+func (q *quick) read(text string) (list []*syntax.Stmt, noted []syntax.Node, ok bool) {
+	q.text, q.at, q.failed = text, 0, false
+	first := len(q.noted)
+	list, ok = q.list("")
+	return list, q.noted[first:], ok && !q.failed && q.at == len(text)
+}
+
+// list reads commands up to a sign or word that ends them, or to the end of the text.
+func (q *quick) list(end string) (list []*syntax.Stmt, ok bool) {
+	first := len(q.stmtList.open)
+	for q.blanks(); q.at < len(q.text) && (end == "" || !q.stands(end)); q.blanks() {
+		st := q.chain()
 		if st == nil {
 			return nil, false
 		}
-		q.stmtList = append(q.stmtList, st)
-		if !q.got(";") && q.at < len(text) {
-			return nil, false
+		q.stmtList.add(st)
+		if !q.got(";") {
+			ok = q.at == len(q.text) || end == ")" && q.text[q.at] == ')'
+			return q.stmtList.take(first), ok
 		}
 	}
-	return q.stmtList[first:], true
+	return q.stmtList.take(first), true
 }
 
 func (q *quick) blanks() {
@@ -86,7 +118,20 @@ func (q *quick) got(sign string) bool {
 	return found
 }
 
-func (q *quick) list() *syntax.Stmt {
+// stands reports whether a word, or the sign that ends a substitution, comes next.
+func (q *quick) stands(word string) bool {
+	rest, found := strings.CutPrefix(q.text[q.at:], word)
+	return found && (word == ")" || rest == "" || strings.IndexByte(" \t;|&<>)", rest[0]) >= 0)
+}
+
+// ends reports whether a command ends here.
+func (q *quick) ends() bool {
+	return q.at == len(q.text) || strings.IndexByte("|&;)", q.text[q.at]) >= 0
+}
+
+func (q *quick) gotWord(word string) bool { return q.stands(word) && q.got(word) }
+
+func (q *quick) chain() *syntax.Stmt {
 	st := q.pipe()
 	for st != nil {
 		switch {
@@ -102,9 +147,9 @@ func (q *quick) list() *syntax.Stmt {
 }
 
 func (q *quick) pipe() *syntax.Stmt {
-	st := q.simple()
+	st := q.command()
 	for st != nil && !strings.HasPrefix(q.text[q.at:], "||") && q.got("|") {
-		st = q.join(syntax.Pipe, st, q.simple())
+		st = q.join(syntax.Pipe, st, q.command())
 	}
 	return st
 }
@@ -120,140 +165,88 @@ func (q *quick) join(op syntax.BinCmdOperator, x, y *syntax.Stmt) *syntax.Stmt {
 	return st
 }
 
-// simple reads words and redirections.
-func (q *quick) simple() *syntax.Stmt {
-	words, redirs := len(q.wordList), len(q.redirList)
-	for q.blanks(); q.at < len(q.text) && strings.IndexByte("|&;", q.text[q.at]) < 0; q.blanks() {
-		start := q.at
-		word := q.word()
-		number := ""
-		if q.redirects() {
-			if word != nil && strings.Trim(q.text[start:q.at], "0123456789") == "" {
-				word, number = nil, q.text[start:q.at] // 2>file
-			}
-			if word != nil && (len(word.Parts) > 1 || q.text[start] == '{') || !q.redirect(number) {
-				return nil
-			}
-		} else if word == nil {
-			return nil // a sign that we do not read
-		}
-		if word != nil {
-			if len(q.wordList) == words && begins(word) {
-				return nil
-			}
-			q.wordList = append(q.wordList, word)
-		}
+func (q *quick) command() *syntax.Stmt {
+	q.blanks()
+	switch {
+	case q.gotWord("for"):
+		return q.compound(q.loop())
+	case q.gotWord("[["):
+		return q.compound(q.test())
 	}
-	if len(q.wordList) == words && len(q.redirList) == redirs {
+	return q.simple()
+}
+
+// compound is a command that is no simple one, with its redirections.
+func (q *quick) compound(cmd syntax.Command) *syntax.Stmt {
+	if cmd == nil {
 		return nil
 	}
-	st := q.stmts.next()
-	st.Redirs = q.redirList[redirs:len(q.redirList):len(q.redirList)]
-	if len(q.wordList) > words {
-		call := q.calls.next()
-		call.Args = q.wordList[words:len(q.wordList):len(q.wordList)]
-		st.Cmd = call
+	var st *syntax.Stmt
+	if q.blanks(); q.ends() {
+		st = q.stmts.next()
+	} else if st = q.simple(); st == nil || st.Cmd != nil {
+		return nil
 	}
+	st.Cmd = cmd
 	return st
 }
 
-func (q *quick) redirects() bool {
-	return q.at < len(q.text) && (q.text[q.at] == '>' || q.text[q.at] == '<')
-}
-
-// begins reports whether a first word is an assignment, or of other syntax.
-func begins(word *syntax.Word) bool {
-	lit, ok := word.Parts[0].(*syntax.Lit)
-	return ok && (reserved[lit.Value] || strings.ContainsAny(lit.Value, "={}"))
-}
-
-func (q *quick) redirect(number string) bool {
-	r := q.redirs.next()
-	switch {
-	case q.got(">>"):
-		r.Op = syntax.AppOut
-	case q.got(">&"):
-		r.Op = syntax.DplOut
-	case q.got(">"):
-		r.Op = syntax.RdrOut
-	case q.got("<"):
-		r.Op = syntax.RdrIn
-	}
-	if number != "" {
-		r.N = q.bare.next()
-		r.N.Value = number
+// loop reads for NAME in WORD...; do LIST; done.
+func (q *quick) loop() syntax.Command {
+	q.blanks()
+	c, iter := &syntax.ForClause{}, &syntax.WordIter{}
+	q.noted = append(q.noted, c)
+	if n := q.name(); n > 0 {
+		iter.Name = q.lit(n)
 	}
 	q.blanks()
-	r.Word = q.word()
-	q.redirList = append(q.redirList, r)
-	return r.Word != nil && !q.redirects()
+	if iter.Name == nil || !q.gotWord("in") {
+		return nil
+	}
+	first := len(q.wordList.open)
+	for q.blanks(); !q.got(";"); q.blanks() {
+		word := q.word()
+		if word == nil || q.redirects() {
+			return nil
+		}
+		q.wordList.add(word)
+	}
+	iter.Items, c.Loop = q.wordList.take(first), iter
+	q.blanks()
+	if !q.gotWord("do") {
+		return nil
+	}
+	var ok bool
+	if c.Do, ok = q.list("done"); !ok || len(c.Do) == 0 || !q.gotWord("done") {
+		return nil
+	}
+	return c
 }
 
-// word reads a word, or is nil.
-func (q *quick) word() *syntax.Word {
-	first := len(q.partList)
-	for q.at < len(q.text) {
-		part := q.part()
-		if part == nil {
-			break
-		}
-		q.partList = append(q.partList, part)
-	}
-	if len(q.partList) == first {
-		return nil
-	}
-	word := q.words.next()
-	word.Parts = q.partList[first:len(q.partList):len(q.partList)]
-	return word
+// testSigns are the operators of [[ ]] that are read.
+var testSigns = map[string]syntax.BinTestOperator{
+	"-eq": syntax.TsEql, "-ne": syntax.TsNeq, "-lt": syntax.TsLss, "-le": syntax.TsLeq, "-gt": syntax.TsGtr,
+	"-ge": syntax.TsGeq, "==": syntax.TsMatch, "!=": syntax.TsNoMatch,
 }
 
-func (q *quick) part() syntax.WordPart {
-	rest := q.text[q.at:]
-	switch rest[0] {
-	case '\'':
-		if text, ok := q.quoted(rest, "'"); ok {
-			part := q.single.next()
-			part.Value = text
-			return part
-		}
-		return nil
-	case '"':
-		if text, ok := q.quoted(rest, "\"$`\\"); ok {
-			part := q.double.next()
-			if text != "" {
-				lit := q.bare.next()
-				lit.Value = text
-				inner := q.inner.next()
-				inner[0] = lit
-				part.Parts = inner[:]
-			}
-			return part
-		}
+// test reads WORD OPERATOR WORD ]].
+func (q *quick) test() syntax.Command {
+	q.blanks()
+	if q.at < len(q.text) && strings.IndexByte("-!", q.text[q.at]) >= 0 {
+		return nil // an operator with one operand
+	}
+	x := q.word()
+	q.blanks()
+	sign, _, _ := strings.Cut(q.text[q.at:], " ")
+	op, known := testSigns[sign]
+	q.at += len(sign)
+	q.blanks()
+	y := q.word()
+	if x == nil || y == nil || !known || !q.got(" ") {
 		return nil
 	}
-	end := 0
-	for end < len(rest) && quickSigns[rest[end]] {
-		end++
-	}
-	if end == 0 {
+	if q.blanks(); !q.gotWord("]]") {
 		return nil
 	}
-	q.at += end
-	lit := q.bare.next()
-	lit.Value = rest[:end]
-	return lit
-}
-
-// quoted reads a quoted text up to the first of some signs, which must be the quote.
-func (q *quick) quoted(rest, stops string) (text string, ok bool) {
-	for i := 1; i < len(rest); i++ {
-		switch c := rest[i]; {
-		case c == rest[0]:
-			q.at += i + 1
-			return rest[1:i], true
-		case c < ' ' || c >= 0x7f || strings.IndexByte(stops, c) >= 0:
-			return "", false
-		}
-	}
-	return "", false
+	return &syntax.TestClause{X: &syntax.BinaryTest{Op: op, X: x, Y: y}}
 }

@@ -78,22 +78,30 @@ func (s *scan) text(command string) {
 		s.dynamic = true
 		return
 	}
-	list, ok := s.quick.read(command)
+	outer := s.vars
+	s.vars = variables{}
+	list, noted, ok := s.quick.read(command)
 	if !ok {
 		file, err := parseText(command)
 		if err != nil {
+			s.vars = outer
 			s.tolerant(command)
 			return
 		}
 		list = file.Stmts
 	}
-	outer := s.vars
+	uses := strings.IndexByte(command, '$') >= 0 || strings.Contains(command, "((") ||
+		strings.Contains(command, "[[") || strings.Contains(command, "let")
+	switch {
+	case uses && ok:
+		for _, n := range noted {
+			s.vars.note(n)
+		}
+	case uses:
+		syntax.Walk(&syntax.Block{Stmts: list}, s.vars.note)
+	}
 	s.depth++
 	s.opaque = s.opaque || strings.HasSuffix(command, `\`) // shells differ
-	if s.vars = (variables{}); strings.IndexByte(command, '$') >= 0 || strings.Contains(command, "((") ||
-		strings.Contains(command, "[[") || strings.Contains(command, "let") {
-		s.vars = gather(list)
-	}
 	s.statements(list)
 	s.depth--
 	s.vars = outer
@@ -320,44 +328,72 @@ func (s *scan) runsWhatItMakes() bool {
 
 // inside reads the substitutions in words and expressions.
 func (s *scan) inside(node syntax.Node) {
-	if word, ok := node.(*syntax.Word); ok && isLiteral(word.Parts) {
+	word, ok := node.(*syntax.Word)
+	if ok && isLiteral(word.Parts) {
 		return
 	}
 	s.opaque = true
-	syntax.Walk(node, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
-			s.evaluated(n)
-		case *syntax.CmdSubst:
-			s.capturing(func() { s.subshell(func() { s.statements(n.Stmts) }) })
-			return false
-		case *syntax.ProcSubst:
-			before := s.input
-			if n.Op != syntax.CmdIn { // >( ) reads what is written to it
-				s.input = input{given: true}
-			}
-			s.capturing(func() { s.subshell(func() { s.statements(n.Stmts) }) })
-			s.input = before
-			return false
-		case *syntax.ParamExp:
-			// ${x@P} runs the substitutions in the value of x, and ${!x} names another
-			// variable.
-			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
-				s.dynamic = true
-			}
-			if n.Index != nil {
-				s.evaluated(n.Index)
-			}
-			if n.Slice != nil {
-				s.evaluatedSlice(n.Slice)
-			}
-			// ${HOME:0:1} is a hidden slash.
-			if n.Slice != nil && n.Param != nil && s.vars.named[n.Param.Value] == nil {
-				s.dynamic = true
+	if ok {
+		s.insideParts(word.Parts)
+	} else {
+		syntax.Walk(node, s.insideNode)
+	}
+}
+
+func (s *scan) insideParts(parts []syntax.WordPart) {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+		case *syntax.DblQuoted:
+			s.insideParts(part.Parts)
+		default:
+			if s.insideNode(part) && !isShort(part) {
+				syntax.Walk(part, func(n syntax.Node) bool { return n == part || s.insideNode(n) })
 			}
 		}
-		return true
-	})
+	}
+}
+
+// isShort reports whether a part is $name.
+func isShort(part syntax.WordPart) bool {
+	p, ok := part.(*syntax.ParamExp)
+	return ok && p.Short
+}
+
+// insideNode reads one node, and reports whether there may be more inside it.
+func (s *scan) insideNode(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
+		s.evaluated(n)
+	case *syntax.CmdSubst:
+		s.capturing(func() { s.subshell(func() { s.statements(n.Stmts) }) })
+		return false
+	case *syntax.ProcSubst:
+		before := s.input
+		if n.Op != syntax.CmdIn { // >( ) reads what is written to it
+			s.input = input{given: true}
+		}
+		s.capturing(func() { s.subshell(func() { s.statements(n.Stmts) }) })
+		s.input = before
+		return false
+	case *syntax.ParamExp:
+		// ${x@P} runs the substitutions in the value of x, and ${!x} names another
+		// variable.
+		if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
+			s.dynamic = true
+		}
+		if n.Index != nil {
+			s.evaluated(n.Index)
+		}
+		if n.Slice != nil {
+			s.evaluatedSlice(n.Slice)
+		}
+		// ${HOME:0:1} is a hidden slash.
+		if n.Slice != nil && n.Param != nil && s.vars.named[n.Param.Value] == nil {
+			s.dynamic = true
+		}
+	}
+	return true
 }
 
 // isLiteral reports whether parts of a word hold no expansion.

@@ -24,36 +24,36 @@ type variable struct {
 
 var setters = names("read mapfile readarray getopts printf unset let eval source . wait select trap alias")
 
-func gather(list []*syntax.Stmt) variables {
-	v := variables{named: map[string]*variable{}}
-	syntax.Walk(&syntax.Block{Stmts: list}, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Word:
-			return !isLiteral(n.Parts) // most are, and hold no command
-		case *syntax.Assign:
-			v.computed = v.computed || n.Append || n.Index != nil || n.Array != nil
-			if n.Name != nil && n.Value != nil {
-				v.add(n.Name.Value, n.Value)
-			}
-		case *syntax.ForClause:
-			if iter, ok := n.Loop.(*syntax.WordIter); ok && iter.Name != nil {
-				v.computed = v.computed || len(iter.Items) == 0 || n.Select // the script's arguments, or a choice
-				v.add(iter.Name.Value, iter.Items...)
-			}
-		case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause:
-			v.computed = v.computed || setsNames(n)
-		case *syntax.CallExpr: // the setter may be quoted, and follow a wrapper: command read x
-			v.computed = v.computed || slices.ContainsFunc(n.Args, func(w *syntax.Word) bool {
-				text := unquoted(w.Parts)
-				return setters[text] || strings.Contains(text, "=")
-			})
+// note takes the variables that a node sets, and reports whether there may be more inside it.
+func (v *variables) note(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.Word:
+		return !isLiteral(n.Parts) // most are, and hold no command
+	case *syntax.Assign:
+		v.computed = v.computed || n.Append || n.Index != nil || n.Array != nil
+		if n.Name != nil && n.Value != nil {
+			v.add(n.Name.Value, n.Value)
 		}
-		return true
-	})
-	return v
+	case *syntax.ForClause:
+		if iter, ok := n.Loop.(*syntax.WordIter); ok && iter.Name != nil {
+			v.computed = v.computed || len(iter.Items) == 0 || n.Select // the script's arguments, or a choice
+			v.add(iter.Name.Value, iter.Items...)
+		}
+	case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause:
+		v.computed = v.computed || setsNames(n)
+	case *syntax.CallExpr: // the setter may be quoted, and follow a wrapper: command read x
+		v.computed = v.computed || slices.ContainsFunc(n.Args, func(w *syntax.Word) bool {
+			text := unquoted(w.Parts)
+			return setters[text] || strings.Contains(text, "=")
+		})
+	}
+	return true
 }
 
 func (v *variables) add(name string, words ...*syntax.Word) {
+	if v.named == nil {
+		v.named = map[string]*variable{}
+	}
 	if v.named[name] == nil {
 		v.named[name] = &variable{}
 	}

@@ -1,4 +1,6 @@
-package sandbox
+// Package proxy connects a confined command to the hosts that it may reach. It is apart from package sandbox, because
+// what it links takes long to start, and most commands have no network.
+package proxy
 
 import (
 	"bufio"
@@ -10,10 +12,12 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"time"
 
+	"writ/internal/confine/sandbox"
 	"writ/internal/outbound"
 )
 
@@ -26,23 +30,24 @@ const (
 	proxyIdle        = 5 * time.Minute
 )
 
-// proxy connects a command to the listed hosts and to no other. It knows CONNECT alone, and
+// Proxy connects a command to the listed hosts and to no other. It knows CONNECT alone, and
 // reads of what it carries only the name that a TLS connection asks for.
-type proxy struct {
+type Proxy struct {
 	allowed map[string]bool // HOST:PORT in lower case
 	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	slots   chan struct{}
 
 	mu      sync.Mutex
-	refused counter
+	refused sandbox.Counter
 }
 
-func newProxy(hosts []string) *proxy {
-	p := &proxy{
+// New returns a proxy to targets, HOST:PORT each.
+func New(hosts []string) *Proxy {
+	p := &Proxy{
 		allowed: map[string]bool{},
 		lookup:  net.DefaultResolver.LookupNetIP,
 		slots:   make(chan struct{}, proxyConnections),
-		refused: counter{},
+		refused: sandbox.Counter{},
 	}
 	for _, host := range hosts {
 		p.allowed[target(host)] = true
@@ -62,8 +67,19 @@ func target(hostPort string) string {
 	return net.JoinHostPort(strings.ToLower(strings.TrimSuffix(host, ".")), port)
 }
 
+// Serve accepts connections from a listening socket, which it closes, until stop is called.
+func (p *Proxy) Serve(socket *os.File) (stop func(), err error) {
+	defer socket.Close()
+	listener, err := net.FileListener(socket)
+	if err != nil {
+		return nil, fmt.Errorf("serve the proxy: %w", err)
+	}
+	go p.serve(listener)
+	return func() { _ = listener.Close() }, nil
+}
+
 // serve answers until the listener is closed.
-func (p *proxy) serve(listener net.Listener) {
+func (p *Proxy) serve(listener net.Listener) {
 	for {
 		conn, err := listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -86,7 +102,7 @@ func (p *proxy) serve(listener net.Listener) {
 	}
 }
 
-func (p *proxy) handle(conn net.Conn) {
+func (p *Proxy) handle(conn net.Conn) {
 	_ = conn.SetDeadline(time.Now().Add(proxyHeadTime))
 	reader := bufio.NewReader(io.LimitReader(conn, proxyHead))
 	request, err := http.ReadRequest(reader)
@@ -118,7 +134,7 @@ func (p *proxy) handle(conn net.Conn) {
 }
 
 // named is the command's connection with what came early. To an address, any name may be asked for.
-func (p *proxy) named(conn net.Conn, to string, early []byte) net.Conn {
+func (p *Proxy) named(conn net.Conn, to string, early []byte) net.Conn {
 	host, _, _ := net.SplitHostPort(to)
 	_, err := netip.ParseAddr(host)
 	return &namedConn{
@@ -132,7 +148,7 @@ func (p *proxy) named(conn net.Conn, to string, early []byte) net.Conn {
 
 // dial connects to a listed target. A name must lead to a public address; others are
 // reached only where the address itself is listed.
-func (p *proxy) dial(ctx context.Context, to string) (conn net.Conn, status int, reason string) {
+func (p *Proxy) dial(ctx context.Context, to string) (conn net.Conn, status int, reason string) {
 	if to == "" || !p.allowed[to] {
 		return nil, http.StatusForbidden, "this host and port are not among those of --net"
 	}
@@ -153,7 +169,7 @@ func (p *proxy) dial(ctx context.Context, to string) (conn net.Conn, status int,
 	return nil, http.StatusBadGateway, "the host was not reached"
 }
 
-func (p *proxy) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
+func (p *Proxy) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	if address, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{address}, nil
 	}
@@ -173,17 +189,17 @@ func (p *proxy) addresses(ctx context.Context, host string) ([]netip.Addr, error
 // maxHostLength bounds what of a refused target is reported.
 const maxHostLength = 260
 
-func (p *proxy) refuse(host string) {
+func (p *Proxy) refuse(host string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.refused.add(host[:min(len(host), maxHostLength)])
+	p.refused.Add(host[:min(len(host), maxHostLength)])
 }
 
-// refusals lists the targets that were refused.
-func (p *proxy) refusals() []Count {
+// Refused lists the targets that were refused.
+func (p *Proxy) Refused() []sandbox.Count {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.refused.list()
+	return p.refused.List()
 }
 
 func answer(conn net.Conn, status int, reason string) {
