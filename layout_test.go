@@ -187,6 +187,7 @@ var table = layout.Table{
 	row("internal/policy/expression", "internal/policy/shell", "internal/policy/glob", "internal/toolcall"),
 	row("internal/policy/document", "internal/policy/document/node", "internal/policy/glob", "internal/verdict",
 		"internal/confine"),
+	row("internal/intent/grounding", "internal/policy/document/node"),
 	row("internal/policy/document/node"),
 	row("internal/policy/glob"),
 	row("internal/policy/shell/evasion"),

@@ -1,0 +1,176 @@
+package grounding
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"writ/internal/policy/document/node"
+)
+
+// Call is a call to be judged.
+type Call struct {
+	Tool      string
+	Class     Class
+	Arguments map[string]any // as toolcall decodes them
+	// Kinds are the operator's kinds of arguments, by name.
+	Kinds map[string]Kind
+}
+
+// argument is one leaf of a call's arguments.
+type argument struct {
+	path, name string // recipients, and the nearest name
+	value      string // as the call has it
+	folded     string
+	kind       Kind
+}
+
+// Limits of the arguments. A call beyond them is in doubt.
+const (
+	maxArguments = 2_000
+	maxNesting   = 64
+)
+
+// leaves are the leaves of the arguments, sorted by name.
+func (c *Call) leaves() []argument {
+	r := &argumentReader{call: c}
+	r.object("", c.Arguments, 0)
+	return r.found
+}
+
+type argumentReader struct {
+	call  *Call
+	found []argument
+	over  bool
+}
+
+func (r *argumentReader) object(path string, object map[string]any, depth int) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		full := name
+		if path != "" {
+			full = path + "." + name
+			if !isMemberName(name) {
+				full = path
+				r.add(path, path, name, Identity)
+			}
+		}
+		r.value(full, name, object[name], depth+1)
+	}
+}
+
+func (r *argumentReader) value(path, name string, v any, depth int) {
+	if depth > maxNesting || len(r.found) >= maxArguments {
+		r.over = true
+		return
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		r.object(path, v, depth)
+	case []any:
+		for _, item := range v {
+			r.value(path, name, item, depth+1)
+		}
+	case string:
+		r.text(path, name, v, depth)
+	case int64:
+		r.number(path, name, strconv.FormatInt(v, 10))
+	case float64:
+		r.number(path, name, strconv.FormatFloat(v, 'f', -1, 64))
+	case bool, nil:
+	default:
+		r.over = true // not a value of JSON
+	}
+}
+
+func (r *argumentReader) number(path, name, text string) {
+	r.add(path, name, text, kindOfNumber(name, text))
+}
+
+// text reads a string: JSON inside of it, a list of addresses, or one value.
+func (r *argumentReader) text(path, name, text string, depth int) {
+	kind := kindOf(name, text, r.call.Class)
+	if kind != Prose || r.call.Class == Execute {
+		if inner := jsonInside(text); inner != nil {
+			r.value(path, name, inner, depth+1)
+			return
+		}
+	}
+	if kind != Prose {
+		if members := addressList(name, text); members != nil {
+			for _, member := range members {
+				r.add(path, name, member, Identity)
+			}
+			return
+		}
+	}
+	r.add(path, name, text, kind)
+}
+
+func (r *argumentReader) add(path, name, value string, kind Kind) {
+	if set, ok := r.call.Kinds[name]; ok {
+		kind = set
+	}
+	a := argument{
+		path:   path,
+		name:   name,
+		value:  value,
+		kind:   kind,
+		folded: identity(value),
+	}
+	if a.folded != "" {
+		r.found = append(r.found, a)
+	}
+}
+
+// jsonInside is the list or object in a string; nil: it holds none.
+func jsonInside(text string) any {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
+		return nil
+	}
+	root, problems := node.ReadJSON([]byte(trimmed))
+	if root == nil || len(problems) > 0 {
+		return nil
+	}
+	return plain(root)
+}
+
+func plain(n *node.Node) any {
+	switch n.Kind {
+	case node.Map:
+		object := make(map[string]any, len(n.Members))
+		for _, m := range n.Members {
+			object[m.Key] = plain(m.Value)
+		}
+		return object
+	case node.List:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = plain(item)
+		}
+		return list
+	case node.Null, node.Bool:
+		return nil
+	case node.Number:
+		if f, err := strconv.ParseFloat(n.Text, 64); err == nil {
+			return f
+		}
+	}
+	return n.Text
+}
+
+// addressList are the members of a list of addresses in one string; nil: it is none.
+func addressList(name, text string) []string {
+	if !strings.ContainsAny(text, ",;") {
+		return nil
+	}
+	members := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' })
+	for i, member := range members {
+		members[i] = strings.TrimSpace(member)
+		if addressOf(name, members[i]) == noAddress {
+			return nil
+		}
+	}
+	return members
+}

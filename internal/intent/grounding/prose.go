@@ -1,0 +1,54 @@
+package grounding
+
+import (
+	"slices"
+	"strings"
+)
+
+// copiedWords are the fewest words that are a copy of a text.
+const copiedWords = 3
+
+// prose doubts a text that stands inside of longer running text, or brings a link from it.
+func (j *judge) prose(a *argument) (Reason, bool) {
+	folded := fold(a.value)
+	if j.user.hold(folded) || slices.Contains(j.given, a.folded) {
+		return Reason{}, false
+	}
+	if countWords(folded, copiedWords) >= copiedWords {
+		if j.unknown {
+			return Reason{Argument: a.path, Origin: Nowhere}, true // it may be copied from what nobody reported
+		}
+		for _, o := range j.outputs {
+			if at := j.copied(o, folded); at >= 0 {
+				l := o.leaves[at].folded
+				from := strings.Index(l, folded)
+				commanded := ordered(l, from, from+len(folded))
+				return Reason{Argument: a.path, Origin: FromCopy, Of: o.tool, Ordered: commanded}, true
+			}
+		}
+	}
+	for _, link := range links(a.value) {
+		of := j.mentioned(link)
+		if of == "" && !j.unknown {
+			continue
+		}
+		if found := j.identity("url", "//"+link, link); !found.Origin.grounds() {
+			return Reason{Argument: a.path, Origin: FromLink, Of: of, Ordered: found.Ordered}, true
+		}
+	}
+	return Reason{}, false
+}
+
+// copied is the leaf of running text that holds a text and more; -1: none.
+func (j *judge) copied(o *Output, folded string) int {
+	if !strings.Contains(o.text, folded) {
+		return -1
+	}
+	for _, i := range o.running {
+		l := &o.leaves[i]
+		if len(l.folded) > len(folded) && strings.Contains(l.folded, folded) && !j.user.hold(l.folded) {
+			return i
+		}
+	}
+	return -1
+}
