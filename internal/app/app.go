@@ -30,6 +30,7 @@ import (
 	"writ/internal/execution"
 	"writ/internal/forwarding"
 	"writ/internal/intent"
+	"writ/internal/intent/scope"
 	"writ/internal/keyring"
 	"writ/internal/mail"
 	"writ/internal/notification"
@@ -67,6 +68,7 @@ type Areas struct {
 	TelemetryDB   *database.DB
 	Telemetry     *telemetry.Service
 	Policies      *policy.Service
+	Scopes        *scope.Service
 	Intent        *intent.Service
 	Approvals     *approval.Service
 	Enforcement   *enforcement.Service
@@ -130,8 +132,9 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Auth = auth.New(db, log, a.Keyring, post, publicURL)
 	a.Organizations = organization.New(db, log, post, publicURL)
 	a.Keys = apikey.New(db, log, o.Logger)
-	a.Intent = intent.New(db, log, a.Keyring, sealer)
-	a.Executions = execution.New(db, log, a.Intent, a.Keys)
+	a.Scopes = scope.New(db, sealer)
+	a.Intent = intent.New(db, log, a.Keyring, sealer, a.Scopes)
+	a.Executions = execution.New(db, log, a.Intent, a.Keys, a.Scopes)
 	a.Approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,
 		Role:      organization.RoleOf,
@@ -149,7 +152,8 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Policies = policy.New(db, log, spending{a.Telemetry}, policy.ProposalNotifier{
 		Proposed: a.notifyProposal, Settled: a.Notifications.SettleProposal,
 	})
-	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Approvals, a.Organizations, a.Keys, o.Logger)
+	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Scopes, a.Approvals,
+		a.Organizations, a.Keys, o.Logger)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
 	a.projector = projection.New(db, a.Telemetry, a.recent)
 	a.Forwarding = forwarding.New(forwarding.Options{
@@ -227,7 +231,8 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) error {
 			return err
 		}
 		o.Logger.Error("telemetry is down: decisions go on, telemetry is refused, and rules about cost, tokens and sessions deny."+
-			" Mend the store or, without its data, move it away: the server tries to open it every "+reopenEvery.String(), "error", err)
+			" Mend the store or, without its data, move it away: the server tries to open it every "+
+			reopenEvery.String(), "error", err)
 		service.Database = database.Down(options, err)
 		a.Telemetry = telemetry.NewDown(service)
 	}

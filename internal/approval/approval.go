@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"writ/internal/fault"
+	"writ/internal/intent/grounding"
 	"writ/internal/policy/document"
 )
 
@@ -104,6 +105,9 @@ type Call struct {
 	Widens bool
 }
 
+// Doubt says why an argument of a call is in doubt, without its value.
+type Doubt = grounding.Reason
+
 // Requirement is the approval that a rule requires.
 type Requirement struct {
 	Kind          Kind
@@ -113,6 +117,7 @@ type Requirement struct {
 	Reason        string
 	Message       string
 	Approvers     *document.Approvers // nil: one person who may approve
+	Grounding     []Doubt             // the arguments in doubt, and why
 }
 
 // role is the lowest role of an approver; empty: anyone with the right to approve.
@@ -156,6 +161,7 @@ type Request struct {
 	Role          string
 	Needed        int
 	Via           Via
+	Grounding     []Doubt  // the arguments in doubt, and why, without their values
 	ArgumentsFrom string   // as in decision.Details; empty: the call or the client states them
 	Amount        *float64 // as the client states it
 	Domain        string   // what the client calls the server

@@ -24,6 +24,7 @@ import (
 	"writ/internal/audit/ledger"
 	"writ/internal/confine"
 	"writ/internal/database"
+	"writ/internal/intent/grounding"
 	"writ/internal/principal"
 	"writ/internal/verdict"
 )
@@ -64,13 +65,15 @@ type Record struct {
 // Details are what can be erased, beside texts of the ruling. Nil Arguments were not
 // stored; if Incomplete, they lack something that was judged.
 type Details struct {
-	StandingID string         `json:"allow,omitzero"`     // the standing approval that let the call run
-	ApprovalID string         `json:"approval,omitzero"`  // the request that a hold or ask waits for, or that let the call run
+	StandingID string `json:"allow,omitzero"` // the standing approval that let the call run
+	// the request that a hold or ask waits for, or that let the call run
+	ApprovalID string         `json:"approval,omitzero"`
 	Arguments  jsontext.Value `json:"arguments,omitzero"` // redacted, canonical
 	// ArgumentsFrom is FromPlan or FromNowhere; empty: the call itself stated them.
 	ArgumentsFrom string `json:"argumentsFrom,omitzero"`
-	Digest        []byte `json:"-"`                 // of the unredacted canonical arguments, under the organization's key
-	CalledAs      string `json:"calledAs,omitzero"` // the name that was called, if the host said which tool it is
+	// of the unredacted canonical arguments, under the organization's key
+	Digest   []byte `json:"-"`
+	CalledAs string `json:"calledAs,omitzero"` // the name that was called, if the host said which tool it is
 	// Confine is what the caller was told to confine the call to. Demanded is what a rule would have confined it to, if
 	// the caller could.
 	Confine     *confine.Limits `json:"confine,omitzero"`
@@ -79,9 +82,11 @@ type Details struct {
 	Duration    time.Duration   `json:"-"`
 	Environment string          `json:"environment,omitzero"`
 	Failed      []Failure       `json:"failed,omitempty"`
-	Incomplete  bool            `json:"incomplete,omitzero"`
-	Judged      Judged          `json:"judged,omitzero"`
-	Labels      []string        `json:"labels,omitempty"`
+	// Grounding are the arguments in doubt, and why, without their values.
+	Grounding  []grounding.Reason `json:"grounding,omitempty"`
+	Incomplete bool               `json:"incomplete,omitzero"`
+	Judged     Judged             `json:"judged,omitzero"`
+	Labels     []string           `json:"labels,omitempty"`
 	// PlacedOn is the server the call was on, if its name claimed another server and a
 	// rule about that one decided. Server is then the claimed one.
 	PlacedOn string         `json:"placedOn,omitzero"`
@@ -103,6 +108,7 @@ const (
 type Judged struct {
 	CanConfine   bool   `json:"canConfine,omitzero"` // the caller said that it can confine the call
 	Email        string `json:"email,omitzero"`      // of the user
+	Grounded     bool   `json:"grounded,omitzero"`   // the call's values are the user's, or from where the user pointed
 	Organization string `json:"organization,omitzero"`
 	OwnerID      string `json:"owner,omitzero"` // of the key
 	OwnerRole    string `json:"ownerRole,omitzero"`

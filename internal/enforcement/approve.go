@@ -136,6 +136,7 @@ func requirementOf(o *outcome) approval.Requirement {
 		Reason:        o.Reason,
 		Message:       o.Message,
 		Approvers:     o.Approvers,
+		Grounding:     o.grounded.Doubts,
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"writ/internal/enforcement"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
+	"writ/internal/intent/scope"
 	"writ/internal/keyring"
 	"writ/internal/organization"
 	"writ/internal/policy"
@@ -50,6 +51,7 @@ type areas struct {
 	ring      *keyring.Ring
 	audit     *audit.Service
 	policies  *policy.Service
+	scopes    *scope.Service
 	plans     *intent.Service
 	keys      *apikey.Service
 	approvals *approval.Service
@@ -108,8 +110,9 @@ func assemble(ctx context.Context, db *database.DB) (*areas, error) {
 // assembleOn makes the services anew: they have cached nothing yet.
 func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 	a := &areas{db: db, sealer: sealer, audit: audit.New(log, approval.EraseArguments)}
+	a.scopes = scope.New(db, sealer)
 	a.ring, a.keys = keyring.New(db, log, sealer), apikey.New(db, log, slog.New(slog.DiscardHandler))
-	a.plans, a.policies = intent.New(db, log, a.ring, sealer),
+	a.plans, a.policies = intent.New(db, log, a.ring, sealer, a.scopes),
 		policy.New(db, log, &a.meanwhile, policy.ProposalNotifier{})
 	a.approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,
@@ -123,7 +126,8 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 
 func decisionsOn(a *areas, approvals *approval.Service) *enforcement.Service {
 	log := a.audit.Log
-	return enforcement.New(a.db, log, a.policies, a.plans, approvals, organization.New(a.db, log, nil, ""), a.keys,
+	return enforcement.New(a.db, log, a.policies, a.plans, a.scopes, approvals, organization.New(a.db, log, nil, ""),
+		a.keys,
 		slog.New(slog.DiscardHandler))
 }
 

@@ -59,7 +59,11 @@ func (s *Service) Foresee(
 	v, err := s.loadCurrent(ctx, c)
 	now := s.db.Now()
 	if err != nil || !v.key.validAt(now) {
-		s.logger.WarnContext(ctx, "nothing could be predicted for a plan, so its client must ask about every call", "error", err)
+		s.logger.WarnContext(ctx, "nothing could be predicted for a plan, so its client must ask about every call",
+			"error", err)
+		return clientpolicy.Unknown(tools), []clientpolicy.SnapshotEntry{}
+	}
+	if v.asks() { // what a call may do depends on what its session knows by then
 		return clientpolicy.Unknown(tools), []clientpolicy.SnapshotEntry{}
 	}
 	set := v.policies.Set

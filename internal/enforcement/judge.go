@@ -11,6 +11,7 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/decision"
+	"writ/internal/intent/grounding"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
@@ -36,6 +37,7 @@ type candidate struct {
 	// sessionUse is what the session had used, if a condition asked.
 	sessionUse *decision.SessionUse
 	final      bool // a deny that is recorded even if something changed since
+	grounded   grounded
 }
 
 // refuse is a deny that no policy made.
@@ -63,14 +65,17 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		fit = c.checkIntent(v, now)
 	}
 	widened := fit.Drift == plan.Widened
-	if c.needsPlan(v) && !fit.OK && !widened {
+	if c.needsPlan(v) && !fit.OK && !widened && !v.outsidePlan(fit) {
 		// The reason may quote arguments.
 		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason))
 		return d
 	}
 	d.steps, d.widened = fit.Steps, widened
+	c.grounded = c.ground(v, fit)
+	d.grounded = c.grounded
 	s.judgeByPolicies(ctx, c, v, c.questions(v, fit, now), &d)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
+	d.Decision = v.holdUngrounded(d.Decision, d.grounded)
 	c.refuseNames(&d)
 	if widened {
 		held := refuse(policy.ByIntent, string(fit.Drift), fit.Reason)
@@ -141,7 +146,8 @@ func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 
 func (c *call) checkName(v *view, server, tool string, now time.Time) plan.Result {
 	r := &c.request
-	return plan.Check(v.plan, v.presented, plan.Call{Server: server, Tool: tool, Arguments: c.args.Canonical},
+	return plan.Check(v.plan, v.presented,
+		plan.Call{Server: server, Tool: tool, Arguments: c.args.Canonical, GivenGround: v.asks()},
 		plan.Binding{
 			OrgID:   c.by.OrgID,
 			KeyID:   c.by.KeyID,
@@ -211,8 +217,9 @@ func (c *call) refuseNames(d *candidate) {
 		d.Decision = refuse(policy.ByDefault, "cut_name", "the harness cut the name of the tool, so nobody can tell "+
 			"which tool it is: send mcp_context with server_name and tool_name")
 	case (d.Verdict == verdict.Hold || d.Verdict == verdict.Ask) && c.contradicts():
-		d.Decision = refuse(policy.ByDefault, "two_names", "the call names one tool and mcp_context another, and one of "+
-			"them needs approval: name the tool that is called")
+		d.Decision = refuse(policy.ByDefault, "two_names",
+			"the call names one tool and mcp_context another, and one of "+
+				"them needs approval: name the tool that is called")
 	}
 }
 
@@ -251,6 +258,8 @@ func (c *call) toolcall(v *view, n toolname.Name, step int, now time.Time) *tool
 		call.Agent.ID = cmp.Or(call.Agent.ID, v.plan.Binding.AgentID)
 		call.Session.ID = cmp.Or(call.Session.ID, v.plan.Binding.Session)
 	}
+	// A read that nobody has seen may reach a host.
+	call.Intent.Grounded = c.grounded.Pass && !(c.verifies && c.grounded.Rule == grounding.FreeRead)
 	return call
 }
 
@@ -268,6 +277,7 @@ func (d *candidate) judged() (j decision.Judged) {
 	}
 	return decision.Judged{
 		CanConfine:   d.caller.CanConfine,
+		Grounded:     d.caller.Intent.Grounded,
 		Email:        d.caller.User.Email,
 		Organization: d.caller.Org.Name,
 		OwnerID:      d.caller.Key.OwnerID,

@@ -9,6 +9,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
+	"writ/internal/intent/scope"
 	"writ/internal/policy"
 	"writ/internal/toolcall"
 )
@@ -28,6 +29,9 @@ type view struct {
 	presented   plan.Presented
 	bySession   bool   // the call presents no plan, so that its session's counts
 	sessionPlan string // the id of that plan; empty: none
+
+	known   *scope.State // of the call's session; nil: it does not matter
+	classes Classes
 }
 
 // loadView loads what a call is judged by, from caches unless fresh.
@@ -62,7 +66,10 @@ func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, err
 	if v.settings, err = s.settingsAt(ctx, c.by.OrgID, v.policies.Version); err != nil {
 		return nil, err
 	}
-	return v, s.loadPlan(ctx, c, v, fresh)
+	if err := s.loadPlan(ctx, c, v, fresh); err != nil {
+		return nil, err
+	}
+	return v, s.loadKnown(ctx, c, v)
 }
 
 // loadCurrent loads a fresh view whose policies are not broken.

@@ -24,7 +24,9 @@
 //
 // A late report resolves its finding, which stays visible.
 //
-// Reports are claims: evidence of what a client said. They allow nothing.
+// Reports are claims: evidence of what a client said. They allow nothing. But a report
+// that takes its decision (the same key, plan, tool and arguments, in its own
+// transaction) tells what the tool returned, and calls are grounded in that.
 package execution
 
 import (
@@ -77,9 +79,17 @@ type Service struct {
 	log   *audit.Log
 	plans Plans
 	keys  Keys
+
+	outputs Outputs
 }
 
 // New makes the service.
-func New(db *database.DB, log *audit.Log, plans Plans, keys Keys) *Service {
-	return &Service{db: db, log: log, plans: plans, keys: keys}
+func New(db *database.DB, log *audit.Log, plans Plans, keys Keys, outputs Outputs) *Service {
+	return &Service{
+		db:      db,
+		log:     log,
+		plans:   plans,
+		keys:    keys,
+		outputs: outputs,
+	}
 }

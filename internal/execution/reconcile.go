@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"writ/internal/audit"
@@ -253,6 +252,12 @@ func (m *matcher) settle(ctx context.Context, e stored) error {
 			return err
 		}
 	}
+	if e.taken != "" {
+		return nil
+	}
+	if err := m.outputs.Close(ctx, tx, orgID, found.decisionID); err != nil {
+		return err
+	}
 	_, err = tx.Exec(ctx, `UPDATE execution SET decision_id = $2 WHERE id = $1`, e.id, found.decisionID)
 	return err
 }
@@ -288,25 +293,4 @@ func (m *matcher) reporter(ctx context.Context, keyID string) (string, error) {
 	}
 	m.reporters[keyID] = reporter
 	return reporter, nil
-}
-
-// wireName is a tool of an MCP server in the form that harnesses name it by,
-// with one or two underscores: mcp_github_get_me, mcp__github__get_me.
-func wireName(server, tool string) string { return flat(server + "_" + tool) }
-
-// flat removes the differences between those forms.
-func flat(name string) string {
-	for strings.Contains(name, "__") {
-		name = strings.ReplaceAll(name, "__", "_")
-	}
-	return strings.Trim(name, "_")
-}
-
-// calledAs is the wire name of a reported tool; empty: a plain tool.
-func calledAs(tool string) string {
-	rest, ok := strings.CutPrefix(tool, "mcp_")
-	if !ok {
-		return ""
-	}
-	return flat(rest)
 }

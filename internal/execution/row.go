@@ -110,6 +110,7 @@ type row struct {
 	seq         *int64
 	arguments   string // canonical, not redacted; empty: they have no such form
 	statesInput bool
+	output      *string // exact; nil: absent or cut
 	hash        [sha256.Size]byte
 	confined    *Confined
 	refused     []string
@@ -142,7 +143,7 @@ type payload struct {
 }
 
 // parseRow reads a row of any shape. The result holds no secrets except in arguments,
-// which are not stored.
+// which are not stored, and in output, which is sealed.
 func parseRow(raw jsontext.Value) (row, error) {
 	var w wireRow
 	if raw.Kind() != '{' || json.Unmarshal(raw, &w) != nil {
@@ -161,7 +162,7 @@ func parseRow(raw jsontext.Value) (row, error) {
 		r.step = *n
 	}
 	input, output := first(w.Input, w.ToolInput), first(w.Output, w.Summary)
-	r.statesInput = input != nil
+	r.statesInput, r.output = input != nil, exactOutput(w.Output)
 	if text, err := canonical.Transform(orEmpty(input)); err == nil {
 		r.arguments = string(text)
 	}

@@ -4,6 +4,7 @@ import (
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/intent/scope"
 	"writ/internal/keyring"
 	"writ/internal/principal"
 	"writ/internal/secret"
@@ -23,17 +24,19 @@ type Service struct {
 	log     *audit.Log
 	keys    *keyring.Ring
 	sealer  *secret.Sealer
+	scopes  *scope.Service
 	plans   *cache
 	digests digestKeys
 }
 
 // New makes a service. It starts no job: the app calls Prune.
-func New(db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sealer) *Service {
+func New(db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sealer, scopes *scope.Service) *Service {
 	return &Service{
 		db:     db,
 		log:    log,
 		keys:   keys,
 		sealer: sealer,
+		scopes: scopes,
 		plans:  newCache(),
 	}
 }

@@ -1,5 +1,7 @@
 package grounding
 
+import "strings"
+
 // Class is what a tool does to the world.
 type Class string
 
@@ -33,3 +35,18 @@ func Stricter(a, b Class) Class {
 	}
 	return a
 }
+
+// builtin are the classes of harnesses' own tools, by server.tool in lower case.
+var builtin = readTools()
+
+func readTools() map[string]Class {
+	tools := map[string]Class{}
+	for _, line := range phraseList("tools") {
+		class, tool, _ := strings.Cut(line, " ")
+		tools[tool] = Class(class)
+	}
+	return tools
+}
+
+// BuiltinClass is the class of a known harness's own tool; empty: it is none.
+func BuiltinClass(server, tool string) Class { return builtin[fold(server)+"."+fold(tool)] }

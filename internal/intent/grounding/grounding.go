@@ -44,10 +44,10 @@ const (
 
 // Reason says where one argument of a call comes from, without its value.
 type Reason struct {
-	Argument string `json:"argument"`
-	Origin   Origin `json:"origin"`
-	Of       string `json:"of,omitempty"`      // the tool whose output it is
-	Ordered  bool   `json:"ordered,omitempty"` // the text orders to use it
+	Argument string `json:"argument" doc:"The argument's name."`
+	Origin   Origin `json:"origin" doc:"Where its value stands: text (only in running text), echo (only in an output that gives back what was asked), copy (prose: a part of a text), link (prose: a link from a text), nowhere."`
+	Of       string `json:"of,omitempty" doc:"The tool that returned it."`
+	Ordered  bool   `json:"ordered,omitempty" doc:"Whether the text orders to use it."`
 }
 
 // Rule is what decided about a call.

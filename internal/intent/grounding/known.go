@@ -52,6 +52,9 @@ func NewOutput(call Call, output string) *Output {
 	return o
 }
 
+// Speaks reports whether the output has running text, whoever's it is.
+func (o *Output) Speaks() bool { return o.unknown || len(o.running) > 0 }
+
 // UnknownOutput is the output of a call that was allowed and whose report is missing, cut or too large.
 func UnknownOutput(call Call) *Output {
 	return &Output{tool: call.Tool, class: call.Class, asked: call.leaves(), unknown: true}

@@ -75,3 +75,21 @@ func TestKinds(t *testing.T) {
 		}
 	}
 }
+
+func TestBuiltinClasses(t *testing.T) {
+	t.Parallel()
+	for tool, class := range builtin {
+		if !class.Valid() {
+			t.Errorf("%s has the class %q", tool, class)
+		}
+	}
+	if got := BuiltinClass("gemini-cli", "Run_Shell_Command"); got != Execute {
+		t.Errorf("a shell is %q", got)
+	}
+	if got := BuiltinClass("bank", "read_file"); got != "" {
+		t.Errorf("a tool of another server is %q", got)
+	}
+	if Stricter(Read, Execute) != Execute || Stricter(Egress, Write) != Egress || Stricter(Write, Read) != Write {
+		t.Error("the classes are not in order")
+	}
+}
