@@ -90,8 +90,10 @@ func (r *argumentReader) number(path, name, text string) {
 // text reads a string: JSON inside of it, a list of addresses, or one value.
 func (r *argumentReader) text(path, name, text string, depth int) {
 	kind := kindOf(name, text, r.call.Class)
-	if kind != Prose || r.call.Class == Execute {
-		if inner := jsonInside(text); inner != nil {
+	if inner := jsonInside(text); inner != nil {
+		if kind == Prose {
+			r.addresses(path, inner, depth)
+		} else {
 			r.value(path, name, inner, depth+1)
 			return
 		}
@@ -105,6 +107,19 @@ func (r *argumentReader) text(path, name, text string, depth int) {
 		}
 	}
 	r.add(path, name, text, kind)
+}
+
+// addresses adds the addresses in JSON that is prose: they reach somebody wherever they stand.
+func (r *argumentReader) addresses(path string, inner any, depth int) {
+	of := &argumentReader{call: r.call}
+	of.value(path, path, inner, depth+1)
+	for _, a := range of.found {
+		if addressOf(a.name, a.value) != noAddress {
+			a.kind = Identity
+			r.found = append(r.found, a)
+		}
+	}
+	r.over = r.over || of.over
 }
 
 func (r *argumentReader) add(path, name, value string, kind Kind) {

@@ -16,7 +16,7 @@ const noise = "The weather will stay nice for the whole week."
 // what is expected of it.
 func readCases(t *testing.T, name string) []map[string]any {
 	t.Helper()
-	text, err := os.ReadFile("testdata/" + name)
+	text, err := os.ReadFile("../../../testdata/enforcement/grounding/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,5 +101,23 @@ func TestRules(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c["expect"])
 			}
 		})
+	}
+}
+
+// TestAdaptive plays attackers who know the rules. It prints what still runs, which the page about grounding names.
+func TestAdaptive(t *testing.T) {
+	t.Parallel()
+	cases := readCases(t, "adaptive.yaml")
+	if len(cases) < 100 {
+		t.Errorf("%d cases, want at least 100", len(cases))
+	}
+	for _, c := range cases {
+		got := judgeCase(t, c)
+		if got.Pass != (c["expect"] == "runs") {
+			t.Errorf("%s: got %q, want %v", c["name"], inWords(got), c["expect"])
+		}
+		if got.Pass {
+			t.Logf("still runs: %s", c["name"])
+		}
 	}
 }

@@ -138,8 +138,8 @@ func hasSentence(n *node.Node) bool {
 		}
 	}
 	for _, m := range n.Members {
-		words := countWords(m.Key, runningWords)
-		if words >= runningWords || words > 1 && orders(fold(m.Key)) || hasSentence(m.Value) {
+		words, key := countWords(m.Key, runningWords), fold(m.Key)
+		if words >= runningWords || asks(key) || words > 1 && orders(key) || hasSentence(m.Value) {
 			return true
 		}
 	}

@@ -38,10 +38,8 @@ func endsSentence(c byte) bool { return c == '.' || c == '!' || c == '?' }
 // orders reports whether a folded text tells its reader to do something: by a phrase
 // such as "please", or by a clause that begins with a verb of doing.
 func orders(text string) bool {
-	for _, phrase := range orderPhrases {
-		if isWide([]rune(phrase)[0]) && strings.Contains(text, phrase) || mentions(text, phrase) {
-			return true
-		}
+	if asks(text) {
+		return true
 	}
 	begins := true
 	for word := range strings.FieldsSeq(text) {
@@ -57,6 +55,16 @@ func orders(text string) bool {
 			return true
 		}
 		begins = begins && leadIns[bare] || leadIns[bare] || strings.IndexByte(clauseMarks, word[len(word)-1]) >= 0
+	}
+	return false
+}
+
+// asks reports whether a folded text holds a phrase that orders.
+func asks(text string) bool {
+	for _, phrase := range orderPhrases {
+		if isWide([]rune(phrase)[0]) && strings.Contains(text, phrase) || mentions(text, phrase) {
+			return true
+		}
 	}
 	return false
 }
