@@ -13,9 +13,7 @@ import (
 // offline judges with the package alone, without a server.
 type offline struct {
 	classes map[string]string
-	plan    func(r *run) []step
-	may     bool
-	options grounding.Options
+	setup   setup
 }
 
 type offlineSession struct {
@@ -23,14 +21,21 @@ type offlineSession struct {
 	run     *run
 	plan    []step
 	given   []string
+	prompts []string
 	known   *grounding.Known
 	outputs []*grounding.Output
 	used    []string
 }
 
 func (d *offline) begin(r *run) (session, error) {
-	s := &offlineSession{decider: d, run: r, plan: d.plan(r)}
-	s.known = grounding.NewKnown([]string{r.Prompt}, nil, false)
+	s := &offlineSession{decider: d, run: r, plan: d.setup.plan(r)}
+	if d.setup.prompt {
+		s.prompts = []string{r.Prompt}
+	}
+	s.known = grounding.NewKnown(s.prompts, nil, false)
+	if !d.setup.given {
+		return s, nil
+	}
 	for _, st := range s.plan {
 		for _, raw := range st.Args {
 			s.given = append(s.given, leavesOf(raw)...)
@@ -76,7 +81,10 @@ func (s *offlineSession) judge(c *call) (grounding.Result, error) {
 		return grounding.Result{}, err
 	}
 	p := grounding.Plan{Declared: true, Given: s.given, Used: s.used}
-	p.Planned = s.decider.may && slices.Contains(s.run.May, c.Tool)
+	p.Planned = s.decider.setup.may && slices.Contains(s.run.May, c.Tool)
+	if !s.decider.setup.given {
+		p.Given = nil
+	}
 	open := map[string]bool{}
 	for _, st := range s.plan {
 		if st.Tool != c.Tool {
@@ -92,7 +100,7 @@ func (s *offlineSession) judge(c *call) (grounding.Result, error) {
 		}
 	}
 	p.Fixed = slices.DeleteFunc(p.Fixed, func(name string) bool { return open[name] })
-	return grounding.Judge(s.known, p, read, s.decider.options), nil
+	return grounding.Judge(s.known, p, read, s.decider.setup.options()), nil
 }
 
 func (s *offlineSession) foreign(value string) bool { return !s.known.Says(value) }
@@ -132,7 +140,11 @@ func (s *offlineSession) report(c *call) error {
 	if err != nil {
 		return err
 	}
-	s.outputs = append(s.outputs, grounding.NewOutput(read, c.output))
-	s.known = grounding.NewKnown([]string{s.run.Prompt}, s.outputs, false)
+	output := grounding.NewOutput(read, c.output)
+	if !s.decider.setup.outputs {
+		output = grounding.UnknownOutput(read)
+	}
+	s.outputs = append(s.outputs, output)
+	s.known = grounding.NewKnown(s.prompts, s.outputs, false)
 	return nil
 }

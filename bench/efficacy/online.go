@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+)
+
+// online judges over HTTP, in an organization of its own.
+type online struct {
+	server   *server
+	setup    setup
+	org, key string
+	runs     atomic.Int64
+}
+
+// newOnline makes the organization of a setup: its settings, tool classes and policy.
+func newOnline(s *server, classes map[string]string, with setup) (*online, error) {
+	o := &online{server: s, setup: with}
+	var org struct{ ID string }
+	if err := s.asOwner(http.MethodPost, "/organization", map[string]string{"name": with.name}, &org); err != nil {
+		return nil, err
+	}
+	o.org = org.ID
+	var key struct{ APIKey string }
+	if err := s.asOwner(http.MethodPost, "/api-keys", map[string]string{"name": "bench", "organizationId": o.org},
+		&key); err != nil {
+		return nil, err
+	}
+	o.key = key.APIKey
+	settings := map[string]any{
+		"intentRequired": false, "maxPlanTtlSeconds": 86400, "grounding": with.grounding,
+		"unplannedBeforeText": with.beforeText(),
+	}
+	if err := s.asOwner(http.MethodPut, "/organization/"+o.org+"/enforcement", settings, nil); err != nil {
+		return nil, err
+	}
+	var list []any
+	for name, class := range classes {
+		list = append(list, map[string]any{"class": class, "tools": []string{strings.Replace(name, "/", ".", 1)}})
+	}
+	if err := s.asOwner(http.MethodPut, "/organization/"+o.org+"/tool-classes", map[string]any{"classes": list},
+		nil); err != nil {
+		return nil, err
+	}
+	return o, o.activate()
+}
+
+// activate activates a policy that allows or denies everything.
+func (o *online) activate() error {
+	effect := "allow"
+	if o.setup.denies {
+		effect = "deny"
+	}
+	rules := []any{map[string]any{"id": "all", "effect": effect, "tools": []string{"*"}}}
+	var made struct {
+		ID string `json:"id"`
+	}
+	in := "?organizationId=" + o.org
+	if err := o.server.asOwner(http.MethodPost, "/policies"+in,
+		map[string]any{"document": map[string]any{"version": "v1", "name": "all", "rules": rules}}, &made); err != nil {
+		return err
+	}
+	return o.server.asOwner(http.MethodPost, "/policies/"+made.ID+"/activate"+in, map[string]any{}, nil)
+}
+
+type onlineSession struct {
+	*online
+	run     *run
+	session string
+	plan    string // the plan's id
+	token   string
+	reports int
+	held    string // the approval that the last call waits for
+}
+
+func (o *online) post(path string, body, answer any) error {
+	return o.server.call(http.MethodPost, path, "X-API-Key", o.key, body, answer)
+}
+
+func (o *online) begin(r *run) (session, error) {
+	s := &onlineSession{online: o, run: r, session: fmt.Sprint("run-", o.runs.Add(1))}
+	if o.setup.planless {
+		return s, nil
+	}
+	steps := []any{}
+	for _, st := range o.setup.plan(r) {
+		step := map[string]any{"action": st.Tool, "mcp": r.Suite}
+		params := map[string]any{}
+		for name, value := range st.Args {
+			if string(value) != "null" && o.setup.given {
+				params[name] = value
+			}
+		}
+		if len(params) > 0 {
+			step["params"] = params
+		}
+		steps = append(steps, step)
+	}
+	plan := map[string]any{"goal": "the task", "steps": steps}
+	if o.setup.may {
+		may := []any{}
+		for _, tool := range r.May {
+			may = append(may, map[string]any{"tool": tool, "mcp": r.Suite})
+		}
+		plan["may"] = may
+	}
+	body := map[string]any{"plan": plan, "session_id": s.session, "agent_id": s.session, "expires_in": 86400, "prompt": ""}
+	if o.setup.prompt {
+		body["prompt"] = r.Prompt
+	}
+	var minted struct {
+		PlanID string `json:"plan_id"`
+		JWT    string `json:"jwt_token"`
+	}
+	err := o.post("/iap/sdk/token", body, &minted)
+	s.plan, s.token = minted.PlanID, minted.JWT
+	if err == nil && (s.plan == "" || s.token == "") {
+		err = fmt.Errorf("the answer has no token")
+	}
+	return s, err
+}
+
+func (s *onlineSession) decide(c *call) (answer, error) {
+	body := map[string]any{
+		"tool_name": c.Tool, "tool_input": c.Args, "session_id": s.session, "agent_id": s.session,
+		"mcp_context": map[string]string{"server_name": s.run.Suite, "tool_name": c.Tool},
+	}
+	if s.token != "" {
+		body["intent"] = s.token
+	}
+	var got struct {
+		Decision   string          `json:"decision"`
+		Rule       string          `json:"rule"`
+		Grounding  json.RawMessage `json:"grounding"`
+		ApprovalID string          `json:"approvalId"`
+		DecisionID string          `json:"decisionId"`
+	}
+	if err := s.post("/iap/enforce", body, &got); err != nil {
+		return answer{}, err
+	}
+	if got.Decision == "" || got.DecisionID == "" {
+		return answer{}, fmt.Errorf("the answer lacks a member: %+v", got)
+	}
+	s.held = got.ApprovalID
+	verdict := got.Decision
+	if verdict == "ask" {
+		verdict = "hold"
+	}
+	return answer{verdict, strings.TrimSpace(got.Rule + " " + string(got.Grounding))}, nil
+}
+
+func (s *onlineSession) approve(c *call) (answer, error) {
+	path := "/delegation/approve?organizationId=" + s.org
+	if err := s.server.asOwner(http.MethodPost, path, map[string]string{"delegationId": s.held}, nil); err != nil {
+		return answer{}, err
+	}
+	return s.decide(c)
+}
+
+func (s *onlineSession) report(c *call) error {
+	if !s.setup.outputs {
+		return nil
+	}
+	s.reports++
+	row := map[string]any{
+		"tool": c.Tool, "mcp": s.run.Suite, "input": c.Args, "output": c.output, "status": "success",
+		"session_id": s.session, "agent_id": s.session, "seq": s.reports, "plan_id": s.plan,
+	}
+	return s.post("/iap/audit", row, nil)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// server is a writd of our own on an empty folder.
+type server struct {
+	process *exec.Cmd
+	url     string
+	owner   string // access token of its first person
+	email   string
+	secret  string
+	since   time.Time
+	client  *http.Client
+}
+
+// startServer starts writd and signs its first person in.
+func startServer(program, folder string) (*server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	listener.Close()
+	s := &server{
+		process: exec.Command(program, "serve"),
+		url:     "http://127.0.0.1:" + strconv.Itoa(port),
+		client:  &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+	}
+	s.process.Env = append(os.Environ(), "WRIT_DATA_DIR="+folder, "PORT="+strconv.Itoa(port))
+	s.process.Stderr = os.Stderr
+	if err := s.process.Start(); err != nil {
+		return nil, err
+	}
+	if err := s.waitReady(); err != nil {
+		return nil, err
+	}
+	var first struct{ Email, Password string }
+	text, err := os.ReadFile(filepath.Join(folder, "first-run.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &first)
+	}
+	s.email, s.secret = first.Email, first.Password
+	return s, err
+}
+
+func (s *server) waitReady() error {
+	for range 300 {
+		answer, err := s.client.Get(s.url + "/ready")
+		if err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return fmt.Errorf("%s did not become ready", s.process.Path)
+}
+
+func (s *server) stop() {
+	_ = s.process.Process.Signal(os.Interrupt)
+	_ = s.process.Wait()
+}
+
+// asOwner calls the server as its first person.
+func (s *server) asOwner(method, path string, body, answer any) error {
+	if time.Since(s.since) > 10*time.Minute {
+		var tokens struct{ AccessToken string }
+		login := map[string]string{"email": s.email, "password": s.secret}
+		if err := s.call(http.MethodPost, "/auth/login", "", "", login, &tokens); err != nil {
+			return err
+		}
+		s.owner, s.since = tokens.AccessToken, time.Now()
+	}
+	return s.call(method, path, "Authorization", "Bearer "+s.owner, body, answer)
+}
+
+// call sends JSON. Whatever is not a success ends the benchmark: a dead server must not look like a strict one.
+func (s *server) call(method, path, header, credential string, body, answer any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(context.Background(), method, s.url+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if header != "" {
+		request.Header.Set(header, credential)
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	got, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("%s %s: %s: %s", method, path, response.Status, got)
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.Unmarshal(got, answer)
+}
