@@ -60,7 +60,7 @@ func (o *online) activate() error {
 	}
 	in := "?organizationId=" + o.org
 	if err := o.server.asOwner(http.MethodPost, "/policies"+in,
-		map[string]any{"document": map[string]any{"version": "v1", "name": "all", "rules": rules}}, &made); err != nil {
+		map[string]any{"version": "v1", "name": "all", "rules": rules}, &made); err != nil {
 		return err
 	}
 	return o.server.asOwner(http.MethodPost, "/policies/"+made.ID+"/activate"+in, map[string]any{}, nil)
@@ -107,7 +107,9 @@ func (o *online) begin(r *run) (session, error) {
 		}
 		plan["may"] = may
 	}
-	body := map[string]any{"plan": plan, "session_id": s.session, "agent_id": s.session, "expires_in": 86400, "prompt": ""}
+	body := map[string]any{
+		"plan": plan, "session_id": s.session, "agent_id": s.session, "expires_in": 86400, "prompt": "",
+	}
 	if o.setup.prompt {
 		body["prompt"] = r.Prompt
 	}

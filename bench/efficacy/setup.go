@@ -41,7 +41,14 @@ func controls() []setup {
 
 // asked are the setups that are measured.
 func asked() []setup {
-	all := setup{grounding: "ask", early: true, prompt: true, given: true, may: true, outputs: true}
+	all := setup{
+		grounding: "ask",
+		early:     true,
+		prompt:    true,
+		given:     true,
+		may:       true,
+		outputs:   true,
+	}
 	list := []setup{all}
 	list[0].name = "declared plan"
 	add := func(name string, change func(*setup)) {

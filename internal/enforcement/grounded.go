@@ -38,6 +38,7 @@ func (g Grounding) Valid() bool {
 type grounded struct {
 	grounding.Result
 	judged   bool
+	binds    bool // the answer depends on it, and not only the record
 	scope    scope.Key
 	revision int64 // of the scope
 	class    grounding.Class
@@ -92,7 +93,13 @@ func (c *call) ground(v *view, fit plan.Result) grounded {
 		return grounded{}
 	}
 	class, kinds := v.classes.of(c.plainNames(v, fit))
-	g := grounded{judged: true, scope: c.scopeKey(v), revision: v.known.Revision, class: class}
+	g := grounded{
+		judged:   true,
+		binds:    v.asks(),
+		scope:    c.scopeKey(v),
+		revision: v.known.Revision,
+		class:    class,
+	}
 	call := grounding.Call{Tool: c.request.Tool, Class: class, Arguments: c.args.Decoded, Kinds: kinds}
 	if c.verifies {
 		g.Result = groundStep(v, class)
@@ -180,8 +187,8 @@ func (v *view) outsidePlan(fit plan.Result) bool { return v.asks() && fit.Drift 
 
 // changed reports whether something became known since the call was judged.
 func (g *grounded) changed(ctx context.Context, tx *database.Tx) (bool, error) {
-	if !g.judged {
-		return false, nil
+	if !g.binds || g.Rule == grounding.FreeRead {
+		return false, nil // nothing that is known matters
 	}
 	now, err := scope.Revision(ctx, tx.Prepared(), g.scope.ID())
 	return now != g.revision, err

@@ -74,14 +74,22 @@ var dateForms = []string{
 	"2006-01-02 15:04:05.999999", "2006-01-02T15:04:05.999999", "2006-01-02T15:04:05Z07:00", "2006/01/02", "2006-01",
 	"02.01.2006", "01/02/2006", "15:04", "15:04:05", "3:04 PM", "3 PM", "3:04PM", "3PM", "January 2, 2006",
 	"Jan 2, 2006",
-	"2 January 2006", "2 Jan 2006", "January 2", "Monday",
+	"2 January 2006", "2 Jan 2006", "January 2",
+}
+
+var weekdays = map[string]bool{
+	"monday": true, "tuesday": true, "wednesday": true, "thursday": true, "friday": true, "saturday": true,
+	"sunday": true,
 }
 
 // isDate reports whether a text is a date or a time.
 func isDate(text string) bool {
 	text = strings.TrimSpace(text)
-	if text == "" || len(text) > 40 {
+	if text == "" || len(text) > 40 || !strings.ContainsAny(text, "0123456789") && !weekdays[fold(text)] {
 		return false
+	}
+	if weekdays[fold(text)] {
+		return true
 	}
 	for _, form := range dateForms {
 		if _, err := time.Parse(form, text); err == nil {

@@ -116,7 +116,7 @@ func structure(text string) *node.Node {
 		root, problems = node.ReadJSON([]byte(text))
 	}
 	if root == nil || len(problems) > 0 {
-		if root, problems = node.ReadYAML([]byte(text)); root != nil && hasSentence(root) {
+		if root, problems = node.ReadYAML([]byte(text)); root != nil && hasSentence(root, map[string]bool{}) {
 			return nil
 		}
 	}
@@ -130,16 +130,22 @@ func structure(text string) *node.Node {
 }
 
 // hasSentence reports whether a key of a YAML map is rather the beginning of a sentence:
-// "Send the money to this account: X" is no map.
-func hasSentence(n *node.Node) bool {
+// "Send the money to this account: X" is no map. Records repeat their keys, so that plain ones are remembered.
+func hasSentence(n *node.Node, plain map[string]bool) bool {
 	for _, item := range n.Items {
-		if hasSentence(item) {
+		if hasSentence(item, plain) {
 			return true
 		}
 	}
 	for _, m := range n.Members {
-		words, key := countWords(m.Key, runningWords), fold(m.Key)
-		if words >= runningWords || asks(key) || words > 1 && orders(key) || hasSentence(m.Value) {
+		if !plain[m.Key] {
+			words, key := countWords(m.Key, runningWords), fold(m.Key)
+			if words >= runningWords || asks(key) || words > 1 && orders(key) {
+				return true
+			}
+			plain[m.Key] = true
+		}
+		if hasSentence(m.Value, plain) {
 			return true
 		}
 	}

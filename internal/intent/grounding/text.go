@@ -36,7 +36,8 @@ func (j *judge) text(name, folded string, kind address) Reason {
 func (j *judge) readable(o *Output, at int, name, folded string, kind address) bool {
 	l := &o.leaves[at]
 	switch {
-	case j.blind(), kind == account, j.call.Class == Execute, o.tool == j.call.Tool, slices.Contains(j.plan.Fixed, name):
+	case j.blind(), kind == account, j.call.Class == Execute, o.tool == j.call.Tool, slices.Contains(j.plan.Fixed,
+		name):
 		return false
 	case !holds(l.folded, folded), o.echoes(folded):
 		return false
