@@ -5,15 +5,35 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
+	"sync"
 )
 
 // online judges over HTTP, in an organization of its own.
 type online struct {
-	server   *server
-	setup    setup
-	org, key string
-	runs     atomic.Int64
+	server *server
+	setup  setup
+	org    string
+
+	mu   sync.Mutex
+	key  string // of the next runs
+	runs int
+}
+
+// runsOfKey is how many runs share a key. A key may have 500 requests waiting, and nobody answers those of attacks.
+const runsOfKey = 50
+
+// nextRun numbers a run and gives it a key.
+func (o *online) nextRun() (n int, key string, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.runs%runsOfKey == 0 {
+		var made struct{ APIKey string }
+		name := fmt.Sprint("bench ", o.runs)
+		err = o.server.asOwner(http.MethodPost, "/api-keys", map[string]string{"name": name, "organizationId": o.org}, &made)
+		o.key = made.APIKey
+	}
+	o.runs++
+	return o.runs, o.key, err
 }
 
 // newOnline makes the organization of a setup: its settings, tool classes and policy.
@@ -24,12 +44,6 @@ func newOnline(s *server, classes map[string]string, with setup) (*online, error
 		return nil, err
 	}
 	o.org = org.ID
-	var key struct{ APIKey string }
-	if err := s.asOwner(http.MethodPost, "/api-keys", map[string]string{"name": "bench", "organizationId": o.org},
-		&key); err != nil {
-		return nil, err
-	}
-	o.key = key.APIKey
 	settings := map[string]any{
 		"intentRequired": false, "maxPlanTtlSeconds": 86400, "grounding": with.grounding,
 		"unplannedBeforeText": with.beforeText(),
@@ -69,6 +83,7 @@ func (o *online) activate() error {
 type onlineSession struct {
 	*online
 	run     *run
+	key     string
 	session string
 	plan    string // the plan's id
 	token   string
@@ -76,12 +91,16 @@ type onlineSession struct {
 	held    string // the approval that the last call waits for
 }
 
-func (o *online) post(path string, body, answer any) error {
-	return o.server.call(http.MethodPost, path, "X-API-Key", o.key, body, answer)
+func (s *onlineSession) post(path string, body, answer any) error {
+	return s.server.call(http.MethodPost, path, "X-API-Key", s.key, body, answer)
 }
 
 func (o *online) begin(r *run) (session, error) {
-	s := &onlineSession{online: o, run: r, session: fmt.Sprint("run-", o.runs.Add(1))}
+	n, key, err := o.nextRun()
+	if err != nil {
+		return nil, err
+	}
+	s := &onlineSession{online: o, run: r, key: key, session: fmt.Sprint("run-", n)}
 	if o.setup.planless {
 		return s, nil
 	}
@@ -117,7 +136,7 @@ func (o *online) begin(r *run) (session, error) {
 		PlanID string `json:"plan_id"`
 		JWT    string `json:"jwt_token"`
 	}
-	err := o.post("/iap/sdk/token", body, &minted)
+	err = s.post("/iap/sdk/token", body, &minted)
 	s.plan, s.token = minted.PlanID, minted.JWT
 	if err == nil && (s.plan == "" || s.token == "") {
 		err = fmt.Errorf("the answer has no token")
