@@ -32,6 +32,10 @@ evasions: ## Run a million commands that try to leave a sandbox; takes hours
 	EVASION_SEED=$${EVASION_SEED:-$$(date +%s)} EVASIONS=$(EVASIONS) EVASIONS_JUDGED=$(EVASIONS)0 EVASIONS_CONFINED=$(EVASIONS) EVASION_TRACES=5000 \
 		go test -v -count 1 -timeout 0 ./internal/policy/shell/evasion
 
+.PHONY: kills
+kills: ## Kill an agent 50 times while two servers decide for it, and print how long that takes
+	KILLS=50 scripts/with-postgres go test -v -count 1 -timeout 0 -run TestNoAllowBehindAKillOfProcesses ./internal/cli
+
 .PHONY: loaded
 loaded: ## Run every test twice beside a load that keeps every core busy
 	@scripts/test-loaded
@@ -47,6 +51,8 @@ format:
 .PHONY: vet
 vet:
 	go vet ./...
+	GOARCH=arm64 go vet ./internal/confine/... ./cmd/... ./internal/cli/writ
+	GOOS=darwin go vet ./internal/confine/... ./cmd/... ./internal/cli/writ
 	cd bench && go vet ./... && go test ./...
 
 .PHONY: staticcheck

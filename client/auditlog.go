@@ -81,7 +81,8 @@ type LogEntry struct {
 // LogFilter chooses entries of an audit log. An empty field chooses all.
 type LogFilter struct {
 	From, Until                                time.Time
-	Agent, Tool, Decision, Plan, Action, Actor string
+	Agent, Tool, Decision, Plan, Action, Actor string // Decision may be a list with commas
+	Server, Session, Policy, Rule              string
 	List
 }
 
@@ -89,7 +90,8 @@ type LogFilter struct {
 func (c *Client) LogEntries(ctx context.Context, orgID string, f LogFilter) (Page[LogEntry], error) {
 	return get[Page[LogEntry]](ctx, c, "/audit-log/entries", f.with("organizationId", orgID,
 		"from", f.From, "until", f.Until, "agent", f.Agent, "tool", f.Tool, "decision", f.Decision,
-		"plan", f.Plan, "action", f.Action, "actor", f.Actor))
+		"plan", f.Plan, "action", f.Action, "actor", f.Actor, "server", f.Server, "session", f.Session,
+		"policy", f.Policy, "rule", f.Rule))
 }
 
 // LogEntry is one entry with its proof.
@@ -148,6 +150,7 @@ type Finding struct {
 	FirstSeq    int64      `json:"firstSeq"`
 	LastSeq     int64      `json:"lastSeq"`
 	Missing     int64      `json:"missing"`
+	Detail      string     `json:"detail"`
 	ResolvedAt  *time.Time `json:"resolvedAt"`
 }
 

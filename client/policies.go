@@ -67,6 +67,8 @@ type Confinement struct {
 	Write []string `json:"write,omitempty"`
 	Read  []string `json:"read,omitempty"`
 	Net   []string `json:"net,omitempty"`
+	// Protect are directories that stay read-only where they lie inside those of Write.
+	Protect []string `json:"protect,omitempty"`
 }
 
 // PolicyLimit is how much a rule allows.

@@ -4,12 +4,11 @@ package main
 import (
 	"os"
 
-	"writ/internal/cli"
 	"writ/internal/cli/writ"
 	"writ/internal/confine/sandbox"
 )
 
 func main() {
 	sandbox.Enter()
-	os.Exit(cli.Main("writ", writ.Run))
+	os.Exit(writ.Main(os.Args[1:]))
 }

@@ -10,8 +10,10 @@ import (
 	"net/url"
 	"time"
 
+	"writ/internal/agent"
 	"writ/internal/api/accounts"
 	"writ/internal/api/admission"
+	"writ/internal/api/agents"
 	"writ/internal/api/approvals"
 	"writ/internal/api/auditlog"
 	"writ/internal/api/decisions"
@@ -54,6 +56,7 @@ type Config struct {
 	Intent        *intent.Service
 	Enforcement   *enforcement.Service
 	Approvals     *approval.Service
+	Agents        *agent.Service
 	Limiter       *throttle.Limiter
 	Telemetry     *telemetry.Service
 	Audit         *audit.Service
@@ -167,6 +170,7 @@ func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 		Accounts:      c.Auth,
 		Organizations: c.Organizations,
 		Keys:          c.Keys,
+		Agents:        c.Agents,
 		Now:           c.Database.Now,
 	}).Mount(a.router)
 }
@@ -187,6 +191,7 @@ func (a *API) mountWork(c Config) {
 		Forwarding:     c.Forwarding,
 		Database:       c.Database,
 		PolicyName:     c.Policies.NameOf,
+		Behind:         c.TelemetryBehind,
 		Bodies:         bodies,
 		Logger:         c.Logger,
 		MaxIngestBytes: c.MaxIngestBytes,
@@ -196,6 +201,7 @@ func (a *API) mountWork(c Config) {
 		Enforcement:   c.Enforcement,
 		Organizations: c.Organizations,
 		Replays:       c.Replays,
+		Plans:         c.Intent,
 		Drafts:        c.Drafts,
 		Audit:         c.Audit,
 		Now:           c.Database.Now,
@@ -206,6 +212,7 @@ func (a *API) mountWork(c Config) {
 		Policies:      c.Policies,
 		Organizations: c.Organizations,
 		Executions:    c.Executions,
+		Agents:        c.Agents,
 		Bodies:        &route.Bodies{Limit: decisionBytes},
 		PublicURL:     c.PublicURL,
 		MaxBodyBytes:  c.MaxBodyBytes,
@@ -233,6 +240,7 @@ func (a *API) mountWork(c Config) {
 		PublicURL:     c.PublicURL,
 	}).Mount(a.router)
 	a.traces.MountForwarding(a.router)
+	(&agents.Handlers{Agents: c.Agents, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
 	(&auditlog.Handlers{
 		Audit:          c.Audit,
 		Executions:     c.Executions,

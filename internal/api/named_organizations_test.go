@@ -72,6 +72,7 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"GET /iap/plans":           inQuery(""),
 			"GET /pap/decisions":       inQuery(""),
 			"GET /pap/stats/overview":  inQuery(""),
+			"GET /pap/stats/series":    inQuery(""),
 			"GET /pap/policy/snapshot": inQuery(""),
 
 			"GET /audit-log/entries":                inQuery(""),
@@ -84,6 +85,18 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"GET /audit-log/findings":               inQuery(""),
 			"GET /audit-log/export":                 inQuery(""),
 			"POST /audit-log/entries/{index}/erase": inQuery(`{}`),
+
+			"POST /agent/register":                inQuery(`{"agentId":"a"}`),
+			"GET /agent/agents":                   inQuery(""),
+			"GET /agent/agents/{agentId}":         inQuery(""),
+			"PATCH /agent/agents/{agentId}":       inQuery(`{}`),
+			"POST /agent/agents/{agentId}/status": inQuery(`{"status":"active","reason":"r"}`),
+
+			"GET /agent/leases": inQuery(""),
+
+			"POST /iap/agent/{agentId}/kill":   inQuery(`{"reason":"r"}`),
+			"POST /iap/agent/{agentId}/revive": inQuery(`{"reason":"r"}`),
+			"GET /iap/agent/{agentId}/status":  inQuery(""),
 
 			"GET /notifications":              inQuery(""),
 			"GET /notifications/unread-count": inQuery(""),

@@ -114,6 +114,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		scenarios := w.scenarios()
 		maps.Copy(scenarios, w.signInScenarios())
 		maps.Copy(scenarios, w.forwardingScenarios())
+		maps.Copy(scenarios, w.agentScenarios())
 		for _, r := range s.API.Routes() {
 			if r.Method == http.MethodGet && !r.GetChanges {
 				continue

@@ -43,6 +43,14 @@ func telemetryRoleCases() []roleCase {
 			_, err := p.Summary(ctx, org, 0)
 			return err
 		}),
+		read("/analytics/series", "read", func(ctx context.Context, org string, p *testserver.Person) error {
+			_, err := p.Series(ctx, org, client.SeriesQuery{Metric: "decisions"})
+			return err
+		}),
+		read("/analytics/denials", "read", func(ctx context.Context, org string, p *testserver.Person) error {
+			_, err := p.Denials(ctx, org, 0)
+			return err
+		}),
 		read("/tokens", "read", func(ctx context.Context, org string, p *testserver.Person) error {
 			_, err := p.Client.Tokens(ctx, org, "", 0)
 			return err

@@ -22,6 +22,8 @@ func TestSettingsRefuseUnknownMembers(t *testing.T) {
 			{"PUT", org + "/identity-provider", `{"issuer":"https://id.example.org","unheardOf":1}`},
 			{"PATCH", org, `{"name":"Bank","unheardOf":1}`},
 			{"POST", org + "/members/invite", `{"email":"a@example.org","unheardOf":1}`},
+			{"PUT", org + "/agents/settings", `{"unregisteredMayAct":true,"unheardOf":1}`},
+			{"POST", "/agent/register", `{"agentId":"a","unheardOf":1}`},
 			{"POST", "/api-keys", `{"name":"k","unheardOf":1}`},
 		} {
 			answer := o.Request(t, c.method, c.path, c.body, testserver.Credentials(o.Owner.Client)...)

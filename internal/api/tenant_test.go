@@ -42,6 +42,10 @@ func bodyFor(r route.Route) string {
 	switch {
 	case !r.ClosedBody:
 		return plausibleBody
+	case strings.HasSuffix(r.Path, "/kill"), strings.HasSuffix(r.Path, "/revive"):
+		return `{"reason":"r"}`
+	case strings.HasSuffix(r.Path, "{agentId}/status"):
+		return `{"status":"suspended","reason":"r"}`
 	case strings.HasSuffix(r.Path, "/role"):
 		return `{"role":"owner"}`
 	case strings.HasSuffix(r.Path, "/bindings"):
@@ -132,6 +136,7 @@ func newTenant(s *testserver.Server, name string) *tenant {
 		"DELETE /delegation/allows/{id}": {"id": w.allow},
 	}
 	maps.Copy(w.foreignIDs, told)
+	maps.Copy(w.foreignIDs, registerTenant(s, w))
 	maps.Copy(w.foreignIDs, identify(s, w))
 	for _, route := range []string{
 		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}",

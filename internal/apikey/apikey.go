@@ -121,6 +121,8 @@ type NewKey struct {
 	Scopes      []principal.Scope // none: principal.DefaultScopes
 	ExpiresAt   *time.Time        // nil: never
 	Limited     bool              // to OrgID, as the caller's session is
+
+	madeBy string // the key that makes it, or that it replaces; empty: none. It stops with that key.
 }
 
 // Issued is a new key with its secret, which is shown only now.

@@ -59,7 +59,7 @@ func store(ctx context.Context, tx *database.Tx, ownerID string, n NewKey) (Issu
 		ExpiresAt:   n.ExpiresAt,
 		Limited:     n.Limited,
 	}
-	return Issued{Key: k, Secret: token}, insert(ctx, tx, k, secret.Hash(token.Reveal()))
+	return Issued{Key: k, Secret: token}, insert(ctx, tx, k, n.madeBy, secret.Hash(token.Reveal()))
 }
 
 // recorded is a key in the audit log.

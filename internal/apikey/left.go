@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"writ/internal/database"
+	"writ/internal/fault"
 	"writ/internal/page"
 	"writ/internal/principal"
 )
@@ -26,4 +27,16 @@ func LeftBy(ctx context.Context, tx *database.Tx, orgID, ownerID string) ([]Key,
 		}
 	}
 	return left, nil
+}
+
+// Missing is the first of some ids that is no key of an organization; empty: all are.
+func Missing(ctx context.Context, r database.Reader, orgID string, ids []string) (string, error) {
+	for _, id := range ids {
+		if _, err := find(ctx, r, orgID, id); fault.Is(err, fault.NotFound) {
+			return id, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+	return "", nil
 }

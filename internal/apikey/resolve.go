@@ -60,8 +60,10 @@ func requireActive(ctx context.Context, tx *database.Tx, p principal.Principal) 
 	if p.Kind != principal.Key {
 		return nil
 	}
-	_, err := holder(ctx, tx, p.KeyID, tx.Now())
-	return err
+	if _, err := holder(ctx, tx, p.KeyID, tx.Now()); err != nil {
+		return err
+	}
+	return refuseStopped(ctx, tx, p.KeyID)
 }
 
 func holder(ctx context.Context, r database.Reader, keyID string, now time.Time) (principal.Principal, error) {

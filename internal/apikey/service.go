@@ -85,6 +85,7 @@ func (s *Service) issue(
 	if p.Kind == principal.Key && p.ExpiresAt != nil && (n.ExpiresAt == nil || n.ExpiresAt.After(*p.ExpiresAt)) {
 		n.ExpiresAt = p.ExpiresAt // a key does not outlive the key that made it
 	}
+	n.madeBy = maker(p)
 	if n.Limited = p.LimitedTo != ""; n.Limited && n.OrgID != p.LimitedTo {
 		return Issued{}, fault.New(fault.Forbidden, "you signed in for another organization only")
 	}
@@ -244,6 +245,9 @@ func (s *Service) rotate(ctx context.Context, tx *database.Tx, p principal.Princ
 		return Issued{}, fault.New(fault.Conflict,
 			"only its owner can rotate the key of a terminal: revoke it instead")
 	}
+	if err := refuseStopped(ctx, tx, old.ID); err != nil {
+		return Issued{}, err
+	}
 	if _, err := markRevoked(ctx, tx, old.ID); err != nil {
 		return Issued{}, err
 	}
@@ -255,6 +259,7 @@ func (s *Service) rotate(ctx context.Context, tx *database.Tx, p principal.Princ
 		Scopes:      old.Scopes,
 		ExpiresAt:   old.ExpiresAt,
 		Limited:     old.Limited || p.LimitedTo != "", // rotating must not lift a limit
+		madeBy:      old.ID,
 	})
 	if err != nil {
 		return Issued{}, err

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"writ/internal/agent"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
@@ -71,6 +72,7 @@ type Areas struct {
 	Scopes        *scope.Service
 	Intent        *intent.Service
 	Approvals     *approval.Service
+	Agents        *agent.Service
 	Enforcement   *enforcement.Service
 	Executions    *execution.Service
 	Notifications *notification.Service
@@ -134,12 +136,26 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Keys = apikey.New(db, log, o.Logger)
 	a.Scopes = scope.New(db, sealer)
 	a.Intent = intent.New(db, log, a.Keyring, sealer, a.Scopes)
-	a.Executions = execution.New(db, log, a.Intent, a.Keys, a.Scopes)
+	a.Executions = execution.New(db, log, a.Intent, a.Keys, a.Scopes, leases{a})
 	a.Approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,
 		Role:      organization.RoleOf,
 		Address:   organization.Address,
 		Digest:    a.Intent.Digest,
+		Ended:     agent.EndedBefore,
+		Answered:  a.countAnswer,
+	})
+	a.Agents = agent.New(db, log, agent.Sources{
+		Role:         organization.RoleOf,
+		MissingKey:   apikey.Missing,
+		MadeFrom:     apikey.MadeFrom,
+		FindingKinds: execution.KindNames(),
+		Findings:     a.findings,
+		Spent:        a.spentByAgent,
+		Plans:        livePlansOf(db),
+		LeaseKey:     a.Intent.LeaseKey,
+		Tripped:      a.notifyTripped,
+		Suspended:    a.notifySuspended,
 	})
 	a.Webhooks = webhook.NewService(db, log, sealer, a.outbound, publicURL)
 	a.Notifications = notification.New(notification.Options{
@@ -152,8 +168,8 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Policies = policy.New(db, log, spending{a.Telemetry}, policy.ProposalNotifier{
 		Proposed: a.notifyProposal, Settled: a.Notifications.SettleProposal,
 	})
-	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Scopes, a.Approvals,
-		a.Organizations, a.Keys, o.Logger)
+	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Scopes, a.Approvals, a.Organizations, a.Keys,
+		a.Agents, o.Logger)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
 	a.projector = projection.New(db, a.Telemetry, a.recent)
 	a.Forwarding = forwarding.New(forwarding.Options{

@@ -12,6 +12,7 @@ const (
 	projectInterval  = 500 * time.Millisecond // how far telemetry lags behind decisions
 	reconcileEvery   = 5 * time.Second
 	notifyInterval   = time.Second     // how late notifications and webhooks are
+	tripInterval     = 5 * time.Second // how late a trip by cost or findings is
 	expireEvery      = 5 * time.Second // how late an approval request expires for those who wait
 	keyRefresh       = time.Minute     // how soon a rotated key signs
 	sweepInterval    = time.Hour
@@ -39,6 +40,7 @@ func (s *Server) startJobs() {
 		s.startTelemetryJobs(ctx, frequent)
 	}
 	frequent(reconcileEvery, "match executions with decisions", s.Executions.Reconcile)
+	frequent(tripInterval, "look for trips", s.Agents.Watch)
 	frequent(expireEvery, "expire requests for approval", s.Approvals.Expire)
 	frequent(notifyInterval, "notify people of requests for approval", s.Notifications.ProcessEvents)
 	frequent(notifyInterval, "mail that requests wait", s.Notifications.SendMails)
@@ -47,7 +49,7 @@ func (s *Server) startJobs() {
 	}
 	s.jobs.Go(func() { s.outgoing.Run(ctx) })
 	s.jobs.Go(func() { s.Webhooks.Run(ctx, s.warnOf("send webhooks")) })
-	s.jobs.Go(func() { s.flushLastUsed(ctx) })
+	s.jobs.Go(func() { s.flushUses(ctx) })
 	rare := func(interval time.Duration, work func()) { s.jobs.Go(func() { every(ctx, interval, work) }) }
 	if s.witness.Enabled() {
 		witness := func() { s.attempt(ctx, "send checkpoints to the witness", s.witness.Run) }
@@ -66,6 +68,7 @@ func (s *Server) startJobs() {
 		s.attempt(ctx, "forget old Idempotency-Keys", s.Intent.Prune)
 		s.attempt(ctx, "forget what is known of old sessions", s.Scopes.Prune)
 		s.attempt(ctx, "forget old notifications", s.Notifications.Prune)
+		s.attempt(ctx, "forget agents that were seen long ago", s.Agents.Prune)
 		s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)
 	})
 }
@@ -113,9 +116,12 @@ func (s *Server) reopenTelemetry(ctx context.Context, start func()) {
 	}
 }
 
-// flushLastUsed writes when keys were last used, also on shutdown.
-func (s *Server) flushLastUsed(ctx context.Context) {
-	flush := func(ctx context.Context) { s.attempt(ctx, "write when keys were last used", s.Keys.FlushLastUsed) }
+// flushUses writes when keys and agents were last used, also on shutdown.
+func (s *Server) flushUses(ctx context.Context) {
+	flush := func(ctx context.Context) {
+		s.attempt(ctx, "write when keys were last used", s.Keys.FlushLastUsed)
+		s.attempt(ctx, "write when agents were last seen", s.Agents.Flush)
+	}
 	every(ctx, lastUsedInterval, func() { flush(ctx) })
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
 	defer cancel()

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"writ/internal/agent"
 	"writ/internal/approval"
 	"writ/internal/database"
 	"writ/internal/fault"
@@ -29,6 +30,37 @@ func (a *Areas) notifyProposal(ctx context.Context, tx *database.Tx, orgID strin
 		OwnerID:       p.OwnerID,
 		ByKey:         p.Author.Kind == principal.Key,
 		At:            p.ProposedAt,
+	})
+}
+
+// notifySuspended notifies the people who manage agents that one was suspended, because its owner left.
+func (a *Areas) notifySuspended(ctx context.Context, tx *database.Tx, orgID string, of agent.Agent) error {
+	people, err := peopleIn(ctx, tx, orgID)
+	if err != nil {
+		return err
+	}
+	return a.Notifications.NotifyAgent(ctx, tx, people, notice.Agent{
+		OrgID:  orgID,
+		ID:     of.ID,
+		Kind:   notice.AgentSuspended,
+		Reason: of.SuspendedFor,
+		At:     tx.Now(),
+	})
+}
+
+// notifyTripped notifies the people who manage agents that one, or a key, was stopped by a trip.
+func (a *Areas) notifyTripped(ctx context.Context, tx *database.Tx, orgID string, stop agent.Stop) error {
+	people, err := peopleIn(ctx, tx, orgID)
+	if err != nil {
+		return err
+	}
+	return a.Notifications.NotifyAgent(ctx, tx, people, notice.Agent{
+		OrgID:  orgID,
+		ID:     stop.Subject,
+		Kind:   notice.AgentTripped,
+		Reason: stop.Reason,
+		Key:    stop.Scope == agent.OfKey,
+		At:     tx.Now(),
 	})
 }
 

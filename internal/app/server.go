@@ -122,6 +122,7 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Intent:            s.Intent,
 		Enforcement:       s.Enforcement,
 		Approvals:         s.Approvals,
+		Agents:            s.Agents,
 		Limiter:           s.Limiter,
 		Telemetry:         s.Telemetry,
 		TelemetryDatabase: s.TelemetryDB,

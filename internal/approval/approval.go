@@ -103,6 +103,8 @@ type Call struct {
 	Labels                                    []string
 	// Widens: the step was added to a plan in use, and nobody has agreed to it. Not stored.
 	Widens bool
+	// Since is the index of the log before which answers about the call have ended. Not stored.
+	Since int64
 }
 
 // Doubt says why an argument of a call is in doubt, without its value.
@@ -152,6 +154,7 @@ const (
 type Request struct {
 	ID string
 	Call
+	OpenedAt      int64 // the index of the entry that describes it; -1: not known
 	Kind          Kind
 	PolicyID      string
 	PolicyVersion int

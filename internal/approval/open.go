@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"writ/internal/database"
@@ -25,6 +26,7 @@ func (s *Service) Find(ctx context.Context, tx *database.Tx, call Call, want Req
 	if requests, err = stillValid(ctx, tx, s.sources.Role, requests); err != nil {
 		return nil, err
 	}
+	requests = slices.DeleteFunc(requests, func(r Request) bool { return r.isEnded(call.Since) })
 	rejected, err := selectRejected(ctx, tx, call, tx.Now())
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ const columns = `
 	r.policy_id, r.policy_version, r.rule, r.reason, r.message, r.role, r.needed,
 	r.requested_via, r.amount, r.domain, r.asked_for, r.risk, r.repeats, r.last_asked_at,
 	r.status, r.note, r.self_approved, r.scope, r.edited, r.edited_digest, r.decided_by, r.decided_role, r.covered_by,
-	r.arguments_from, r.grounding,
+	r.arguments_from, r.grounding, COALESCE(r.opened_at_entry, -1),
 	r.created_at, r.expires_at, r.decided_at, r.executed_at, r.grant_micros,
 	COALESCE(g.id, ''), COALESCE(g.expires_at, 0), g.used_at`
 
@@ -35,7 +35,7 @@ func scanRequest(s database.Scanner) (r Request, err error) {
 		&r.PolicyID, &r.PolicyVersion, &r.Rule, &r.Reason, &r.Message, &r.Role, &r.Needed,
 		&r.Via, &amount, &r.Domain, &r.AskedFor, &risk, &r.Repeats, &asked,
 		&r.Status, &r.Note, &self, &r.scopeText, &r.Edited, &r.editedDigest, &r.DecidedBy, &r.DecidedRole, &r.CoveredBy,
-		&r.ArgumentsFrom, &doubts,
+		&r.ArgumentsFrom, &doubts, &r.OpenedAt,
 		&created, &expires, &decided, &executed, &life,
 		&r.grant.id, &granted, &used)
 	if err != nil {

@@ -22,6 +22,12 @@ type Sources struct {
 	Address func(ctx context.Context, r database.Reader, userID string) (string, error)
 	// Digest hashes arguments in canonical JSON under the organization's key.
 	Digest func(ctx context.Context, orgID, canonical string) ([]byte, error)
+	// Ended is the index of the log before which requests of an agent and key have ended, because the kill switch
+	// stopped them; -1: none have; nil: nothing stops.
+	Ended func(ctx context.Context, r database.Reader, orgID, agentID, keyID string) (int64, error)
+	// Answered learns, within that change, that a request of an agent and key was approved or rejected; nil: nobody
+	// does.
+	Answered func(ctx context.Context, tx *database.Tx, orgID, agentID, keyID string, rejected bool) error
 }
 
 // Service answers and expires requests for approval.
@@ -72,6 +78,9 @@ func (s *Service) Approve(ctx context.Context, p principal.Principal, id string,
 	return s.decide(ctx, p, id, given.Note, func(
 		ctx context.Context, tx *database.Tx, r *Request,
 	) (string, recorded, error) {
+		if err := s.refuseEnded(ctx, tx, r); err != nil {
+			return "", recorded{}, err
+		}
 		self, err := s.mayApprove(ctx, tx, p, r)
 		if err != nil {
 			return "", recorded{}, err
@@ -196,7 +205,13 @@ func (s *Service) change(
 		if err != nil {
 			return err
 		}
-		return noteEntry(ctx, tx, &r, "decided_at_entry", appended)
+		if err := noteEntry(ctx, tx, &r, "decided_at_entry", appended); err != nil {
+			return err
+		}
+		if s.sources.Answered == nil || r.Status != Approved && r.Status != Rejected {
+			return nil
+		}
+		return s.sources.Answered(ctx, tx, p.OrgID, r.AgentID, r.KeyID, r.Status == Rejected)
 	})
 	if err != nil {
 		return Request{}, err

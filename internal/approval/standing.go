@@ -134,6 +134,12 @@ func (s *Service) FindStanding(
 		if !a.Live(tx.Now()) || !a.lifts(call, want) {
 			continue
 		}
+		if ended, err := a.ended(ctx, tx, call.Since); err != nil || ended {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if valid, err := a.isValid(ctx, tx, s.sources.Role); err != nil || valid {
 			return a, err
 		}

@@ -54,6 +54,8 @@ type Entry struct {
 	Subject Subject
 	// Decision is set when a call was judged.
 	Decision Decision
+	// Stop is set when the kill switch was used.
+	Stop ledger.Stop
 	// Payload is what else an auditor wants to know, never a secret; nil: nothing.
 	// It is encoded, unless it is Canonical.
 	Payload any
@@ -138,6 +140,7 @@ func (l *Log) Append(ctx context.Context, tx *database.Tx, e Entry) (*Appended, 
 		Actor:    ledger.Actor{Kind: string(e.Actor.Kind), ID: e.Actor.ActorID()},
 		Subject:  e.Subject,
 		Decision: e.Decision,
+		Stop:     e.Stop,
 		Payload:  commitment,
 		Policies: e.Policies,
 	}

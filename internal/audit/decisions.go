@@ -21,6 +21,20 @@ func ReadDecisions(ctx context.Context, r database.Reader, log string, from int6
 	return entries, nil
 }
 
+// ReadDecisionsBefore reads up to limit decisions of a log that stand before an index, the latest first.
+func ReadDecisionsBefore(
+	ctx context.Context, r database.Reader, log string, before int64, limit int,
+) ([]Stored, error) {
+	entries, err := database.Collect(ctx, r, scanEntry, selectEntry+`
+		WHERE log = $1 AND position < $2 AND verdict IS NOT NULL
+		ORDER BY position DESC
+		LIMIT $3`, log, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read the decisions of log %s before %d: %w", log, before, err)
+	}
+	return entries, nil
+}
+
 // FirstSince is the index of the first entry that was recorded at an instant or later,
 // in microseconds since 1970. Not ok: there is none.
 func FirstSince(ctx context.Context, r database.Reader, log string, micros int64) (index int64, ok bool, err error) {

@@ -49,6 +49,10 @@ func decision(log string, n int) audit.Entry {
 			Tool:    fmt.Sprint("tool", n%5),
 			Verdict: verdicts[n%3],
 			Plan:    fmt.Sprint("plan", n%7),
+			Server:  fmt.Sprint("server", n%2),
+			Session: fmt.Sprint("session", n%4),
+			Policy:  fmt.Sprint("policy", n%2),
+			Rule:    fmt.Sprint("rule", n%4),
 		},
 		Payload: map[string]any{"n": n}, Observation: true,
 	}

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,10 +26,15 @@ type Filter struct {
 	Subject Subject
 
 	// These find decisions.
-	Agent   string
-	Tool    string
-	Verdict string
-	Plan    string
+	Agent    string
+	Tool     string
+	Server   string
+	Verdict  string
+	Verdicts []string // any of these; beside Verdict it does not count
+	Plan     string
+	Session  string
+	// Policy is what decided, and Rule its rule. They find refusals: everything but allow.
+	Policy, Rule string
 
 	Cursor string
 	Limit  int // page.DefaultLimit unless set
@@ -51,7 +57,10 @@ func (s *Service) Entries(ctx context.Context, log string, f Filter) (page.Page[
 	if f.Limit < 0 || f.Limit > page.MaxLimit {
 		return page.Page[Stored]{}, fault.Field("limit", "must be from 1 to %d", page.MaxLimit)
 	}
-	q := &entryQuery{args: []any{log}}
+	if err := f.check(); err != nil {
+		return page.Page[Stored]{}, err
+	}
+	q := &entryQuery{engine: s.db.Engine(), args: []any{log}}
 	q.narrow(f)
 	if err := q.after(f.Cursor, log); err != nil {
 		return page.Page[Stored]{}, err
@@ -65,10 +74,43 @@ func (s *Service) Entries(ctx context.Context, log string, f Filter) (page.Page[
 	}), nil
 }
 
+// EntriesAt are the entries of a log at some positions, in their order.
+func (s *Service) EntriesAt(ctx context.Context, log string, positions []int64) ([]Stored, error) {
+	if len(positions) == 0 {
+		return nil, nil
+	}
+	args, marks := []any{log}, make([]string, len(positions))
+	for i, position := range positions {
+		args = append(args, position)
+		marks[i] = "$" + strconv.Itoa(len(args))
+	}
+	entries, err := database.Collect(ctx, s.db, scanEntry, selectEntry+`
+		WHERE log = $1 AND position IN (`+strings.Join(marks, ", ")+`)`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read entries of log %s: %w", log, err)
+	}
+	slices.SortFunc(entries, func(a, b Stored) int {
+		return slices.Index(positions, a.Index) - slices.Index(positions, b.Index)
+	})
+	return entries, nil
+}
+
+// check refuses what no index can answer.
+func (f *Filter) check() error {
+	switch {
+	case f.Rule != "" && f.Policy == "":
+		return fault.Field("rule", "must be beside policy: other policies may have a rule of this name")
+	case f.Policy != "" && (f.Verdict == "allow" || slices.Contains(f.Verdicts, "allow")):
+		return fault.Field("decision", "must not be allow beside policy, which finds refusals")
+	}
+	return nil
+}
+
 // Latest are the newest entries of a log that fit a filter, newest first. It also reads
 // within a transaction, for a decision that depends on what was done before. The
-// filter's cursor and limit do not count.
+// filter's cursor, limit, policy and rule do not count.
 func Latest(ctx context.Context, r database.Reader, log string, f Filter, most int) ([]Stored, error) {
+	f.Policy, f.Rule = "", ""
 	q := &entryQuery{args: []any{log}}
 	q.narrow(f)
 	entries, err := database.Collect(ctx, r, scanEntry, q.text(most), q.args...)
@@ -104,15 +146,26 @@ func DecisionsBefore(
 
 // entryQuery collects conditions and their arguments.
 type entryQuery struct {
-	where strings.Builder
-	args  []any
+	engine database.Engine // only where a filter names a policy
+	where  strings.Builder
+	args   []any
+	// choices are conditions of which an entry meets one. Each has an index that gives its
+	// newest entries, so that nothing is sorted.
+	choices []string
 }
 
 // text is the query for a number of rows.
 func (q *entryQuery) text(rows int) string {
-	return selectEntry + `WHERE log = $1` + q.where.String() + `
-		ORDER BY recorded_at DESC, position DESC
-		LIMIT ` + strconv.Itoa(rows)
+	end := ` ORDER BY recorded_at DESC, position DESC LIMIT ` + strconv.Itoa(rows)
+	one := func(choice string) string { return selectEntry + `WHERE log = $1` + q.where.String() + choice + end }
+	if len(q.choices) == 0 {
+		return one("")
+	}
+	var parts []string
+	for i, choice := range q.choices {
+		parts = append(parts, fmt.Sprintf(`SELECT * FROM (%s) AS choice_%d`, one(` AND `+choice), i))
+	}
+	return `SELECT * FROM (` + strings.Join(parts, ` UNION ALL `) + `) AS choices` + end
 }
 
 // and adds a condition; every ? in it is the next argument.
@@ -132,6 +185,9 @@ func (q *entryQuery) equal(column, value string) {
 }
 
 func (q *entryQuery) narrow(f Filter) {
+	if f.Verdict == "" && len(f.Verdicts) == 1 {
+		f.Verdict = f.Verdicts[0]
+	}
 	if !f.From.IsZero() {
 		q.and("recorded_at >= ?", database.Micros(f.From))
 	}
@@ -144,18 +200,62 @@ func (q *entryQuery) narrow(f Filter) {
 	q.equal("subject", subject)
 	q.equal("agent", f.Agent)
 	q.equal("tool", f.Tool)
-	q.equal("verdict", f.Verdict)
+	q.equal("server", f.Server)
 	q.equal("plan", f.Plan)
+	q.equal("session", f.Session)
+	q.equal("verdict", f.Verdict)
+	q.narrowDecider(f)
+	q.narrowVerdicts(f)
 	switch {
-	case f.Verdict != "" && f.Verdict != "allow":
-		q.and("verdict <> 'allow'") // for the index of refusals
-	case f.Agent+f.Tool+f.Verdict+f.Plan != "" || f.Action+f.Actor+subject == "":
+	case f.Verdict != "" && f.Verdict != "allow" || f.Policy != "":
+		q.and("verdict <> 'allow'") // for the indexes of refusals
+	case f.findsDecisions() || f.Action+f.Actor+subject == "":
 	case f.Action == Decided:
 		q.and("verdict IS NOT NULL") // nearly all entries: the index by time finds them
 	case f.Action == Verified:
 		q.and("action = 'step.verified'") // for their index
 	default:
 		q.and("verdict IS NULL") // for the indexes of changes
+	}
+}
+
+// findsDecisions reports whether a filter is about decisions.
+func (f *Filter) findsDecisions() bool {
+	return f.Agent+f.Tool+f.Server+f.Verdict+f.Plan+f.Session+f.Policy != "" || len(f.Verdicts) > 0
+}
+
+// narrowDecider looks into the record, by the expression of its index.
+func (q *entryQuery) narrowDecider(f Filter) {
+	member := func(name, value string) {
+		expression := fmt.Sprintf(`json_extract(record, '$.%s')`, name)
+		if q.engine == database.PostgreSQL {
+			expression = fmt.Sprintf(`(record::json ->> '%s')`, name)
+		}
+		if value != "" {
+			q.and(expression+" = ?", value)
+		}
+	}
+	member("policy", f.Policy)
+	member("rule", f.Rule)
+}
+
+// narrowVerdicts has each refusal looked up for itself, unless another filter leaves few
+// entries. Nearly all entries allow: with these, the index by time finds the rest too.
+func (q *entryQuery) narrowVerdicts(f Filter) {
+	if f.Verdict != "" || len(f.Verdicts) == 0 {
+		return
+	}
+	var each []string
+	for _, verdict := range f.Verdicts {
+		q.args = append(q.args, verdict)
+		each = append(each, "$"+strconv.Itoa(len(q.args)))
+	}
+	if slices.Contains(f.Verdicts, "allow") || f.Agent+f.Tool+f.Server+f.Plan+f.Session+f.Policy != "" {
+		q.and("verdict IN (" + strings.Join(each, ", ") + ")")
+		return
+	}
+	for _, mark := range each {
+		q.choices = append(q.choices, "verdict = "+mark+" AND verdict <> 'allow'")
 	}
 }
 

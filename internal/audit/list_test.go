@@ -95,6 +95,35 @@ func TestEntriesByEveryFilter(t *testing.T) {
 			"denied": {
 				audit.Filter{Verdict: "deny"}, want(func(i int) bool { return judged(i) && i%3 == 1 }),
 			},
+			"denied or held": {
+				audit.Filter{Verdicts: []string{"deny", "hold"}},
+				want(func(i int) bool { return judged(i) && i%3 != 0 }),
+			},
+			"denied or allowed": {
+				audit.Filter{Verdicts: []string{"allow", "deny"}},
+				append([]int64{30}, want(func(i int) bool { return judged(i) && i%3 != 2 })...),
+			},
+			"one of a list": {
+				audit.Filter{Verdicts: []string{"deny"}}, want(func(i int) bool { return judged(i) && i%3 == 1 }),
+			},
+			"denied or held, of an agent": {
+				audit.Filter{Agent: "agent2", Verdicts: []string{"deny", "hold"}},
+				want(func(i int) bool { return judged(i) && i%3 == 2 }),
+			},
+			"server": {
+				audit.Filter{Server: "server1"}, want(func(i int) bool { return judged(i) && i%2 == 1 }),
+			},
+			"session": {
+				audit.Filter{Session: "session3"}, want(func(i int) bool { return judged(i) && i%4 == 3 }),
+			},
+			"policy": {
+				audit.Filter{Policy: "policy1"},
+				want(func(i int) bool { return judged(i) && i%2 == 1 && i%3 != 0 }),
+			},
+			"policy, rule and answer": {
+				audit.Filter{Policy: "policy1", Rule: "rule3", Verdicts: []string{"deny", "ask"}},
+				want(func(i int) bool { return judged(i) && i%4 == 3 && i%3 == 1 }),
+			},
 			"plan": {
 				audit.Filter{Plan: "plan4"}, want(func(i int) bool { return judged(i) && i%7 == 4 }),
 			},
@@ -121,6 +150,15 @@ func TestEntriesByEveryFilter(t *testing.T) {
 		} {
 			if got := list(t, s, "org", tt.filter); !slices.Equal(got, tt.want) {
 				t.Errorf("%s: %v, want %v", name, got, tt.want)
+			}
+		}
+		for field, f := range map[string]audit.Filter{
+			"rule":     {Rule: "rule1"},
+			"decision": {Policy: "policy1", Verdicts: []string{"deny", "allow"}},
+		} {
+			if _, err := s.Entries(t.Context(), "org", f); !fault.Is(err, fault.Invalid) ||
+				!strings.Contains(err.Error(), field) {
+				t.Errorf("%+v: %v, want a fault of %s", f, err, field)
 			}
 		}
 		if got := list(t, s, "none", audit.Filter{}); len(got) != 0 {

@@ -27,6 +27,11 @@ func TestEveryFilterHasAnIndex(t *testing.T) {
 		"plan":    {audit.Filter{Plan: "x"}, "audit_entry_by_plan"},
 		"verdict": {audit.Filter{Verdict: "deny"}, "audit_entry_by_refusal"},
 		"allowed": {audit.Filter{Verdict: "allow"}, "audit_entry_by_time"},
+		"server":  {audit.Filter{Server: "x"}, "audit_entry_by_server"},
+		"session": {audit.Filter{Session: "x"}, "audit_entry_by_session"},
+		"policy":  {audit.Filter{Policy: "x", Rule: "y"}, "audit_entry_by_decider"},
+		"refused": {audit.Filter{Policy: "x", Verdicts: []string{"deny", "hold"}}, "audit_entry_by_decider"},
+		"either":  {audit.Filter{Verdicts: []string{"deny", "allow"}}, "audit_entry_by_time"},
 		"decided": {audit.Filter{Action: audit.Decided}, "audit_entry_by_time"},
 	} {
 		query, args := audit.EntriesQuery("org", c.filter)

@@ -83,8 +83,8 @@ func comparePrinted(t *testing.T, printed string, wants map[int]string) {
 	}
 }
 
-// serveFirstTime starts writd in the folder, and gives its address.
-func serveFirstTime(t *testing.T, folder string) string {
+// serveFirstTime starts writd in the folder with further settings, and gives its address.
+func serveFirstTime(t *testing.T, folder string, settings ...string) string {
 	t.Helper()
 	port, err := freePort()
 	if err != nil {
@@ -92,7 +92,7 @@ func serveFirstTime(t *testing.T, folder string) string {
 	}
 	server := exec.Command("writd", "serve") // outlives the context of the test, to be stopped properly
 	server.Dir = folder
-	server.Env = append(os.Environ(), "PORT="+strconv.Itoa(port), "WRIT_DATA_DIR=data")
+	server.Env = append(append(os.Environ(), "PORT="+strconv.Itoa(port), "WRIT_DATA_DIR=data"), settings...)
 	out, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,8 @@ import (
 // CheckPath reports what is wrong with an entry of Write or Read.
 func CheckPath(entry string) error { return checkPath(entry) }
 
-// Intersect is what both limits permit, and never more than either of them.
+// Intersect is what both limits permit, and never more than either of them. Nobody knows yet where the
+// workspace and the home are: a read-only path of one side that may lie in what both may write is protected.
 func (l Limits) Intersect(other Limits) Limits {
 	both := Limits{
 		Write: commonPaths(l.Write, other.Write),
@@ -16,21 +17,46 @@ func (l Limits) Intersect(other Limits) Limits {
 	}
 	readOnly := func(p string) bool { return !l.mayWrite(p) || !other.mayWrite(p) }
 	both.Write = slices.DeleteFunc(both.Write, readOnly)
-	both.Read = slices.DeleteFunc(both.Read, func(p string) bool { return isBelowAny(p, both.Write) && !readOnly(p) })
+	listed := slices.Concat(l.readOnly(), other.readOnly())
+	all := slices.Clone(both.Read)
+	both.Read = slices.DeleteFunc(both.Read, func(p string) bool {
+		above := func(q string) bool { return q != p && isBelow(p, q) }
+		return isBelowAny(p, both.Write) && !readOnly(p) ||
+			!slices.Contains(listed, p) && slices.ContainsFunc(all, above)
+	})
 	for _, host := range l.Net {
 		if slices.Contains(other.Net, host) {
 			both.Net = append(both.Net, host)
 		}
 	}
 	both.Net = sorted(both.Net)
+	both.Protect = sorted(slices.DeleteFunc(listed, func(p string) bool {
+		return slices.Contains(both.Read, p) || !both.mayHold(p) && !isBelowAny(p, both.Write)
+	}))
 	return both
+}
+
+// mayHold reports whether a path may turn out to lie inside a writable directory: one of them is absolute and the other
+// begins with workspace or ~, or they begin with different words.
+func (l Limits) mayHold(p string) bool {
+	return slices.ContainsFunc(l.Write, func(dir string) bool { return p != "/" && anchor(p) != anchor(dir) })
+}
+
+// anchor is what a path is relative to: "" is the root.
+func anchor(p string) string {
+	first, _, _ := strings.Cut(p, "/")
+	return first
 }
 
 // Within reports whether the limits permit nothing that the others do not.
 func (l Limits) Within(others Limits) bool {
 	outside := func(p string) bool { return !isBelowAny(p, others.readable()) }
 	widens := func(p string) bool { return l.mayWrite(p) && !others.mayWrite(p) }
-	return !slices.ContainsFunc(l.Write, widens) && !slices.ContainsFunc(others.Read, widens) &&
+	loses := func(p string) bool {
+		return l.mayHold(p) && !slices.Contains(l.readOnly(), p) && !slices.Contains(others.Write, p)
+	}
+	return !slices.ContainsFunc(l.Write, widens) && !slices.ContainsFunc(others.readOnly(), widens) &&
+		!slices.ContainsFunc(others.Protect, loses) &&
 		!slices.ContainsFunc(l.Read, outside) &&
 		!slices.ContainsFunc(l.Net, func(host string) bool { return !slices.Contains(others.Net, host) })
 }
@@ -41,13 +67,21 @@ func (l Limits) mayWrite(p string) bool {
 		longest := -1
 		for _, dir := range of {
 			if isBelow(p, dir) {
-				longest = max(longest, len(dir))
+				longest = max(longest, len(strings.TrimPrefix(dir, "/"))) // the root is outside of all others
 			}
 		}
 		return longest
 	}
 	write := innermost(l.Write)
-	return write >= 0 && write >= innermost(l.Read)
+	return write >= 0 && write >= innermost(l.readOnly())
+}
+
+// readOnly are the directories that may not be changed where they lie inside writable ones. One that is writable by its
+// own name is not among them.
+func (l Limits) readOnly() []string {
+	return slices.DeleteFunc(slices.Concat(l.Read, l.Protect), func(p string) bool {
+		return slices.Contains(l.Write, p)
+	})
 }
 
 // readable are the directories that a command may read: what it may write as well.
@@ -88,5 +122,9 @@ func (l Limits) String() string {
 	if len(l.Net) > 0 {
 		net = "[" + strings.Join(l.Net, ", ") + "]"
 	}
-	return "write: [" + strings.Join(l.Write, ", ") + "], read: [" + strings.Join(l.Read, ", ") + "], net: " + net
+	text := "write: [" + strings.Join(l.Write, ", ") + "], read: [" + strings.Join(l.Read, ", ") + "], net: " + net
+	if len(l.Protect) > 0 {
+		text += ", protect: [" + strings.Join(l.Protect, ", ") + "]"
+	}
+	return text
 }

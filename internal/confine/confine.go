@@ -26,11 +26,13 @@ const (
 // and reads only the system's own directories.
 //
 // A path is absolute, or starts with the word workspace or with ~ (the person's home).
-// An entry of Net is HOST:PORT; none means no network.
+// An entry of Net is HOST:PORT; none means no network. Protect grants nothing: what lies inside a writable directory
+// stays read-only. Intersections make it of Read where nobody knows yet whether a path lies there.
 type Limits struct {
-	Write []string `json:"write,omitempty" yaml:"write,omitempty"`
-	Read  []string `json:"read,omitempty" yaml:"read,omitempty"`
-	Net   []string `json:"net,omitempty" yaml:"net,omitempty"`
+	Write   []string `json:"write,omitempty" yaml:"write,omitempty"`
+	Read    []string `json:"read,omitempty" yaml:"read,omitempty"`
+	Net     []string `json:"net,omitempty" yaml:"net,omitempty"`
+	Protect []string `json:"protect,omitempty" yaml:"protect,omitempty"`
 }
 
 // Check reports what is wrong with the limits, naming the field.
@@ -39,7 +41,10 @@ func (l Limits) Check() error {
 		field   string
 		entries []string
 		check   func(string) error
-	}{{"write", l.Write, checkPath}, {"read", l.Read, checkPath}, {"net", l.Net, CheckHost}} {
+	}{
+		{"write", l.Write, checkPath}, {"read", l.Read, checkPath}, {"net", l.Net, CheckHost},
+		{"protect", l.Protect, checkPath},
+	} {
 		if len(list.entries) > MaxEntries {
 			return fmt.Errorf("%s: has %d entries, at most %d are allowed", list.field, len(list.entries), MaxEntries)
 		}
@@ -99,9 +104,10 @@ const labelBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 // In replaces the words workspace and ~ by directories.
 func (l Limits) In(workspace, home string) Limits {
 	return Limits{
-		Write: resolve(l.Write, workspace, home),
-		Read:  resolve(l.Read, workspace, home),
-		Net:   l.Net,
+		Write:   resolve(l.Write, workspace, home),
+		Read:    resolve(l.Read, workspace, home),
+		Net:     l.Net,
+		Protect: resolve(l.Protect, workspace, home),
 	}
 }
 
@@ -132,6 +138,7 @@ func (l Limits) Arguments(decision string, command []string) []string {
 	add("--write", l.Write...)
 	add("--read", l.Read...)
 	add("--net", l.Net...)
+	add("--protect", l.Protect...)
 	if decision != "" {
 		add("--decision", decision)
 	}

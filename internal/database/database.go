@@ -56,6 +56,7 @@ type Options struct {
 	PostgresURL string // holds a password: never logged, never in an error
 	Now         func() time.Time
 	Logger      *slog.Logger
+	ChangeLimit time.Duration // of a change, from its queueing to its answer; changeLimit unless set
 }
 
 // DB is an open, migrated database.
@@ -108,7 +109,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		db.emptyLog(ctx, o.Logger)
 		db.checkpointer.Store(startCheckpointer(db, o.Logger))
 	}
-	db.writer = startWriter(db, o.Logger)
+	db.writer = startWriter(db, o)
 	return db, nil
 }
 

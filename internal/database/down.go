@@ -26,7 +26,7 @@ func Down(o Options, cause error) *DB {
 	}
 	db.locate(o)
 	db.reads, db.writes = sql.OpenDB(gateway{db.gate, false}), sql.OpenDB(gateway{db.gate, true})
-	db.writer = startWriter(db, o.Logger)
+	db.writer = startWriter(db, o)
 	return db
 }
 

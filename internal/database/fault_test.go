@@ -228,6 +228,7 @@ func TestLostCommitIsNotRunAgain(t *testing.T) {
 func TestAChangeIsAnsweredInTime(t *testing.T) {
 	t.Parallel()
 	o := dbtest.SQLite(t)
+	o.ChangeLimit = database.ChangeLimit
 	db := dbtest.Open(t, o)
 	makeTable(t, db)
 	unlock := lockSQLite(t, o.SQLitePath)

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +30,7 @@ const (
 	urgentBatch   = 64 // changes sharing one commit
 	ordinaryBatch = 8  // fewer, because each may take milliseconds
 
-	// changeLimit bounds a change from its queueing to its answer. Clients give up
-	// after 8 to 10 seconds.
+	// changeLimit is that of Options unless set. Clients give up after 8 to 10 seconds.
 	changeLimit      = 5 * time.Second
 	collisionRetries = 5
 )
@@ -47,6 +47,7 @@ var (
 type writer struct {
 	db       *DB
 	logger   *slog.Logger
+	limit    time.Duration // of a change, from its queueing to its answer
 	urgent   chan *pending
 	ordinary chan *pending
 	done     chan struct{} // closed when the goroutine has ended
@@ -65,9 +66,9 @@ type pending struct {
 	result  chan error // buffered, so that the committer never waits
 }
 
-func startWriter(db *DB, logger *slog.Logger) *writer {
+func startWriter(db *DB, o Options) *writer {
 	w := &writer{
-		db: db, logger: logger,
+		db: db, logger: o.Logger, limit: cmp.Or(o.ChangeLimit, changeLimit),
 		urgent:   make(chan *pending, urgentQueue),
 		ordinary: make(chan *pending, ordinaryQueue),
 		done:     make(chan struct{}),
@@ -76,7 +77,7 @@ func startWriter(db *DB, logger *slog.Logger) *writer {
 	return w
 }
 
-// Write queues the change and waits for its commit, at most changeLimit. When ctx or
+// Write queues the change and waits for its commit, at most Options.ChangeLimit. When ctx or
 // that time ends before the committer has begun, nothing happens and the fault is
 // Unavailable; once begun, Write waits for the outcome.
 func (db *DB) Write(ctx context.Context, change Change) error { return db.Submit(ctx, change)() }
@@ -84,8 +85,8 @@ func (db *DB) Write(ctx context.Context, change Change) error { return db.Submit
 // Submit is Write in two steps: it queues the change, and the returned function, which
 // must be called, waits for the commit. Changes of one caller keep their order.
 func (db *DB) Submit(ctx context.Context, change Change) (wait func() error) {
-	ctx, cancel := context.WithTimeout(ctx, changeLimit)
-	p := &pending{change: change, deadline: time.Now().Add(changeLimit), result: make(chan error, 1)}
+	ctx, cancel := context.WithTimeout(ctx, db.writer.limit)
+	p := &pending{change: change, deadline: time.Now().Add(db.writer.limit), result: make(chan error, 1)}
 	if err := db.writer.enqueue(p); err != nil {
 		cancel()
 		return func() error { return unavailable(err, "too many changes are waiting") }

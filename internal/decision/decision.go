@@ -106,6 +106,12 @@ const (
 // Judged is what conditions and bindings saw beside what the client said. It is empty where nothing was judged. The
 // plan's goal is not repeated: the plan tells it.
 type Judged struct {
+	// AgentBound: a person has bound the key to the agent.
+	AgentBound      bool   `json:"agentBound,omitzero"`
+	AgentName       string `json:"agentName,omitzero"`
+	AgentRegistered bool   `json:"agentRegistered,omitzero"`
+	AgentStatus     string `json:"agentStatus,omitzero"`
+
 	CanConfine   bool   `json:"canConfine,omitzero"` // the caller said that it can confine the call
 	Email        string `json:"email,omitzero"`      // of the user
 	Grounded     bool   `json:"grounded,omitzero"`   // the call's values are the user's, or from where the user pointed
@@ -200,7 +206,21 @@ func Read(ctx context.Context, r database.Reader, orgID string, from int64, limi
 	if err != nil {
 		return nil, err
 	}
-	records := make([]Record, len(entries))
+	return fromEntries(orgID, entries)
+}
+
+// ReadBefore reads up to limit decisions of an organization that stand before an index of
+// its log, the latest first.
+func ReadBefore(ctx context.Context, r database.Reader, orgID string, before int64, limit int) ([]Record, error) {
+	entries, err := audit.ReadDecisionsBefore(ctx, r, audit.LogOf(orgID), before, limit)
+	if err != nil {
+		return nil, err
+	}
+	return fromEntries(orgID, entries)
+}
+
+func fromEntries(orgID string, entries []audit.Stored) (records []Record, err error) {
+	records = make([]Record, len(entries))
 	for i := range entries {
 		if records[i], err = fromEntry(orgID, &entries[i]); err != nil {
 			return nil, fmt.Errorf("read the decision at %d: %w", entries[i].Index, err)

@@ -52,6 +52,7 @@ func (r *Record) payload() (audit.Canonical, error) {
 	}
 	if j := &r.Judged; *j != (Judged{}) {
 		o.Begin("judged")
+		j.writeAgent(o)
 		if j.CanConfine {
 			o.Bool("canConfine", true)
 		}
@@ -72,6 +73,18 @@ func (r *Record) payload() (audit.Canonical, error) {
 	o.Optional("user", r.UserID)
 	o.Optional("userEmail", r.Email)
 	return o.Bytes()
+}
+
+// writeAgent writes what was judged of the agent.
+func (j *Judged) writeAgent(o *canonical.Object) {
+	if j.AgentBound {
+		o.Bool("agentBound", true)
+	}
+	o.Optional("agentName", j.AgentName)
+	if j.AgentRegistered {
+		o.Bool("agentRegistered", true)
+	}
+	o.Optional("agentStatus", j.AgentStatus)
 }
 
 // payloadSize is enough for most payloads without their arguments.

@@ -78,15 +78,19 @@ func (s *Service) wouldUse(
 		return nil, false, err
 	}
 	now := s.db.Now()
-	if !v.key.validAt(now) || v.planEnds(r, now) {
+	named := c.toolcall(v, toolname.Name{Server: r.Server, Tool: r.Tool}, -1, now)
+	if _, refused := v.refuseCaller(named); refused || v.planEnds(r, now) {
 		return v, false, nil
 	}
 	known, err := s.loadArguments(ctx, c, r)
 	if err != nil {
 		return nil, false, err
 	}
-	named := c.toolcall(v, toolname.Name{Server: r.Server, Tool: r.Tool}, -1, now)
+	named.Args = c.args.Decoded
 	questions := engine.Ask(*named, namesOf(r))
+	if _, stopped := v.refuseStopped(questions); stopped || r.OpenedAt < v.agent.EndedBefore {
+		return v, false, nil
+	}
 	if !known {
 		return v, needsNoArguments(v.policies.Set, questions, r), nil
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // maxCached is how many values a cache holds.
-const maxCached = 4096
+const maxCached = 16_384
 
 // cache caches values that change only with the version of a log.
 type cache[K comparable, V any] struct {

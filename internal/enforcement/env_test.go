@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/agent"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
@@ -55,8 +56,11 @@ type areas struct {
 	plans     *intent.Service
 	keys      *apikey.Service
 	approvals *approval.Service
+	agents    *agent.Service
 	decisions *enforcement.Service
 	meanwhile meanwhile
+	found     []agent.Found
+	trips     atomic.Int64 // that people were notified of
 }
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
@@ -119,6 +123,18 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 		Role:      organization.RoleOf,
 		Address:   organization.Address,
 		Digest:    a.digest,
+		Ended:     agent.EndedBefore,
+		Answered:  a.answered,
+	})
+	a.agents = agent.New(db, log, agent.Sources{
+		Role:         organization.RoleOf,
+		MissingKey:   apikey.Missing,
+		MadeFrom:     apikey.MadeFrom,
+		FindingKinds: []string{"sequence_gap"},
+		Findings:     a.findings,
+		Spent:        a.spent,
+		LeaseKey:     a.plans.LeaseKey,
+		Tripped:      a.noteTrip,
 	})
 	a.decisions = decisionsOn(a, a.approvals)
 	return a
@@ -127,8 +143,7 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 func decisionsOn(a *areas, approvals *approval.Service) *enforcement.Service {
 	log := a.audit.Log
 	return enforcement.New(a.db, log, a.policies, a.plans, a.scopes, approvals, organization.New(a.db, log, nil, ""),
-		a.keys,
-		slog.New(slog.DiscardHandler))
+		a.keys, a.agents, slog.New(slog.DiscardHandler))
 }
 
 func (a *areas) digest(ctx context.Context, orgID, canonical string) ([]byte, error) {

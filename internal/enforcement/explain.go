@@ -11,5 +11,17 @@ import (
 // Explain explains what the active policies say about a call, under the same names as a decision. It claims and records
 // nothing.
 func (s *Service) Explain(ctx context.Context, p principal.Principal, call toolcall.Call) (engine.Explanation, error) {
-	return s.policies.Check(ctx, p, call)
+	st, err := s.agents.StandingOf(ctx, p.OrgID, call.Agent.ID, call.Key.ID)
+	if err != nil {
+		return engine.Explanation{}, err
+	}
+	call.Agent.Name, call.Agent.Status, call.Agent.Registered = st.Name, string(st.Status), st.Registered
+	if st.Proven && call.Key.ID != "" {
+		call.Key.AgentID = call.Agent.ID
+	}
+	x, err := s.policies.Check(ctx, p, call)
+	if refused, ok := refuseAgent(&st, call.Agent.ID); ok && err == nil {
+		x = engine.Explanation{Decision: refused}
+	}
+	return x, err
 }

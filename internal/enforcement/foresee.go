@@ -8,6 +8,7 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/clientpolicy"
 	"writ/internal/principal"
+	"writ/internal/toolcall"
 	"writ/internal/toolname"
 )
 
@@ -58,7 +59,13 @@ func (s *Service) Foresee(
 	c := callFor(p, of)
 	v, err := s.loadCurrent(ctx, c)
 	now := s.db.Now()
-	if err != nil || !v.key.validAt(now) {
+	var call *toolcall.Call
+	refused := err != nil
+	if !refused {
+		call = c.toolcall(v, toolname.Name{}, -1, now)
+		_, refused = v.refuseCaller(call)
+	}
+	if refused {
 		s.logger.WarnContext(ctx, "nothing could be predicted for a plan, so its client must ask about every call",
 			"error", err)
 		return clientpolicy.Unknown(tools), []clientpolicy.SnapshotEntry{}
@@ -67,7 +74,7 @@ func (s *Service) Foresee(
 		return clientpolicy.Unknown(tools), []clientpolicy.SnapshotEntry{}
 	}
 	set := v.policies.Set
-	return clientpolicy.ForCallers(set, policy.Callers(set, c.toolcall(v, toolname.Name{}, -1, now)), tools, pending)
+	return clientpolicy.ForCallers(set, policy.Callers(set, call), tools, pending)
 }
 
 // hostsOwn are the tools of the plan's harness that names without a server may mean as well: as decisions judge them.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"writ/internal/agent"
 	"writ/internal/audit"
 	"writ/internal/decision"
 	"writ/internal/intent/grounding"
@@ -27,13 +28,15 @@ type candidate struct {
 
 	server string // as judged
 	// placedOn is the server of the call if server is only the one in the tool's own name; mostly empty.
-	placedOn string
-	plan     *plan.Declared
-	steps    []int             // of the plan, that the call fits
-	widened  bool              // the steps were added to the plan and still need approval
-	shadows  []decision.Shadow // the decisions of shadow versions
-	since    audit.Version     // of the log when the call was judged
-	caller   *toolcall.Call    // whom and what policies judged; nil: nothing was judged
+	placedOn    string
+	plan        *plan.Declared
+	steps       []int             // of the plan, that the call fits
+	widened     bool              // the steps were added to the plan and still need approval
+	shadows     []decision.Shadow // the decisions of shadow versions
+	since       audit.Version     // of the log when the call was judged
+	caller      *toolcall.Call    // whom and what policies judged; nil: nothing was judged
+	endedBefore int64             // approvals that were asked for before this index have ended
+	counting    agent.Counting    // what trips count of the call
 	// sessionUse is what the session had used, if a condition asked.
 	sessionUse *decision.SessionUse
 	final      bool // a deny that is recorded even if something changed since
@@ -45,19 +48,20 @@ func refuse(by, rule, reason string) engine.Decision {
 	return engine.Decision{Ruling: verdict.Ruling{PolicyID: by, Rule: rule, Reason: reason}}
 }
 
-func invalidKey() engine.Decision {
-	return refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one")
-}
-
 // judge decides by a view. It reads nothing but limits from the database. The first of agent, intent and policy that
 // does not allow decides.
 func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	now := s.db.Now()
-	d := candidate{since: v.policies.Version, plan: v.plan}
+	d := candidate{
+		since:       v.policies.Version,
+		plan:        v.plan,
+		endedBefore: v.agent.EndedBefore,
+		counting:    v.agent.Counting,
+	}
 	d.server, _ = toolname.Resolve(c.request.Tool, c.request.Server, c.request.Source)
 	d.caller = c.toolcall(v, toolname.Name{}, -1, now)
-	if !v.key.validAt(now) {
-		d.Decision = invalidKey()
+	if refused, ok := v.refuseCaller(d.caller); ok {
+		d.Decision = refused
 		return d
 	}
 	var fit plan.Result
@@ -73,7 +77,12 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	d.steps, d.widened = fit.Steps, widened
 	c.grounded = c.ground(v, fit)
 	d.grounded = c.grounded
-	s.judgeByPolicies(ctx, c, v, c.questions(v, fit, now), &d)
+	questions := c.questions(v, fit, now)
+	if refused, ok := v.refuseStopped(questions); ok {
+		d.Decision = refused
+		return d
+	}
+	s.judgeByPolicies(ctx, c, v, questions, &d)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
 	d.Decision = v.holdUngrounded(d.Decision, d.grounded)
 	c.refuseNames(&d)
@@ -83,6 +92,9 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		confined := d.Confine
 		d.Decision = policy.Stricter(d.Decision, held)
 		d.Confine = confined // whoever approves the step does not lift what policies demand
+	}
+	if v.agent.Stranger {
+		d.Reason += strangerNote(d.caller.Agent.ID)
 	}
 	return d
 }
@@ -129,7 +141,7 @@ func (d *candidate) ask(set *engine.Set, questions []engine.Question, spent engi
 
 // needsPlan reports whether the call is checked against a plan: one is presented, declared by the session, or required.
 func (c *call) needsPlan(v *view) bool {
-	return !v.presented.IsZero() || c.request.TokenRequired || v.settings.IntentRequired
+	return !v.presented.IsZero() || c.request.TokenRequired || v.settings.IntentRequired || v.agent.IntentRequired
 }
 
 // checkIntent compares the call with its plan.
@@ -239,7 +251,7 @@ func (c *call) toolcall(v *view, n toolname.Name, step int, now time.Time) *tool
 		Server:        n.Server,
 		Tool:          n.Tool,
 		Args:          c.args.Decoded,
-		Agent:         toolcall.Agent{ID: r.AgentID},
+		Agent:         v.agentOf(r),
 		User:          v.user,
 		Org:           v.org,
 		Key:           toolcall.Key{ID: c.by.KeyID, OwnerID: c.by.UserID, OwnerRole: v.owner.Role},
@@ -250,12 +262,14 @@ func (c *call) toolcall(v *view, n toolname.Name, step int, now time.Time) *tool
 		ResolvedPaths: r.ResolvedPaths,
 		CanConfine:    r.CanConfine,
 	}
+	if v.agent.Proven {
+		call.Key.AgentID = call.Agent.ID
+	}
 	if v.plan != nil {
 		call.Intent = toolcall.Intent{PlanID: v.plan.ID, Goal: v.plan.Plan.Goal, Declared: true}
 		if step >= 0 {
 			call.Intent.Step = strconv.Itoa(step)
 		}
-		call.Agent.ID = cmp.Or(call.Agent.ID, v.plan.Binding.AgentID)
 		call.Session.ID = cmp.Or(call.Session.ID, v.plan.Binding.Session)
 	}
 	// A read that nobody has seen may reach a host.
@@ -276,6 +290,11 @@ func (d *candidate) judged() (j decision.Judged) {
 		return j
 	}
 	return decision.Judged{
+		AgentBound:      d.caller.Key.AgentID != "",
+		AgentName:       d.caller.Agent.Name,
+		AgentRegistered: d.caller.Agent.Registered,
+		AgentStatus:     d.caller.Agent.Status,
+
 		CanConfine:   d.caller.CanConfine,
 		Grounded:     d.caller.Intent.Grounded,
 		Email:        d.caller.User.Email,

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"writ/internal/agent"
 	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/intent"
@@ -14,38 +15,40 @@ import (
 // recordedIn says where the record of a decision tells what conditions and bindings see of a call, member by member.
 // A member of toolcall.Call that is not here fails TestEverythingThatIsJudgedIsRecorded.
 var recordedIn = map[string]func(r *decision.Record) any{
-	"Server":          func(r *decision.Record) any { return r.Server },
-	"Tool":            func(r *decision.Record) any { return r.Tool },
-	"Args":            func(r *decision.Record) any { return string(r.Arguments) },
-	"Agent.ID":        func(r *decision.Record) any { return r.AgentID },
-	"User.ID":         func(r *decision.Record) any { return r.Judged.UserID },
-	"User.Email":      func(r *decision.Record) any { return r.Judged.Email },
-	"User.Role":       func(r *decision.Record) any { return r.Judged.UserRole },
-	"Key.ID":          func(r *decision.Record) any { return r.KeyID },
-	"Key.OwnerID":     func(r *decision.Record) any { return r.Judged.OwnerID },
-	"Key.OwnerRole":   func(r *decision.Record) any { return r.Judged.OwnerRole },
-	"Org.ID":          func(r *decision.Record) any { return r.OrgID },
-	"Org.Name":        func(r *decision.Record) any { return r.Judged.Organization },
-	"Session.ID":      func(r *decision.Record) any { return r.SessionID },
-	"Session.Calls":   func(r *decision.Record) any { return r.Judged.Session },
-	"Session.CostUSD": func(r *decision.Record) any { return r.Judged.Session },
-	"Session.Tokens":  func(r *decision.Record) any { return r.Judged.Session },
-	"Intent.PlanID":   func(r *decision.Record) any { return r.PlanID },
-	"Intent.Step":     func(r *decision.Record) any { return r.Judged.Step },
-	"Intent.Declared": func(r *decision.Record) any { return r.PlanID },
-	"Intent.Goal":     func(r *decision.Record) any { return r.PlanID }, // the plan tells it
-	"Intent.Grounded": func(r *decision.Record) any { return r.Judged.Grounded },
-	"Labels":          func(r *decision.Record) any { return r.Labels },
-	"Environment":     func(r *decision.Record) any { return r.Environment },
-	"Now.wall":        func(r *decision.Record) any { return r.At },
-	"ResolvedPaths":   func(r *decision.Record) any { return string(r.Paths) },
-	"CanConfine":      func(r *decision.Record) any { return r.Judged.CanConfine },
-	"Key.Alone":       nil, // which of the two questions it is, not a fact about the call
-	"Session.Load":    nil, // reads the session's numbers
-	"Agent.Name":      nil, // nothing sets it yet
-	"Agent.Status":    nil,
-	"Now.ext":         nil,
-	"Now.loc":         nil,
+	"Server":           func(r *decision.Record) any { return r.Server },
+	"Tool":             func(r *decision.Record) any { return r.Tool },
+	"Args":             func(r *decision.Record) any { return string(r.Arguments) },
+	"Agent.ID":         func(r *decision.Record) any { return r.AgentID },
+	"User.ID":          func(r *decision.Record) any { return r.Judged.UserID },
+	"User.Email":       func(r *decision.Record) any { return r.Judged.Email },
+	"User.Role":        func(r *decision.Record) any { return r.Judged.UserRole },
+	"Key.ID":           func(r *decision.Record) any { return r.KeyID },
+	"Key.OwnerID":      func(r *decision.Record) any { return r.Judged.OwnerID },
+	"Key.OwnerRole":    func(r *decision.Record) any { return r.Judged.OwnerRole },
+	"Org.ID":           func(r *decision.Record) any { return r.OrgID },
+	"Org.Name":         func(r *decision.Record) any { return r.Judged.Organization },
+	"Session.ID":       func(r *decision.Record) any { return r.SessionID },
+	"Session.Calls":    func(r *decision.Record) any { return r.Judged.Session },
+	"Session.CostUSD":  func(r *decision.Record) any { return r.Judged.Session },
+	"Session.Tokens":   func(r *decision.Record) any { return r.Judged.Session },
+	"Intent.PlanID":    func(r *decision.Record) any { return r.PlanID },
+	"Intent.Step":      func(r *decision.Record) any { return r.Judged.Step },
+	"Intent.Declared":  func(r *decision.Record) any { return r.PlanID },
+	"Intent.Goal":      func(r *decision.Record) any { return r.PlanID }, // the plan tells it
+	"Intent.Grounded":  func(r *decision.Record) any { return r.Judged.Grounded },
+	"Labels":           func(r *decision.Record) any { return r.Labels },
+	"Environment":      func(r *decision.Record) any { return r.Environment },
+	"Now.wall":         func(r *decision.Record) any { return r.At },
+	"ResolvedPaths":    func(r *decision.Record) any { return string(r.Paths) },
+	"Key.Alone":        nil, // which of the two questions it is, not a fact about the call
+	"Session.Load":     nil, // reads the session's numbers
+	"Agent.Name":       func(r *decision.Record) any { return r.Judged.AgentName },
+	"Agent.Status":     func(r *decision.Record) any { return r.Judged.AgentStatus },
+	"Agent.Registered": func(r *decision.Record) any { return r.Judged.AgentRegistered },
+	"Key.AgentID":      func(r *decision.Record) any { return r.Judged.AgentBound },
+	"Now.ext":          nil,
+	"Now.loc":          nil,
+	"CanConfine":       func(r *decision.Record) any { return r.Judged.CanConfine },
 }
 
 // TestEverythingThatIsJudgedIsRecorded makes a call whose plan says what the call itself does not, and compares what
@@ -55,6 +58,7 @@ func TestEverythingThatIsJudgedIsRecorded(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.active("p", allowAll, `id: cheap; effect: deny; tools: ["*"]; when: "session.costUsd > 1000.0"`)
 		shown := e.mint(e.agent, twoSteps, func(r *intent.Request) { r.AgentID, r.SessionID = "billing", "s-1" })
+		e.register("billing", agent.Profile{Name: "Billing", Keys: []string{e.agent.KeyID}})
 		call := planned(shown, "bash", `{"command":"make"}`)
 		call.Labels, call.Environment = []string{"l"}, "production"
 		call.ResolvedPaths, call.CanConfine = map[string]string{"a": "/a"}, true

@@ -75,8 +75,8 @@ func (s *Service) Preflight(ctx context.Context, p principal.Principal, ask Pref
 func (ask *Preflight) judge(
 	v *view, call *toolcall.Call, names []toolname.Candidate, sent PreflightCall, spent engine.Spent,
 ) engine.Decision {
-	if !v.key.validAt(call.Now) {
-		return invalidKey()
+	if refused, ok := v.refuseCaller(call); ok {
+		return refused
 	}
 	if ask.Authority != nil && !ask.Authority[sent.Name] && !ask.Authority[call.Tool] {
 		return refuse(policy.ByIntent, "authority_snapshot", "the client's own authority does not hold this tool")
@@ -85,7 +85,11 @@ func (ask *Preflight) judge(
 	if call.Args, err = toolcall.Decode(sent.Input); err != nil {
 		return refuse(policy.ByDefault, "", "the input cannot be read")
 	}
-	d, _ := policy.JudgeNamed(v.policies.Set, engine.Ask(*call, names), spent)
+	questions := engine.Ask(*call, names)
+	if refused, ok := v.refuseStopped(questions); ok {
+		return refused
+	}
+	d, _ := policy.JudgeNamed(v.policies.Set, questions, spent)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
 	return d
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"writ/internal/agent"
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/decision"
@@ -74,7 +75,17 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 		return nil, err
 	}
 	entry.Paths = paths
-	return decision.Append(ctx, tx, s.log, c.by, &entry)
+	if c.problem == "" { // else the agent's name is not what was sent
+		seen := agent.Sighting{OrgID: c.by.OrgID, AgentID: entry.AgentID, KeyID: c.by.KeyID}
+		if err := s.agents.Saw(ctx, tx, seen, r.Source); err != nil {
+			return nil, err
+		}
+	}
+	appended, err := decision.Append(ctx, tx, s.log, c.by, &entry)
+	if err == nil && o.counting != (agent.Counting{}) {
+		err = s.agents.Counted(ctx, tx, c.by.OrgID, o.counting, o.Verdict == verdict.Deny)
+	}
+	return appended, err
 }
 
 // shownPaths is resolved paths as they are stored.

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"writ/internal/agent"
+	"writ/internal/agent/lease"
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -30,6 +32,22 @@ type Keys interface {
 	Holder(ctx context.Context, keyID string) (principal.Principal, error)
 }
 
+// Agents knows the registered agents.
+type Agents interface {
+	// StandingOf is what is registered of an agent that calls with a key. It changes only with the organization's log.
+	StandingOf(ctx context.Context, orgID, agentID, keyID string) (agent.Standing, error)
+	// Saw notes within a decision's transaction that an agent has called.
+	Saw(ctx context.Context, tx *database.Tx, of agent.Sighting, host string) error
+	// Counted counts a decision for trips within its transaction, behind its entry.
+	Counted(ctx context.Context, tx *database.Tx, orgID string, c agent.Counting, denied bool) error
+	// LeaseLife is how long leases of an organization may be; zero: none are given.
+	LeaseLife(ctx context.Context, orgID string) (time.Duration, error)
+	// AddLease stores and records a lease, and gives the index of its entry.
+	AddLease(ctx context.Context, tx *database.Tx, by principal.Principal, l *lease.Lease) (int64, error)
+	// BudgetsKnown reports whether what agents have spent is known.
+	BudgetsKnown() bool
+}
+
 // Service makes decisions. A process needs one, whose caches all requests share.
 type Service struct {
 	db        *database.DB
@@ -40,6 +58,7 @@ type Service struct {
 	approvals *approval.Service
 	people    People
 	keys      Keys
+	agents    Agents
 	logger    *slog.Logger
 
 	counters counters
@@ -47,13 +66,14 @@ type Service struct {
 	sessions cache[sessionKey, string] // the ids of plans
 	holders  cache[holderKey, keyStatus]
 	settings cache[string, Settings]
+	standing cache[standingKey, agent.Standing]
 	classes  cache[string, Classes]
 }
 
 // New makes a service.
 func New(
 	db *database.DB, log *audit.Log, policies *policy.Service, plans *intent.Service,
-	scopes *scope.Service, approvals *approval.Service, people People, keys Keys, logger *slog.Logger,
+	scopes *scope.Service, approvals *approval.Service, people People, keys Keys, agents Agents, logger *slog.Logger,
 ) *Service {
 	return &Service{
 		db:        db,
@@ -64,6 +84,7 @@ func New(
 		approvals: approvals,
 		people:    people,
 		keys:      keys,
+		agents:    agents,
 		logger:    logger,
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/redaction"
+	"writ/internal/toolcall"
 	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
@@ -38,10 +39,11 @@ func (j *judgedStep) step() int {
 // judgeSteps judges every step that a tool fits, the strictest first: at least one. Any of them may be meant, so that
 // all of them must be allowed.
 func (s *Service) judgeSteps(ctx context.Context, c *call, v *view, fit plan.Result) ([]*judgedStep, error) {
-	if refused, ok := c.refuseSteps(v, fit); ok {
+	caller := c.toolcall(v, toolname.Name{}, -1, s.db.Now())
+	if refused, ok := c.refuseSteps(v, caller, fit); ok {
 		d := candidate{Decision: refused, since: v.policies.Version, plan: v.plan}
 		d.server, _ = toolname.Resolve(c.request.Tool, "", c.request.Source)
-		d.caller = c.toolcall(v, toolname.Name{}, -1, s.db.Now())
+		d.caller, d.counting = caller, v.agent.Counting
 		return []*judgedStep{{call: c, candidate: d}}, nil
 	}
 	var judged []*judgedStep
@@ -57,9 +59,12 @@ func (s *Service) judgeSteps(ctx context.Context, c *call, v *view, fit plan.Res
 }
 
 // refuseSteps is the deny of a tool that the plan does not permit, or that cannot be judged.
-func (c *call) refuseSteps(v *view, fit plan.Result) (engine.Decision, bool) {
+func (c *call) refuseSteps(v *view, caller *toolcall.Call, fit plan.Result) (engine.Decision, bool) {
 	if c.problem != "" {
 		return refuse(policy.ByDefault, "call", c.problem), true
+	}
+	if refused, ok := v.refuseCaller(caller); ok {
+		return refused, true
 	}
 	if !fit.OK && fit.Drift != plan.Widened {
 		return refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason)), true
@@ -120,6 +125,12 @@ func (s *Service) judgeStep(ctx context.Context, c *call, v *view, alike []int, 
 	c.grounded = c.ground(v, plan.Result{OK: true, Steps: alike[:1]})
 	j := &judgedStep{call: c, questions: c.questions(v, plan.Result{OK: true, Steps: alike[:1]}, s.db.Now())}
 	j.since, j.plan, j.steps, j.widened = v.policies.Version, v.plan, alike, fit.Drift == plan.Widened
+	j.endedBefore, j.counting = v.agent.EndedBefore, v.agent.Counting
+	if refused, ok := v.refuseStopped(j.questions); ok {
+		j.Decision, j.caller = refused, j.questions[0].Call
+		j.server = j.caller.Server
+		return j
+	}
 	s.judgeByPolicies(ctx, c, v, j.questions, &j.candidate)
 	j.PolicyID = cmp.Or(j.PolicyID, policy.ByDefault)
 	j.weighArguments(v, s.policies.Spent(ctx, c.by.OrgID))

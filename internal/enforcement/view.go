@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"writ/internal/agent"
 	"writ/internal/audit"
 	"writ/internal/fault"
 	"writ/internal/intent"
@@ -22,8 +23,10 @@ type view struct {
 	settings Settings
 	key      keyStatus
 	org      toolcall.Org
-	owner    toolcall.User // of the key
-	user     toolcall.User // the one that the call names, else the owner
+	agent    agent.Standing // of the agent that calls
+	unknown  bool           // whether the agent has spent its budget
+	owner    toolcall.User  // of the key
+	user     toolcall.User  // the one that the call names, else the owner
 
 	plan        *plan.Declared // presented by the call, or declared by its session; nil: none
 	presented   plan.Presented
@@ -67,6 +70,12 @@ func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, err
 		return nil, err
 	}
 	if err := s.loadPlan(ctx, c, v, fresh); err != nil {
+		return nil, err
+	}
+	if err := s.loadAgent(ctx, c, v); err != nil {
+		return nil, err
+	}
+	if err := s.endPlan(ctx, c, v); err != nil {
 		return nil, err
 	}
 	return v, s.loadKnown(ctx, c, v)

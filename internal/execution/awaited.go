@@ -18,6 +18,7 @@ type stored struct {
 	id, keyID, planID, sessionID, agentID, tool, status string
 	taken                                               string // the decision that the report itself took; mostly empty
 	confined                                            string // as JSON; empty: the client does not say
+	leaseID                                             string // empty: no lease was presented
 	position, executedAt                                int64
 	digest                                              []byte
 	seq                                                 sql.NullInt64
@@ -26,10 +27,10 @@ type stored struct {
 func readExecutions(ctx context.Context, r database.Reader, orgID string, from int64, limit int) ([]stored, error) {
 	return database.Collect(ctx, r, func(row database.Scanner) (e stored, err error) {
 		err = row.Scan(&e.id, &e.position, &e.executedAt, &e.keyID, &e.planID, &e.sessionID, &e.agentID, &e.tool,
-			&e.digest, &e.status, &e.seq, &e.confined, &e.taken)
+			&e.digest, &e.status, &e.seq, &e.confined, &e.taken, &e.leaseID)
 		return e, err
 	}, `
-		SELECT id, position, executed_at, key_id, plan_id, session_id, agent_id, tool, digest, status, seq, confined, decision_id
+		SELECT id, position, executed_at, key_id, plan_id, session_id, agent_id, tool, digest, status, seq, confined, decision_id, lease_id
 		FROM execution
 		WHERE org_id = $1 AND position >= $2
 		ORDER BY position

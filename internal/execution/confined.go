@@ -48,15 +48,16 @@ func readConfined(raw jsontext.Value) (*Confined, error) {
 		return nil, nil
 	}
 	var w struct {
-		Write []string       `json:"write"`
-		Read  []string       `json:"read"`
-		Net   jsontext.Value `json:"net"`
-		Held  []string       `json:"held"`
+		Write   []string       `json:"write"`
+		Read    []string       `json:"read"`
+		Net     jsontext.Value `json:"net"`
+		Protect []string       `json:"protect"`
+		Held    []string       `json:"held"`
 	}
 	if raw.Kind() != '{' || json.Unmarshal(raw, &w) != nil {
-		return nil, errors.New("confined must be an object of lists of text: write, read, net and held")
+		return nil, errors.New("confined must be an object of lists of text: write, read, net, protect and held")
 	}
-	c := &Confined{Limits: confine.Limits{Write: w.Write, Read: w.Read}, Held: w.Held}
+	c := &Confined{Limits: confine.Limits{Write: w.Write, Read: w.Read, Protect: w.Protect}, Held: w.Held}
 	switch {
 	case w.Net.Kind() == 0 || w.Net.Kind() == 'n' || text(w.Net) == "none":
 	case json.Unmarshal(w.Net, &c.Net) != nil:

@@ -18,6 +18,7 @@
 //     reported;
 //   - an execution that was allowed only confined, and was not, or not as narrowly;
 //   - something that the kernel refused to a confined call;
+//   - an execution that its client decided by a lease, and that the lease does not permit;
 //   - an allowed call without an outcome after a quarter of an hour, if the product has
 //     ever reported any;
 //   - a gap in the numbers of a client that numbers its reports.
@@ -31,6 +32,7 @@ package execution
 
 import (
 	"context"
+	"time"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -62,6 +64,24 @@ type Keys interface {
 	ProductOf(ctx context.Context, r database.Reader, keyID string) (string, error)
 }
 
+// Leases is what reports need of leases.
+type Leases interface {
+	// Presented is the id of the lease that a client presents, as its id or its text; a problem says why it is none.
+	Presented(ctx context.Context, orgID, shown string) (id, problem string, err error)
+	// Use checks a call against its lease, within the change that stores the report; empty: it fits.
+	Use(ctx context.Context, tx *database.Tx, use LeaseUse) (problem string, err error)
+}
+
+// LeaseUse is a call that a client says it decided by a lease.
+type LeaseUse struct {
+	OrgID, KeyID, AgentID, UserID string // the key that reports; agent and user may be empty
+	LeaseID                       string
+	Server, Tool                  string
+	Number                        *int64    // as the client counts the calls of the lease; nil: it does not
+	At                            time.Time // by the client's clock; zero: not stated
+	ExecutionID                   string
+}
+
 // Status of an execution.
 const (
 	Success = "success"
@@ -81,15 +101,17 @@ type Service struct {
 	keys  Keys
 
 	outputs Outputs
+	leases  Leases
 }
 
 // New makes the service.
-func New(db *database.DB, log *audit.Log, plans Plans, keys Keys, outputs Outputs) *Service {
+func New(db *database.DB, log *audit.Log, plans Plans, keys Keys, outputs Outputs, leases Leases) *Service {
 	return &Service{
 		db:      db,
 		log:     log,
 		plans:   plans,
 		keys:    keys,
 		outputs: outputs,
+		leases:  leases,
 	}
 }

@@ -22,7 +22,17 @@ const (
 	OtherArguments  Kind = "execution_with_other_arguments" // than its plan states
 	NotConfined     Kind = "execution_not_confined"         // as the decision demands
 	KernelRefused   Kind = "refused_by_kernel"              // something that a confined call tried
+	OutsideLease    Kind = "execution_outside_lease"        // that its client says it decided by
 )
+
+// KindNames are the kinds of findings.
+func KindNames() []string {
+	return []string{
+		string(WithoutDecision), string(WithoutOutcome), string(SequenceGap), string(OtherArguments),
+		string(NotConfined),
+		string(KernelRefused), string(OutsideLease),
+	}
+}
 
 // Finding is something that does not match. Which members are set depends on its kind.
 type Finding struct {
@@ -39,6 +49,7 @@ type Finding struct {
 	// Of a gap: the missing numbers, and how many of them are still missing.
 	FirstSeq, LastSeq, Missing int64
 
+	Detail     string     // what does not match; empty: the kind says it all
 	ResolvedAt *time.Time // when what was missing came
 }
 
@@ -90,26 +101,38 @@ func (s *Service) Findings(ctx context.Context, p principal.Principal, f Finding
 	}), nil
 }
 
+// maxFound is how many findings FoundSince reads.
+const maxFound = 10_000
+
+// FoundSince are the findings of an organization since a time, the latest first. It checks no right: it is for the
+// server itself.
+func (s *Service) FoundSince(ctx context.Context, orgID string, since time.Time) ([]Finding, error) {
+	found, err := database.Collect(ctx, s.db, scanFinding,
+		selectFindings+` WHERE org_id = $1 AND found_at >= $2 ORDER BY found_at DESC, id DESC LIMIT $3`, orgID,
+		database.Micros(since), maxFound)
+	return found, database.Wrap(err, "read the findings of organization %s", orgID)
+}
+
 const selectFindings = `
 	SELECT id, org_id, kind, found_at, happened_at, position, key_id, agent_id, session_id, plan_id, tool, decision_id, execution_id,
-		first_seq, last_seq, missing, resolved_at
+		first_seq, last_seq, missing, detail, resolved_at
 	FROM finding`
 
 func scanFinding(row database.Scanner) (f Finding, err error) {
 	err = row.Scan(&f.ID, &f.OrgID, &f.Kind, database.ToTime(&f.FoundAt), database.ToTime(&f.HappenedAt), &f.Position,
 		&f.KeyID, &f.AgentID, &f.SessionID, &f.PlanID, &f.Tool, &f.DecisionID, &f.ExecutionID, &f.FirstSeq,
-		&f.LastSeq, &f.Missing, database.ToOptionalTime(&f.ResolvedAt))
+		&f.LastSeq, &f.Missing, &f.Detail, database.ToOptionalTime(&f.ResolvedAt))
 	return f, err
 }
 
 func insertFinding(ctx context.Context, tx *database.Tx, f Finding) error {
 	_, err := tx.Prepared().Exec(ctx, `
 		INSERT INTO finding (id, org_id, kind, found_at, happened_at, position, key_id, agent_id, session_id, plan_id, tool,
-			decision_id, execution_id, first_seq, last_seq, missing)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+			decision_id, execution_id, first_seq, last_seq, missing, detail)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		database.NewID(), f.OrgID, string(f.Kind), database.Micros(tx.Now()), database.Micros(f.HappenedAt), f.Position,
 		f.KeyID, f.AgentID, f.SessionID, f.PlanID, f.Tool, f.DecisionID, f.ExecutionID, f.FirstSeq, f.LastSeq,
-		f.Missing)
+		f.Missing, f.Detail)
 	return database.Wrap(err, "store a finding")
 }
 

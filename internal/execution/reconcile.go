@@ -237,6 +237,9 @@ func (m *matcher) settle(ctx context.Context, e stored) error {
 	if e.status == Blocked {
 		return nil // it did not run
 	}
+	if e.leaseID != "" {
+		return nil // a lease is in place of a decision, and the report was compared with it
+	}
 	found, err := takeAwaited(ctx, tx, orgID, e)
 	if err != nil {
 		return err

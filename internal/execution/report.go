@@ -43,6 +43,8 @@ type item struct {
 	by     principal.Principal
 	planID string
 	digest []byte
+	// leaseProblem is why what the row presents is no lease.
+	leaseProblem string
 }
 
 // Report appends rows to the log of the caller's organization. A caller without a key is
@@ -105,6 +107,9 @@ func (s *Service) prepare(
 		if it.digest, err = s.plans.Digest(ctx, it.by.OrgID, r.arguments); err != nil {
 			return nil, "", err
 		}
+	}
+	if err := s.findLease(ctx, it); err != nil {
+		return nil, "", err
 	}
 	// The same row by another key is another report.
 	it.hash = sha256.Sum256(append([]byte(it.by.KeyID+"/"), r.hash[:]...))
@@ -240,6 +245,9 @@ func (s *Service) keep(ctx context.Context, tx *database.Tx, it *item) (Reported
 	if err := findRefusal(ctx, tx, id, added.Index, it); err != nil {
 		return Reported{}, err
 	}
+	if err := s.compareWithLease(ctx, tx, id, added.Index, it); err != nil {
+		return Reported{}, fmt.Errorf("compare a report with its lease: %w", err)
+	}
 	return Reported{ID: id, Index: added.Index, Commitment: hex.EncodeToString(added.Leaf[:])}, nil
 }
 
@@ -327,10 +335,10 @@ func insertExecution(ctx context.Context, tx *database.Tx, id string, position i
 	}
 	_, err = tx.Prepared().Exec(ctx, `
 		INSERT INTO execution (id, org_id, position, row_hash, received_at, executed_at, key_id, plan_id, session_id, agent_id, user_id,
-			server, tool, step, digest, status, seq, confined, decision_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+			server, tool, step, digest, status, seq, confined, decision_id, lease_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
 		id, it.by.OrgID, position, it.hash[:], now, executed, it.by.KeyID, it.planID, it.sessionID, it.agentID,
 		it.userID,
-		it.server, it.tool, it.step, it.digest, it.status, seq, confined, taken)
+		it.server, it.tool, it.step, it.digest, it.status, seq, confined, taken, it.payload.Lease)
 	return err
 }

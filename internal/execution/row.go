@@ -94,6 +94,9 @@ type wireRow struct {
 	// What the call was confined to, and what the kernel refused.
 	Confined jsontext.Value `json:"confined"`
 	Refused  jsontext.Value `json:"refused"`
+	// The lease that the client decided by, and which of its calls this is.
+	Lease    jsontext.Value `json:"lease"`
+	LeaseUse jsontext.Value `json:"lease_use"`
 }
 
 // row is a report in the one form that is stored.
@@ -114,6 +117,8 @@ type row struct {
 	hash        [sha256.Size]byte
 	confined    *Confined
 	refused     []string
+	lease       string // an id or a signed text; empty: none
+	leaseUse    *int64
 	payload     payload
 }
 
@@ -140,6 +145,8 @@ type payload struct {
 	Seq         *int64         `json:"seq,omitzero"`
 	Confined    *Confined      `json:"confined,omitzero"`
 	Refused     []string       `json:"refused,omitempty"`
+	Lease       string         `json:"lease,omitzero"` // its id
+	LeaseUse    *int64         `json:"leaseUse,omitzero"`
 }
 
 // parseRow reads a row of any shape. The result holds no secrets except in arguments,
@@ -154,6 +161,7 @@ func parseRow(raw jsontext.Value) (row, error) {
 		tool:      firstLabel(w.Tool, w.Action, w.ToolName),
 		sessionID: label(w.SessionID), userID: label(w.UserID), agentID: label(w.AgentID), seq: number(w.Seq),
 		executedAt: instant(w.ExecutedAt, w.At), hash: hashOf(raw),
+		lease: text(w.Lease), leaseUse: number(w.LeaseUse),
 	}
 	if r.tool == "" {
 		return row{}, errors.New("names no tool")

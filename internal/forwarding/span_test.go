@@ -186,7 +186,7 @@ func TestATraceThatGrows(t *testing.T) {
 			}
 			moved, err := e.telemetry.Grow(t.Context(), e.org, telemetry.Position{Next: at},
 				telemetry.Position{Next: at + 1},
-				[]telemetry.GrowingTrace{{ID: id, Name: "grows", Source: "elsewhere", Spans: spans}})
+				[]telemetry.GrowingTrace{{ID: id, Name: "grows", Source: "elsewhere", Spans: spans}}, nil)
 			if err != nil || !moved {
 				t.Fatalf("grow: %v, %v", moved, err)
 			}

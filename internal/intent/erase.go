@@ -11,8 +11,11 @@ import (
 // mintedAction is the audit action of a new plan, which is its subject.
 const mintedAction = "plan.minted"
 
-// EraseTexts erases the texts of the plans whose entries are at these positions of a log.
+// EraseTexts erases the texts of the plans and preflights whose entries are at these positions of a log.
 func EraseTexts(ctx context.Context, tx *database.Tx, log string, positions []int64) error {
+	if err := erasePreflights(ctx, tx, log, positions); err != nil {
+		return err
+	}
 	for _, position := range positions {
 		entries, err := audit.ReadEntries(ctx, tx, log, position, 1)
 		if err != nil {

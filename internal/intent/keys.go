@@ -33,3 +33,20 @@ func (s *Service) PublicKeys(ctx context.Context) ([]PublicKey, error) {
 	}
 	return keys, nil
 }
+
+// SignLease has a lease signed with the key of plans' JWTs. Its type keeps the two apart.
+func (s *Service) SignLease(
+	ctx context.Context, sign func(keyID string, key ed25519.PrivateKey) (string, error),
+) (string, error) {
+	key, err := s.keys.Current(ctx, JWTKey)
+	if err != nil {
+		return "", err
+	}
+	return sign(key.ID, key.Private)
+}
+
+// LeaseKey is the public key with an id that signs leases, or has signed them.
+func (s *Service) LeaseKey(ctx context.Context, id string) (ed25519.PublicKey, error) {
+	key, err := s.keys.Find(ctx, JWTKey, id)
+	return key.Public, err
+}

@@ -58,7 +58,7 @@ func (s *Service) RecordPreflight(ctx context.Context, p principal.Principal, f 
 	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
-		_, err := s.log.Append(ctx, tx, audit.Entry{
+		entry, err := s.log.Append(ctx, tx, audit.Entry{
 			Log:         audit.LogOf(p.OrgID),
 			Action:      PreflightAction,
 			Actor:       p,
@@ -66,7 +66,10 @@ func (s *Service) RecordPreflight(ctx context.Context, p principal.Principal, f 
 			Observation: true,
 			Payload:     f,
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return insertPreflight(ctx, tx, p.OrgID, entry.Index, &f)
 	}})
 	return f.ID, err
 }

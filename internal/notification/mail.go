@@ -27,15 +27,21 @@ func mailOff(ctx context.Context, tx *database.Tx, orgID string) ([]string, erro
 	return users, database.Wrap(err, "read the members without mail")
 }
 
-// neverExpires is the stored expiry of a proposal, which unlike a request has none.
-const neverExpires = 0
+// The stored expiries of what unlike a request has none.
+const (
+	neverExpires = 0  // a proposal
+	needsNothing = -1 // what happened to an agent, which nobody need answer
+)
 
 // queueMails adds the subject of an event to the next mail of each person, without
 // those who want none.
 func queueMails(ctx context.Context, tx *database.Tx, e notice.Event, people []Person, mailOff []string) error {
 	var rows [][]any
 	expires := int64(neverExpires)
-	if e.Proposal == nil {
+	switch {
+	case e.Agent != nil:
+		expires = needsNothing
+	case e.Proposal == nil:
 		expires = database.Micros(e.Request.ExpiresAt)
 	}
 	for _, p := range people {
@@ -76,10 +82,10 @@ func (s *Service) SendMails(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// line is a request or a proposal in a mail.
+// line is a request, a proposal or an agent in a mail.
 type line struct {
 	subjectID, title    string
-	proposal            bool
+	proposal, agent     bool
 	expiresAt, queuedAt time.Time
 }
 
@@ -115,6 +121,7 @@ func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error
 	lines, err := database.Collect(ctx, tx, func(r database.Scanner) (l line, err error) {
 		err = r.Scan(&l.subjectID, &l.title, database.ToTime(&l.expiresAt), database.ToTime(&l.queuedAt))
 		l.proposal = database.Micros(l.expiresAt) == neverExpires
+		l.agent = database.Micros(l.expiresAt) == needsNothing
 		return l, err
 	}, `
 		DELETE FROM notification_mail
@@ -123,7 +130,7 @@ func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error
 	if err != nil {
 		return nil, fmt.Errorf("claim a mail: %w", err)
 	}
-	lines = slices.DeleteFunc(lines, func(l line) bool { return !l.proposal && !now.Before(l.expiresAt) })
+	lines = slices.DeleteFunc(lines, func(l line) bool { return !l.proposal && !l.agent && !now.Before(l.expiresAt) })
 	if len(lines) == 0 {
 		return nil, nil // another replica took it, or everything has expired
 	}
@@ -147,6 +154,10 @@ func composeMail(to, publicURL string, lines []line) mail.Message {
 				notice.ProposalLink(publicURL, l.subjectID))
 			continue
 		}
+		if l.agent {
+			fmt.Fprintf(&text, "%s:\n%s\n\n", l.title, notice.AgentLink(publicURL, l.subjectID))
+			continue
+		}
 		fmt.Fprintf(&text, "%s\nDenied unless somebody answers by %s:\n%s\n\n", l.title,
 			l.expiresAt.UTC().Format("15:04 UTC on 2 January 2006"), notice.Link(publicURL, l.subjectID))
 	}
@@ -160,13 +171,22 @@ func composeMail(to, publicURL string, lines []line) mail.Message {
 
 // subjectOf says how much needs an answer.
 func subjectOf(lines []line) string {
-	proposals := 0
+	proposals, agents := 0, 0
 	for _, l := range lines {
-		if l.proposal {
+		switch {
+		case l.proposal:
 			proposals++
+		case l.agent:
+			agents++
 		}
 	}
-	switch requests := len(lines) - proposals; {
+	switch requests := len(lines) - proposals - agents; {
+	case requests+proposals == 0 && agents == 1:
+		return "Something happened to an agent on Writ"
+	case requests+proposals == 0:
+		return fmt.Sprintf("Something happened to %d agents on Writ", agents)
+	case agents > 0:
+		return fmt.Sprintf("%d requests, profiles and agents on Writ", len(lines))
 	case proposals == 1 && requests == 0:
 		return "A profile waits for your confirmation on Writ"
 	case requests == 0:

@@ -12,28 +12,7 @@ import (
 // NotifyProposal notifies the people who may confirm a proposed profile, within the
 // change that makes the proposal.
 func (s *Service) NotifyProposal(ctx context.Context, tx *database.Tx, people []Person, p notice.Proposal) error {
-	to, e := confirmers(p, people), p.Event()
-	err := insertNotifications(ctx, tx, to, row{
-		orgID:   p.OrgID,
-		cause:   "proposal/" + p.ID,
-		kind:    e.Kind,
-		subject: p.ID,
-		title:   e.Title(),
-		at:      p.At,
-	})
-	if err != nil {
-		return err
-	}
-	if s.Mail != nil {
-		off, err := mailOff(ctx, tx, p.OrgID)
-		if err != nil {
-			return err
-		}
-		if err := queueMails(ctx, tx, e, to, off); err != nil {
-			return err
-		}
-	}
-	return s.Webhooks.Enqueue(ctx, tx, p.OrgID, []notice.Event{e})
+	return s.notify(ctx, tx, confirmers(p, people), p.Event(), "proposal/"+p.ID)
 }
 
 // SettleProposal settles the notifications of a proposal, within the change that

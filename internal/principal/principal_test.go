@@ -29,6 +29,8 @@ func TestRights(t *testing.T) {
 		principal.DecideApprovals:    "owner admin approver",
 		principal.ManageWebhooks:     "owner admin",
 		principal.ManageForwarding:   "owner admin",
+		principal.ManageAgents:       "owner admin",
+		principal.KillAgents:         "owner admin approver",
 	}
 	for action, want := range wants {
 		got := ""

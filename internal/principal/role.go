@@ -44,6 +44,9 @@ const (
 
 	ManageIdentityProvider Action = "identity_provider.manage" // choose who vouches for the organization's people
 	ManageForwarding       Action = "forwarding.manage"        // choose where traces and decisions are sent
+	ManageAgents           Action = "agents.manage"            // register, bind and suspend agents
+	// the kill switch; approvers only if the organization says so
+	KillAgents Action = "agents.kill"
 )
 
 // rights is what each role may do. Everything else is refused.
@@ -54,7 +57,7 @@ var rights = map[Role][]Action{
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads, ErasePayloads,
 		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks,
-		ManageIdentityProvider, ManageForwarding,
+		ManageIdentityProvider, ManageForwarding, ManageAgents, KillAgents,
 	},
 	Admin: {
 		ReadOrganization, UpdateOrganization,
@@ -62,10 +65,11 @@ var rights = map[Role][]Action{
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads,
 		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks, ManageForwarding,
+		ManageAgents, KillAgents,
 	},
 	Approver: {
 		ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies,
-		DecideApprovals,
+		DecideApprovals, KillAgents,
 	},
 	Member: {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies},
 	Viewer: {ReadOrganization, ReadMembers, ReadTelemetry, ReadPolicies},

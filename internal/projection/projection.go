@@ -98,11 +98,14 @@ func (p *Projector) follow(ctx context.Context, head audit.Head, at telemetry.Po
 			return false, err
 		}
 		if len(decisions) == 0 {
-			p.seen[head.Log] = head.Size
-			return true, nil
+			done, err := p.countEarlier(ctx, head.Log, at)
+			if done {
+				p.seen[head.Log] = head.Size
+			}
+			return true, err
 		}
 		next.Next = decisions[len(decisions)-1].Index + 1
-		moved, err := p.telemetry.Grow(ctx, head.Log, at, next, traces(decisions))
+		moved, err := p.telemetry.Grow(ctx, head.Log, at, next, traces(decisions), counted(decisions))
 		if err != nil || !moved {
 			return false, err
 		}
@@ -128,7 +131,9 @@ func (p *Projector) rewound(
 		return at, nil
 	}
 	restored, err := audit.LastRestore(ctx, p.db, head.Log)
-	return telemetry.Position{Next: min(at.Next, restored), Epoch: head.Epoch}, err
+	return telemetry.Position{
+		Next: min(at.Next, restored), Epoch: head.Epoch, Counted: min(at.Counted, restored),
+	}, err
 }
 
 // traces groups decisions of one organization, in the order in which their traces

@@ -114,7 +114,7 @@ func (e *env) project() {
 
 func (e *env) figures(orgID string) telemetry.PolicyStats {
 	e.T.Helper()
-	f, err := e.telemetry.Policy(e.T.Context(), orgID, "payments", 30)
+	f, err := e.telemetry.Policy(e.T.Context(), orgID, "payments", telemetry.Days(30))
 	if err != nil {
 		e.T.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestDecisionsShowInTelemetry(t *testing.T) {
 		e.wantExact()
 		// Each counts in the hour it was made, not in that of its trace.
 		e.Pass(-time.Hour)
-		summary, err := e.telemetry.Summary(t.Context(), e.acme, 1)
+		summary, err := e.telemetry.Summary(t.Context(), e.acme, telemetry.Days(1))
 		if err != nil || summary.Traces != 2 || summary.Errors != 1 {
 			t.Errorf("summary: %+v, %v", summary, err)
 		}

@@ -47,7 +47,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 		}
 		figures := func(policy string) telemetry.PolicyStats {
 			t.Helper()
-			f, err := e.telemetry.Policy(t.Context(), e.acme, policy, 1)
+			f, err := e.telemetry.Policy(t.Context(), e.acme, policy, telemetry.Days(1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 		if got := figures(other).Shadow; got != (telemetry.ShadowStats{Calls: 1, Allowed: 1}) {
 			t.Errorf("the other: %+v", got)
 		}
-		summary, err := e.telemetry.Summary(t.Context(), e.acme, 1)
+		summary, err := e.telemetry.Summary(t.Context(), e.acme, telemetry.Days(1))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,7 +52,9 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 	k := Known{read: true, Erased: r.Erased}
 	server, tool := nameOf(r)
 	call := toolcall.Call{
-		Server: server, Tool: tool, Agent: toolcall.Agent{ID: r.AgentID},
+		Server: server, Tool: tool, Agent: toolcall.Agent{
+			ID: r.AgentID, Name: r.Judged.AgentName, Status: r.Judged.AgentStatus, Registered: r.Judged.AgentRegistered,
+		},
 		User: toolcall.User{ID: r.UserID, Email: r.Email},
 		Key:  toolcall.Key{ID: r.KeyID}, Org: toolcall.Org{ID: r.OrgID}, Session: toolcall.Session{ID: r.SessionID},
 		Intent: toolcall.Intent{PlanID: r.PlanID, Step: r.Step, Declared: r.PlanID != "", Grounded: r.Judged.Grounded},
@@ -68,6 +70,7 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 	if r.PlanID != "" {
 		k.lacksOfPlan(r)
 	}
+	k.readAgent(&call, r)
 	if r.Erased {
 		k.lacks("key", "canConfine")
 		for _, gone := range []string{"args", "labels", "environment", "paths"} {
@@ -83,6 +86,22 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 	k.readArguments(&call, r)
 	k.readPaths(&call, r)
 	return call, k
+}
+
+// readAgent reads what was registered of the agent. A record from before there was a
+// registry does not tell.
+func (k *Known) readAgent(call *toolcall.Call, r decision.Record) {
+	if r.Judged.AgentBound {
+		call.Key.AgentID = r.AgentID
+	}
+	if r.Erased {
+		k.lacks("key", "agent")
+	}
+	if r.Judged.AgentStatus == "" {
+		for _, member := range []string{"name", "status", "registered"} {
+			k.lacks("agent", member)
+		}
+	}
 }
 
 // perhapsReleased reports whether the record may be that of a client that asked without

@@ -48,35 +48,29 @@ type UsageItem struct {
 	Usage Usage
 }
 
-// firstHour is the first bucket of an aggregate over days: the full hour at or before now minus the days, but nothing
-// that retention has removed.
-func (s *Service) firstHour(days int) int64 {
-	return max(floor(database.Micros(s.since(days)), hourMicros), s.firstKeptDay()*24)
-}
-
 func (s *Service) firstKeptDay() int64 { return receivedDay(database.Micros(s.db.Now().Add(-s.keep))) }
 
-// Summary is the overview of the last days.
-func (s *Service) Summary(ctx context.Context, orgID string, days int) (sum Summary, err error) {
-	from := s.firstHour(days)
-	if err := s.sumTraces(ctx, orgID, from, &sum); err != nil {
+// Summary is the overview of a period.
+func (s *Service) Summary(ctx context.Context, orgID string, p Period) (sum Summary, err error) {
+	h := s.hoursOf(p)
+	if err := s.sumTraces(ctx, orgID, h, &sum); err != nil {
 		return Summary{}, fmt.Errorf("sum traces: %w", err)
 	}
-	if sum.Usage, err = s.sumUsage(ctx, orgID, from); err != nil {
+	if sum.Usage, err = s.sumUsage(ctx, orgID, h); err != nil {
 		return Summary{}, fmt.Errorf("sum usage: %w", err)
 	}
-	const sessions = `SELECT CAST(COALESCE(SUM(sessions), 0) AS BIGINT) FROM rollup_session WHERE org_id = $1 AND bucket >= $2`
-	if err := s.db.QueryRow(ctx, sessions, orgID, from).Scan(&sum.Sessions); err != nil {
+	const sessions = `SELECT CAST(COALESCE(SUM(sessions), 0) AS BIGINT) FROM rollup_session WHERE org_id = $1 AND bucket >= $2 AND bucket < $3`
+	if err := s.db.QueryRow(ctx, sessions, orgID, h.first, h.end).Scan(&sum.Sessions); err != nil {
 		return Summary{}, fmt.Errorf("count sessions: %w", err)
 	}
-	if sum.TopFailing, err = s.topFailing(ctx, orgID, from); err != nil {
+	if sum.TopFailing, err = s.topFailing(ctx, orgID, h); err != nil {
 		return Summary{}, fmt.Errorf("count denials: %w", err)
 	}
 	sum.TracesPerMinute, err = s.rate(ctx, orgID)
 	return sum, err
 }
 
-func (s *Service) sumTraces(ctx context.Context, orgID string, from int64, sum *Summary) error {
+func (s *Service) sumTraces(ctx context.Context, orgID string, h hours, sum *Summary) error {
 	var took durationSum
 	err := each(ctx, s.db, func(row database.Scanner) error {
 		var traces, errors int64
@@ -86,7 +80,7 @@ func (s *Service) sumTraces(ctx context.Context, orgID string, from int64, sum *
 		}
 		sum.Traces, sum.Errors = sum.Traces+traces, sum.Errors+errors
 		return took.add(durations)
-	}, `SELECT traces, errors, durations FROM rollup_trace WHERE org_id = $1 AND bucket >= $2`, orgID, from)
+	}, `SELECT traces, errors, durations FROM rollup_trace WHERE org_id = $1 AND bucket >= $2 AND bucket < $3`, orgID, h.first, h.end)
 	if err != nil {
 		return err
 	}
@@ -131,19 +125,20 @@ func scanSums(row database.Scanner, before ...any) (Usage, error) {
 }
 
 // sumUsage adds up the usage of every model.
-func (s *Service) sumUsage(ctx context.Context, orgID string, from int64) (Usage, error) {
+func (s *Service) sumUsage(ctx context.Context, orgID string, h hours) (Usage, error) {
 	return scanSums(s.db.QueryRow(ctx,
-		`SELECT `+sums+` FROM rollup_usage WHERE org_id = $1 AND dimension = 'model' AND bucket >= $2`, orgID, from))
+		`SELECT `+sums+` FROM rollup_usage WHERE org_id = $1 AND dimension = 'model' AND bucket >= $2 AND bucket < $3`,
+		orgID, h.first, h.end))
 }
 
-func (s *Service) topFailing(ctx context.Context, orgID string, from int64) ([]Count, error) {
+func (s *Service) topFailing(ctx context.Context, orgID string, h hours) ([]Count, error) {
 	return database.Collect(ctx, s.db, scanCount, fmt.Sprintf(`
 		SELECT policy_id, CAST(SUM(denied) AS BIGINT) AS denials
 		FROM rollup_policy
-		WHERE org_id = $1 AND bucket >= $2 AND denied > 0 AND policy_id NOT LIKE '`+ShadowPrefix+`%%'
+		WHERE org_id = $1 AND bucket >= $2 AND bucket < $3 AND denied > 0 AND policy_id NOT LIKE '`+ShadowPrefix+`%%'
 		GROUP BY policy_id
 		ORDER BY denials DESC, policy_id
-		LIMIT %d`, topPolicies), orgID, from)
+		LIMIT %d`, topPolicies), orgID, h.first, h.end)
 }
 
 func scanCount(row database.Scanner) (c Count, err error) {
@@ -165,9 +160,9 @@ func (s *Service) rate(ctx context.Context, orgID string) (float64, error) {
 	return float64(traces) / window, nil
 }
 
-// Policy returns how a policy decided in the last days. An unknown policy has zeros.
-func (s *Service) Policy(ctx context.Context, orgID, policyID string, days int) (PolicyStats, error) {
-	from := s.firstHour(days)
+// Policy returns how a policy decided in a period. An unknown policy has zeros.
+func (s *Service) Policy(ctx context.Context, orgID, policyID string, p Period) (PolicyStats, error) {
+	h := s.hoursOf(p)
 	f := PolicyStats{TopRules: []Count{}}
 	if len(policyID) > decode.MaxText || !storable(policyID) {
 		return f, nil // no such id was ever stored
@@ -188,7 +183,7 @@ func (s *Service) Policy(ctx context.Context, orgID, policyID string, days int) 
 		return took.add(durations)
 	}, `SELECT policy_name, named_at, calls, allowed, denied, timed, duration_us, durations
 		FROM rollup_policy
-		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3`, orgID, policyID, from)
+		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3 AND bucket < $4`, orgID, policyID, h.first, h.end)
 	if err != nil {
 		return PolicyStats{}, fmt.Errorf("sum a policy: %w", err)
 	}
@@ -204,10 +199,10 @@ func (s *Service) Policy(ctx context.Context, orgID, policyID string, days int) 
 			return PolicyStats{}, fmt.Errorf("name a policy: %w", err)
 		}
 	}
-	if f.TopRules, err = s.topRules(ctx, orgID, policyID, from); err != nil {
+	if f.TopRules, err = s.topRules(ctx, orgID, policyID, h); err != nil {
 		return PolicyStats{}, err
 	}
-	f.Shadow, err = s.shadow(ctx, orgID, policyID, from)
+	f.Shadow, err = s.shadow(ctx, orgID, policyID, h)
 	return f, err
 }
 
@@ -221,18 +216,19 @@ func (s *Service) lastName(ctx context.Context, orgID, policyID string) (name st
 	return name, err
 }
 
-func (s *Service) topRules(ctx context.Context, orgID, policyID string, from int64) ([]Count, error) {
+func (s *Service) topRules(ctx context.Context, orgID, policyID string, h hours) ([]Count, error) {
 	return database.Collect(ctx, s.db, scanCount, fmt.Sprintf(`
 		SELECT rule_id, CAST(SUM(calls) AS BIGINT) AS matched
 		FROM rollup_rule
-		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3
+		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3 AND bucket < $4
 		GROUP BY rule_id
 		ORDER BY matched DESC, rule_id
-		LIMIT %d`, topRules), orgID, policyID, from)
+		LIMIT %d`, topRules), orgID, policyID, h.first, h.end)
 }
 
-// Tokens groups usage by model, tool or session: the thousand most expensive, and the rest as one item.
-func (s *Service) Tokens(ctx context.Context, orgID, groupBy string, days int) ([]UsageItem, error) {
+// Tokens groups usage by model, tool, session or agent: the thousand most expensive, and the rest as one item.
+func (s *Service) Tokens(ctx context.Context, orgID, groupBy string, p Period) ([]UsageItem, error) {
+	h := s.hoursOf(p)
 	items := []UsageItem{}
 	err := each(ctx, s.db, func(row database.Scanner) (err error) {
 		var item UsageItem
@@ -244,8 +240,8 @@ func (s *Service) Tokens(ctx context.Context, orgID, groupBy string, days int) (
 		return err
 	}, `SELECT item, CAST(SUM(spans) AS BIGINT), `+sums+`
 		FROM rollup_usage
-		WHERE org_id = $1 AND dimension = $2 AND bucket >= $3
-		GROUP BY item`, orgID, groupBy, s.firstHour(days))
+		WHERE org_id = $1 AND dimension = $2 AND bucket >= $3 AND bucket < $4
+		GROUP BY item`, orgID, groupBy, h.first, h.end)
 	if err != nil {
 		return nil, fmt.Errorf("group usage: %w", err)
 	}

@@ -93,7 +93,7 @@ func (e *env) decided(orgID, traceID string, names ...string) {
 	to.Next++
 	moved, err := e.Grow(e.T.Context(), orgID, from, to, []telemetry.GrowingTrace{
 		{ID: traceID, Name: "grows", Source: "writ", Spans: spans},
-	})
+	}, nil)
 	if err != nil || !moved {
 		e.T.Fatalf("grow: %v, %v", moved, err)
 	}

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/DataDog/sketches-go/ddsketch"
@@ -18,9 +19,12 @@ type rollup struct {
 	key      string // columns beside organization and writer
 	replaced string // columns that a commit replaces
 	added    string // columns that a commit adds to
-	// rows are what a tally writes: organization, key, writer, replaced, added.
+	largest  string // the column of which a commit keeps the larger value
+	// fromLog: it counts what the log says, and no rows of telemetry.
+	fromLog bool
+	// rows are what a tally writes: organization, key, writer, replaced, added, largest.
 	rows func(ctx context.Context, w rollupWrite) ([][]any, error)
-	// add adds a row of key, replaced and added to a tally.
+	// add adds a row of key, replaced, added and largest to a tally.
 	add func(t *tally, row database.Scanner) error
 
 	insert, onConflict string // SQL
@@ -50,7 +54,8 @@ var rollups = withSQL([]rollup{
 	},
 	{
 		table: "rollup_usage", perHour: 1, key: "dimension, bucket, item",
-		added: "spans, input_tokens, output_tokens, cache_read, cache_write, cost_nanos", rows: usageRows, add: addUsageRow,
+		added: "spans, input_tokens, output_tokens, cache_read, cache_write, cost_nanos", rows: usageRows,
+		add: addUsageRow,
 	},
 	{
 		table: "rollup_policy", perHour: 1, key: "policy_id, bucket",
@@ -60,6 +65,10 @@ var rollups = withSQL([]rollup{
 	{
 		table: "rollup_rule", perHour: 1, key: "policy_id, bucket, rule_id",
 		added: "calls", rows: ruleRows, add: addRuleRow,
+	},
+	{
+		table: "rollup_decision", perHour: 1, key: "dimension, item, part, bucket", fromLog: true,
+		added: "allowed, asked, held, denied", largest: "last_position", rows: decisionRows, add: addDecisionRow,
 	},
 })
 
@@ -73,6 +82,11 @@ func withSQL(all []rollup) []rollup {
 				sets = append(sets, column+" = excluded."+column)
 			}
 		}
+		if c := r.largest; c != "" {
+			sets = append(sets,
+				fmt.Sprintf(`%[1]s = CASE WHEN excluded.%[1]s > %[2]s.%[1]s THEN excluded.%[1]s ELSE %[2]s.%[1]s END`,
+					c, r.table))
+		}
 		r.onConflict = fmt.Sprintf(`ON CONFLICT (%s) DO UPDATE SET %s`, r.rowKey(), strings.Join(sets, ", "))
 	}
 	return all
@@ -82,19 +96,20 @@ func withSQL(all []rollup) []rollup {
 func (r *rollup) rowKey() string { return "org_id, " + r.key + ", writer" }
 
 func (r *rollup) values() string {
-	if r.replaced == "" {
-		return r.added
-	}
-	return r.replaced + ", " + r.added
+	columns := slices.DeleteFunc([]string{r.replaced, r.added, r.largest}, func(c string) bool { return c == "" })
+	return strings.Join(columns, ", ")
 }
 
 // columns lists what add reads.
 func (r *rollup) columns() string { return r.key + ", " + r.values() }
 
-// readRollups reads the stored totals of an organization, of all writers together.
+// readRollups reads the stored totals of an organization's rows, of all writers together.
 func readRollups(ctx context.Context, reader database.Reader, orgID string) (*tally, error) {
 	t := newTally()
 	for _, r := range rollups {
+		if r.fromLog {
+			continue
+		}
 		err := each(ctx, reader, func(row database.Scanner) error { return r.add(t, row) },
 			fmt.Sprintf(`SELECT %s FROM %s WHERE org_id = $1`, r.columns(), r.table), orgID)
 		if err != nil {

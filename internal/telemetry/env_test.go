@@ -156,7 +156,7 @@ func (e *env) wantClean() {
 // wantTraces checks how many traces an organization has, by every way to ask.
 func (e *env) wantTraces(orgID string, want int64) {
 	e.T.Helper()
-	sum, err := e.Summary(e.T.Context(), orgID, keptDays)
+	sum, err := e.Summary(e.T.Context(), orgID, telemetry.Days(keptDays))
 	if err != nil {
 		e.T.Fatalf("summary: %v", err)
 	}

@@ -76,7 +76,7 @@ func (s *Service) ExportTraces(orgID string, f TraceFilter, withSpans bool) (*Tr
 		s:         s,
 		orgID:     orgID,
 		filter:    f,
-		since:     s.listedFrom(f.Days),
+		since:     s.listedFrom(f.period()),
 		after:     after,
 		withSpans: withSpans,
 		rootless:  map[string]bool{},
@@ -132,8 +132,8 @@ func (e *TraceExport) next(ctx context.Context) ([]*ExportedTrace, error) {
 	}
 	w := &where{}
 	w.and("org_id = ?", e.orgID)
-	if e.filter.Days > 0 {
-		e.s.andListed(w, e.since)
+	if e.filter.period() != (Period{}) {
+		e.s.andListed(w, e.since, e.filter.Until)
 	}
 	if !e.after.IsZero() {
 		w.and("(start_time, id) < (?, ?)", e.after.Micros, e.after.ID)
@@ -281,7 +281,7 @@ func (s *Service) ExportSessions(orgID string, f SessionFilter) (*SessionExport,
 		s:      s,
 		orgID:  orgID,
 		filter: f,
-		since:  s.listedFrom(f.Days),
+		since:  s.listedFrom(f.period()),
 		after:  after,
 	}, nil
 }
@@ -316,7 +316,7 @@ func (e *SessionExport) All(ctx context.Context) iter.Seq2[*Session, error] {
 
 func (e *SessionExport) matches(x *Session) bool {
 	f := e.filter
-	return database.Micros(x.LastActivityAt) >= e.since &&
+	return database.Micros(x.LastActivityAt) >= e.since && (f.Until.IsZero() || x.LastActivityAt.Before(f.Until)) &&
 		(f.Status == "" || f.Status == x.Status) &&
 		(f.UserID == "" || strings.EqualFold(f.UserID, x.UserID)) &&
 		(f.AgentID == "" || f.AgentID == x.AgentID)

@@ -41,6 +41,8 @@ type GrownSpan struct {
 type Position struct {
 	Next  int64 // the first entry that was not read
 	Epoch int64
+	// Counted is the entry from which on decisions are counted; earlier ones follow, backwards.
+	Counted int64
 }
 
 // Positions returns the positions of all organizations that have one.
@@ -49,20 +51,20 @@ func (s *Service) Positions(ctx context.Context) (map[string]Position, error) {
 	err := each(ctx, s.db, func(row database.Scanner) error {
 		var orgID string
 		var p Position
-		err := row.Scan(&orgID, &p.Next, &p.Epoch)
+		err := row.Scan(&orgID, &p.Next, &p.Epoch, &p.Counted)
 		positions[orgID] = p
 		return err
-	}, `SELECT org_id, position, epoch FROM projected`)
+	}, `SELECT org_id, position, epoch, counted_from FROM projected`)
 	if err != nil {
 		return nil, fmt.Errorf("read the positions of logs: %w", err)
 	}
 	return positions, nil
 }
 
-// Grow adds to traces what a log contains between two positions, and moves the organization's position. If someone
-// else has moved it first, nothing is added and moved is false.
+// Grow adds to traces what a log contains between two positions, counts its decisions, and moves the organization's
+// position. If someone else has moved it first, nothing is added and moved is false.
 func (s *Service) Grow(
-	ctx context.Context, orgID string, from, to Position, traces []GrowingTrace,
+	ctx context.Context, orgID string, from, to Position, traces []GrowingTrace, decisions []Decided,
 ) (moved bool, err error) {
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		if moved, err = movePosition(ctx, tx, orgID, from, to); err != nil || !moved {
@@ -73,6 +75,7 @@ func (s *Service) Grow(
 				return fmt.Errorf("grow trace %s: %w", traces[i].ID, err)
 			}
 		}
+		s.tallyIn(tx, orgID).addDecisions(decisions, s.firstKeptDay()*24)
 		return nil
 	}})
 	if err != nil {
@@ -89,8 +92,9 @@ func movePosition(ctx context.Context, tx *database.Tx, orgID string, from, to P
 	}
 	changed, err := tx.Exec(ctx, `
 		UPDATE projected
-		SET position = $4, epoch = $5
-		WHERE org_id = $1 AND position = $2 AND epoch = $3`, orgID, from.Next, from.Epoch, to.Next, to.Epoch)
+		SET position = $4, epoch = $5, counted_from = $7
+		WHERE org_id = $1 AND position = $2 AND epoch = $3 AND counted_from = $6`,
+		orgID, from.Next, from.Epoch, to.Next, to.Epoch, from.Counted, to.Counted)
 	return changed == 1, err
 }
 
@@ -260,7 +264,7 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 	s.numberSpans(more, s.keys().take(max(database.Micros(tx.Now()), had+1), len(more.Spans)))
 	figures := s.tallyIn(tx, orgID)
 	for i := range more.Spans {
-		figures.addSpan(&more.Spans[i], "", receivedAt(more.Spans[i].Key))
+		figures.addSpan(&more.Spans[i], "", t.trace.AgentID, receivedAt(more.Spans[i].Key))
 	}
 	if t.trace.Status == decode.StatusOK && more.Trace.Status != decode.StatusOK {
 		t.trace.Status = more.Trace.Status

@@ -218,7 +218,12 @@ func (s *Service) extendGrown(
 	figures.move(&stored.trace, &after.trace, receivedAt(stored.pk))
 	for i := range more.batch.Spans {
 		span := &more.batch.Spans[i]
-		figures.addSpan(span, after.trace.SessionID, receivedAt(span.Key))
+		figures.addSpan(span, after.trace.SessionID, after.trace.AgentID, receivedAt(span.Key))
+	}
+	if after.trace.AgentID != stored.trace.AgentID {
+		if err := figures.moveAgent(ctx, tx, stored, after.trace.AgentID); err != nil {
+			return nil, err
+		}
 	}
 	if after.trace.SessionID != "" {
 		if stored.trace.SessionID == "" {

@@ -117,6 +117,24 @@ func (t *tally) move(from, to *decode.Trace, received int64) {
 
 // joinSession counts, for a session, the spans of a trace that came before its session was known.
 func (t *tally) joinSession(ctx context.Context, tx *database.Tx, stored *storedTrace, sessionID string) error {
+	return stored.eachGeneration(ctx, tx, func(bucket int64, model string, u Usage) {
+		t.addUsage(bySession, bucket, sessionID, u, 1)
+		t.models[[2]string{sessionID, model}] = true
+	})
+}
+
+// moveAgent counts the stored spans of a trace for the agent that it turned out to have.
+func (t *tally) moveAgent(ctx context.Context, tx *database.Tx, stored *storedTrace, agentID string) error {
+	return stored.eachGeneration(ctx, tx, func(bucket int64, _ string, u Usage) {
+		t.addUsage(byAgent, bucket, stored.trace.AgentID, u.Negate(), -1)
+		t.addUsage(byAgent, bucket, agentID, u, 1)
+	})
+}
+
+// eachGeneration passes on where the stored generation spans of a growing trace count, and what they used.
+func (g *storedTrace) eachGeneration(
+	ctx context.Context, tx *database.Tx, take func(bucket int64, model string, u Usage),
+) error {
 	return each(ctx, tx, func(row database.Scanner) error {
 		var seq, start int64
 		var model string
@@ -125,13 +143,12 @@ func (t *tally) joinSession(ctx context.Context, tx *database.Tx, stored *stored
 		if err != nil {
 			return err
 		}
-		t.addUsage(bySession, bucketOf(start, receivedAt(seq), hourMicros), sessionID, u, 1)
-		t.models[[2]string{sessionID, model}] = true
+		take(bucketOf(start, receivedAt(seq), hourMicros), model, u)
 		return nil
 	}, `
 		SELECT seq, start_time, COALESCE(model, ''), input_tokens, output_tokens, cache_read, cache_write, cost_nanos
 		FROM span
-		WHERE received_day = $1 AND trace_pk = $2 AND kind = 'generation'`, stored.day, stored.pk)
+		WHERE received_day = $1 AND trace_pk = $2 AND kind = 'generation'`, g.day, g.pk)
 }
 
 // extendSession adds more of a trace to its session: all of it if the trace joins the session only now.

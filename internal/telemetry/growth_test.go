@@ -79,7 +79,7 @@ func TestASessionIsLearntLast(t *testing.T) {
 			len(session.Traces) != 1 || !session.LastActivityAt.Equal(noon.Add(-time.Minute)) {
 			t.Fatalf("session %+v, %v", session, err)
 		}
-		items, err := e.Tokens(t.Context(), orgA, "session", 1)
+		items, err := e.Tokens(t.Context(), orgA, "session", telemetry.Days(1))
 		if err != nil || len(items) != 1 || items[0].Usage.Input != 30 {
 			t.Errorf("tokens by session %+v, %v", items, err)
 		}
@@ -148,13 +148,14 @@ func TestTracesThatDoNotGrow(t *testing.T) {
 				}}}}
 		}
 		next := telemetry.Position{Next: 1}
-		if moved, err := e.Grow(t.Context(), orgA, telemetry.Position{}, next, decided(own)); err != nil || !moved {
+		if moved, err := e.Grow(t.Context(), orgA, telemetry.Position{}, next, decided(own), nil); err != nil ||
+			!moved {
 			t.Fatal(moved, err)
 		}
 		e.wantAdded(e.grown(orgA, fragment(own)), telemetry.Added{Closed: 1})
 
 		e.wantAdded(e.grown(orgA, fragment(full)), telemetry.Added{Stored: 1})
-		if moved, err := e.Grow(t.Context(), orgA, next, telemetry.Position{Next: 2}, decided(full)); err != nil ||
+		if moved, err := e.Grow(t.Context(), orgA, next, telemetry.Position{Next: 2}, decided(full), nil); err != nil ||
 			!moved {
 			t.Fatal(moved, err)
 		}

@@ -149,16 +149,16 @@ func (e *env) figures(orgID string, policies ...string) figures {
 	e.T.Helper()
 	f := figures{Tokens: map[string][]telemetry.UsageItem{}, Policies: map[string]telemetry.PolicyStats{}}
 	var err error
-	if f.Summary, err = e.Summary(e.T.Context(), orgID, keptDays); err != nil {
+	if f.Summary, err = e.Summary(e.T.Context(), orgID, telemetry.Days(keptDays)); err != nil {
 		e.T.Fatalf("summary: %v", err)
 	}
 	for _, by := range []string{"model", "tool", "session"} {
-		if f.Tokens[by], err = e.Tokens(e.T.Context(), orgID, by, keptDays); err != nil {
+		if f.Tokens[by], err = e.Tokens(e.T.Context(), orgID, by, telemetry.Days(keptDays)); err != nil {
 			e.T.Fatalf("tokens by %s: %v", by, err)
 		}
 	}
 	for _, id := range policies {
-		if f.Policies[id], err = e.Policy(e.T.Context(), orgID, id, keptDays); err != nil {
+		if f.Policies[id], err = e.Policy(e.T.Context(), orgID, id, telemetry.Days(keptDays)); err != nil {
 			e.T.Fatalf("policy %s: %v", id, err)
 		}
 	}

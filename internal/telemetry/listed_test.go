@@ -36,7 +36,7 @@ func TestListsShowWhatAggregatesCount(t *testing.T) {
 func (s *env) listed(days int) string {
 	s.T.Helper()
 	ctx := s.T.Context()
-	sum, err := s.Summary(ctx, orgA, days)
+	sum, err := s.Summary(ctx, orgA, telemetry.Days(days))
 	s.noError(err)
 	traces, err := s.ListTraces(ctx, orgA, telemetry.TraceFilter{Days: days, Limit: 50})
 	s.noError(err)

@@ -94,7 +94,7 @@ func drawTrace(t *rapid.T, sessions []string) mTrace {
 	x := mTrace{
 		ID:       newID(),
 		Status:   rapid.SampledFrom([]string{"ok", "ok", "error", "denied"}).Draw(t, "status"),
-		Agent:    "a",
+		Agent:    rapid.SampledFrom([]string{"a", "b", ""}).Draw(t, "agent"),
 		Start:    drawTime(t),
 		Duration: drawDuration(t),
 	}
@@ -269,7 +269,7 @@ func compareSummary(t *rapid.T, e *env, orgID string, days int, traces []mTrace)
 			}
 		}
 	}
-	got, err := e.Summary(context.Background(), orgID, days)
+	got, err := e.Summary(context.Background(), orgID, telemetry.Days(days))
 	if err != nil {
 		t.Fatalf("summary: %v", err)
 	}
@@ -338,7 +338,7 @@ func near(t *rapid.T, what string, got float64, values []float64, q float64) {
 }
 
 func compareTokens(t *rapid.T, e *env, orgID string, days int, traces []mTrace) {
-	want := map[string]map[string]telemetry.Usage{"model": {}, "tool": {}, "session": {}}
+	want := map[string]map[string]telemetry.Usage{"model": {}, "tool": {}, "session": {}, "agent": {}}
 	for _, x := range traces {
 		for _, sp := range x.Spans {
 			if !in(sp.Start, days) {
@@ -348,6 +348,7 @@ func compareTokens(t *rapid.T, e *env, orgID string, days int, traces []mTrace) 
 			if sp.Kind == "generation" {
 				model := sp.Attributes["model"].(string)
 				want["model"][model] = sumUsage(want["model"][model], u)
+				want["agent"][x.Agent] = sumUsage(want["agent"][x.Agent], u)
 				if x.Session != "" {
 					want["session"][x.Session] = sumUsage(want["session"][x.Session], u)
 				}
@@ -358,7 +359,7 @@ func compareTokens(t *rapid.T, e *env, orgID string, days int, traces []mTrace) 
 		}
 	}
 	for groupBy, wanted := range want {
-		items, err := e.Tokens(context.Background(), orgID, groupBy, days)
+		items, err := e.Tokens(context.Background(), orgID, groupBy, telemetry.Days(days))
 		if err != nil {
 			t.Fatalf("tokens: %v", err)
 		}
@@ -397,7 +398,7 @@ func comparePolicies(t *rapid.T, e *env, orgID string, days int, traces []mTrace
 				}
 			}
 		}
-		got, err := e.Policy(context.Background(), orgID, id, days)
+		got, err := e.Policy(context.Background(), orgID, id, telemetry.Days(days))
 		if err != nil {
 			t.Fatalf("policy: %v", err)
 		}

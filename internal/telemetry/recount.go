@@ -113,16 +113,19 @@ func readSpans(ctx context.Context, r database.Reader, traces []*countedTrace) e
 
 func (s *Service) recountReported(ctx context.Context, r database.Reader, in func(orgID string) *tally) error {
 	err := each(ctx, r, func(row database.Scanner) error {
-		var orgID, session, model string
+		var orgID string
+		var of reportOf
 		var bucket int64
 		var u Usage
-		err := row.Scan(&orgID, &session, &model, &bucket, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
+		err := row.Scan(&orgID, &of.session, &of.model, &of.agent, &bucket, &u.Input, &u.Output, &u.CacheRead,
+			&u.CacheWrite,
 			&u.CostNanos)
 		if err == nil {
-			in(orgID).addReported(bucket, session, model, u)
+			in(orgID).addReported(bucket, of, u)
 		}
 		return err
-	}, `SELECT org_id, session_id, model, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos
+	},
+		`SELECT org_id, session_id, model, agent_id, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos
 		FROM reported_usage
 		WHERE superseded = 0`)
 	if err != nil {
@@ -153,8 +156,8 @@ func (s *Service) Rebuild(ctx context.Context) error {
 	})
 }
 
-// emptyRollups deletes every rollup and keeps ingest from writing new ones. What will be read is locked first, in the
-// order of ingest, which may be creating partitions.
+// emptyRollups deletes every rollup that can be recounted and keeps ingest from writing new ones. What will
+// be read is locked first, in the order of ingest, which may be creating partitions.
 func emptyRollups(ctx context.Context, tx *database.Tx) error {
 	lock := func(table, mode string) error {
 		if tx.Engine() == database.SQLite {
@@ -171,6 +174,9 @@ func emptyRollups(ctx context.Context, tx *database.Tx) error {
 		}
 	}
 	for _, r := range rollups {
+		if r.fromLog {
+			continue
+		}
 		if err := lock(r.table, "EXCLUSIVE"); err != nil {
 			return err
 		}
@@ -195,4 +201,5 @@ func (t *tally) dropBefore(hour int64) {
 	maps.DeleteFunc(t.usage, func(k usageKey, _ *usageCell) bool { return k.bucket < hour })
 	maps.DeleteFunc(t.policies, func(k policyKey, _ *policyCell) bool { return k.bucket < hour })
 	maps.DeleteFunc(t.rules, func(k ruleKey, _ int64) bool { return k.bucket < hour })
+	maps.DeleteFunc(t.decisions, func(k decisionKey, _ *decisionCell) bool { return k.bucket < hour })
 }

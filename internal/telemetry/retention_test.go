@@ -61,8 +61,8 @@ func TestRetention(t *testing.T) {
 			t.Errorf("summary %+v, want that of the young", sum)
 		}
 		for table, want := range map[string]int64{
-			// by model and by session
-			"span": 1, "session": 1, "session_model": 1, "rollup_trace": 1, "rollup_minute": 0, "rollup_usage": 2,
+			// by model, by session and by agent
+			"span": 1, "session": 1, "session_model": 1, "rollup_trace": 1, "rollup_minute": 0, "rollup_usage": 3,
 		} {
 			if n := e.Number(`SELECT count(*) FROM ` + table); n != want {
 				t.Errorf("%d rows in %s, want %d", n, table, want)
@@ -153,7 +153,7 @@ func TestOldTraceReceivedToday(t *testing.T) {
 		}
 		counted := func(when string, traces, tokens int64) {
 			t.Helper()
-			sum, err := e.Summary(t.Context(), orgA, 90)
+			sum, err := e.Summary(t.Context(), orgA, telemetry.Days(90))
 			if err != nil || sum.Traces != traces || sum.Usage.Input != tokens {
 				t.Errorf("%s: %d traces with %d tokens count (%v), want %d and %d", when, sum.Traces, sum.Usage.Input,
 					err, traces, tokens)

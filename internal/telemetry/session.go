@@ -40,13 +40,17 @@ type SessionDetail struct {
 
 // SessionFilter chooses sessions. Empty fields match everything.
 type SessionFilter struct {
-	Days    int
+	Days    int // a Period's
+	From    time.Time
+	Until   time.Time
 	Status  string
 	UserID  string
 	AgentID string
 	Limit   int
 	Cursor  string
 }
+
+func (f *SessionFilter) period() Period { return Period{f.Days, f.From, f.Until} }
 
 const sessionSelect = `
 	SELECT org_id, id, COALESCE(user_id, ''), agent_id, product, started_at, last_activity_at, state, trace_count,
@@ -85,7 +89,10 @@ func (s *Service) ListSessions(ctx context.Context, orgID string, f SessionFilte
 	}
 	w := &where{}
 	w.and("org_id = ?", orgID)
-	w.and("last_activity_at >= ?", s.listedFrom(f.Days))
+	w.and("last_activity_at >= ?", s.listedFrom(f.period()))
+	if !f.Until.IsZero() {
+		w.and("last_activity_at < ?", database.Micros(f.Until))
+	}
 	if !after.IsZero() {
 		w.and("(last_activity_at, id) < (?, ?)", after.Micros, after.ID)
 	}

@@ -35,7 +35,7 @@ type ShadowStats struct {
 }
 
 // shadow adds up what shadows of a policy decided.
-func (s *Service) shadow(ctx context.Context, orgID, policyID string, from int64) (f ShadowStats, err error) {
+func (s *Service) shadow(ctx context.Context, orgID, policyID string, h hours) (f ShadowStats, err error) {
 	err = each(ctx, s.db, func(row database.Scanner) error {
 		var change string
 		var calls int64
@@ -45,8 +45,8 @@ func (s *Service) shadow(ctx context.Context, orgID, policyID string, from int64
 	}, `
 		SELECT rule_id, CAST(SUM(calls) AS BIGINT)
 		FROM rollup_rule
-		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3
-		GROUP BY rule_id`, orgID, ShadowPrefix+policyID, from)
+		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3 AND bucket < $4
+		GROUP BY rule_id`, orgID, ShadowPrefix+policyID, h.first, h.end)
 	if err != nil {
 		return ShadowStats{}, fmt.Errorf("sum the shadows of a policy: %w", err)
 	}

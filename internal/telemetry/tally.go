@@ -17,6 +17,7 @@ const (
 	byModel   dimension = "model"
 	byTool    dimension = "tool"
 	bySession dimension = "session"
+	byAgent   dimension = "agent"
 )
 
 // Keys of rollup rows, beside organization and writer.
@@ -91,6 +92,8 @@ type tally struct {
 	sessions map[string]*sessionChange
 	active   map[int64]int64    // sessions by the hour of their last activity
 	models   map[[2]string]bool // session and model of generation spans
+
+	decisions map[decisionKey]*decisionCell
 }
 
 func newTally() *tally {
@@ -98,6 +101,7 @@ func newTally() *tally {
 		traces: map[int64]*traceCell{}, minutes: map[int64]int64{}, usage: map[usageKey]*usageCell{},
 		policies: map[policyKey]*policyCell{}, rules: map[ruleKey]int64{},
 		sessions: map[string]*sessionChange{}, active: map[int64]int64{}, models: map[[2]string]bool{},
+		decisions: map[decisionKey]*decisionCell{},
 	}
 }
 
@@ -146,7 +150,7 @@ func (t *tally) add(b *decode.Batch, product string, received int64) {
 	}
 	t.minutes[bucketOf(trace.Start, received, minuteMicros)]++
 	for i := range b.Spans {
-		t.addSpan(&b.Spans[i], trace.SessionID, spanReceived(&b.Spans[i], received))
+		t.addSpan(&b.Spans[i], trace.SessionID, trace.AgentID, spanReceived(&b.Spans[i], received))
 	}
 	if trace.SessionID != "" {
 		t.addToSession(b, product, received)
@@ -161,10 +165,11 @@ func spanReceived(s *decode.Span, withTrace int64) int64 {
 	return receivedAt(s.Key)
 }
 
-func (t *tally) addSpan(s *decode.Span, sessionID string, received int64) {
+func (t *tally) addSpan(s *decode.Span, sessionID, agentID string, received int64) {
 	bucket := bucketOf(s.Start, received, hourMicros)
 	if s.Kind == decode.KindGeneration {
 		t.addUsage(byModel, bucket, s.Model, s.Usage, 1)
+		t.addUsage(byAgent, bucket, agentID, s.Usage, 1)
 		if sessionID != "" {
 			t.addUsage(bySession, bucket, sessionID, s.Usage, 1)
 			t.models[[2]string{sessionID, s.Model}] = true

@@ -63,7 +63,8 @@ func (s *StoredSpan) Cost() *float64 {
 
 // TraceFilter chooses traces. Empty fields match everything.
 type TraceFilter struct {
-	Days          int
+	Days          int       // a Period's
+	From, Until   time.Time // a Period's
 	SessionID     string
 	Name          string
 	Status        string
@@ -74,6 +75,8 @@ type TraceFilter struct {
 	Limit         int
 	Cursor        string
 }
+
+func (f *TraceFilter) period() Period { return Period{f.Days, f.From, f.Until} }
 
 const traceSelect = `received_day, pk, id, COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''),
 	agent_id, product, source, attributes, tags, input_preview, output_preview,
@@ -139,7 +142,7 @@ func (s *Service) ListTraces(ctx context.Context, orgID string, f TraceFilter) (
 	}
 	w := &where{}
 	w.and("org_id = ?", orgID)
-	s.andListed(w, s.listedFrom(f.Days))
+	s.andListed(w, s.listedFrom(f.period()), f.Until)
 	if !after.IsZero() {
 		w.and("(start_time, id) < (?, ?)", after.Micros, after.ID)
 	}
@@ -212,19 +215,19 @@ func (f *TraceFilter) choices() (conditions []string) {
 	return conditions
 }
 
-// since is the exact time at which a list begins.
-func (s *Service) since(days int) time.Time { return s.db.Now().AddDate(0, 0, -days) }
-
-// listedFrom is since in microseconds, but not before the first kept day: aggregates do not count what retention will
-// remove next, so lists do not show it either.
-func (s *Service) listedFrom(days int) int64 {
-	return max(database.Micros(s.since(days)), s.firstKeptDay()*dayMicros)
+// listedFrom is the exact time at which a list begins, but not before the first kept day: aggregates do not count what
+// retention will remove next, so lists do not show it either.
+func (s *Service) listedFrom(p Period) int64 {
+	return max(database.Micros(p.start(s.db.Now())), s.firstKeptDay()*dayMicros)
 }
 
-// andListed chooses the traces that aggregates from the same time on count, too. A trace with a start in the future
+// andListed chooses the traces that aggregates of the same period count, too. A trace with a start in the future
 // counts at its receipt. The sum keeps SQLite from looking for an index on the day.
-func (s *Service) andListed(w *where, from int64) {
+func (s *Service) andListed(w *where, from int64, until time.Time) {
 	w.and("start_time >= ?", from)
+	if !until.IsZero() {
+		w.and("start_time < ?", database.Micros(until))
+	}
 	w.and("received_day + 0 >= ?", s.firstKeptDay())
 }
 

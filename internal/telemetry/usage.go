@@ -62,12 +62,14 @@ func (s *Service) report(
 	ctx context.Context, tx *database.Tx, orgID, product, sessionID, model string, u Usage, t *tally,
 ) error {
 	var old Usage
+	before := reportOf{session: sessionID, model: model}
 	oldBucket, superseded := int64(0), int64(1) // a missing report counts nothing
 	err := scanOptional(tx.QueryRow(ctx, `
-		SELECT bucket, superseded, input_tokens, output_tokens, cache_read, cache_write, cost_nanos
+		SELECT agent_id, bucket, superseded, input_tokens, output_tokens, cache_read, cache_write, cost_nanos
 		FROM reported_usage
 		WHERE org_id = $1 AND session_id = $2 AND model = $3 AND product = $4`, orgID, sessionID, model, product),
-		&oldBucket, &superseded, &old.Input, &old.Output, &old.CacheRead, &old.CacheWrite, &old.CostNanos)
+		&before.agent, &oldBucket, &superseded, &old.Input, &old.Output, &old.CacheRead, &old.CacheWrite,
+		&old.CostNanos)
 	if err != nil {
 		return err
 	}
@@ -75,22 +77,28 @@ func (s *Service) report(
 	if err != nil {
 		return err
 	}
+	now := before
+	if now.agent, err = agentOf(ctx, tx, orgID, sessionID, t); err != nil {
+		return err
+	}
 	bucket := floor(database.Micros(tx.Now()), hourMicros)
 	if superseded == 0 {
-		t.addReported(oldBucket, sessionID, model, old.Negate())
+		t.addReported(oldBucket, before, old.Negate())
 	}
 	superseded = 1
 	if !known {
 		superseded = 0
-		t.addReported(bucket, sessionID, model, u)
+		t.addReported(bucket, now, u)
 	}
 	_, err = tx.Exec(ctx, `
-		INSERT INTO reported_usage (org_id, product, session_id, model, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos, superseded)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		INSERT INTO reported_usage (org_id, product, session_id, model, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos, superseded, agent_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (org_id, session_id, model, product) DO UPDATE SET
 			bucket = excluded.bucket, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
-			cache_read = excluded.cache_read, cache_write = excluded.cache_write, cost_nanos = excluded.cost_nanos, superseded = excluded.superseded`,
-		orgID, product, sessionID, model, bucket, u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostNanos, superseded)
+			cache_read = excluded.cache_read, cache_write = excluded.cache_write, cost_nanos = excluded.cost_nanos, superseded = excluded.superseded,
+			agent_id = excluded.agent_id`,
+		orgID, product, sessionID, model, bucket, u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostNanos, superseded,
+		now.agent)
 	return err
 }
 
@@ -109,10 +117,24 @@ func (s *Service) hasSpans(
 	return there, err
 }
 
+// reportOf is what a report counts for. Its agent is that of the session when it came.
+type reportOf struct{ session, model, agent string }
+
+// agentOf is the agent of a session, as far as it is known; empty: it is not.
+func agentOf(ctx context.Context, tx *database.Tx, orgID, sessionID string, t *tally) (agent string, err error) {
+	err = scanOptional(tx.QueryRow(ctx, `SELECT agent_id FROM session WHERE org_id = $1 AND id = $2`, orgID, sessionID),
+		&agent)
+	if s := t.sessions[sessionID]; agent == "" && s != nil {
+		agent = s.agentID
+	}
+	return agent, err
+}
+
 // addReported counts a reported total, or subtracts it.
-func (t *tally) addReported(bucket int64, sessionID, model string, u Usage) {
-	t.addUsage(byModel, bucket, model, u, 0)
-	t.addUsage(bySession, bucket, sessionID, u, 0)
+func (t *tally) addReported(bucket int64, of reportOf, u Usage) {
+	t.addUsage(byModel, bucket, of.model, u, 0)
+	t.addUsage(bySession, bucket, of.session, u, 0)
+	t.addUsage(byAgent, bucket, of.agent, u, 0)
 }
 
 // supersede stops counting reports that spans have replaced.
@@ -160,14 +182,15 @@ func stopCounting(ctx context.Context, tx *database.Tx, orgID string, pairs [][2
 		args = append(args, pair[0], pair[1])
 	}
 	return each(ctx, tx, func(row database.Scanner) error {
-		var session, model string
+		var of reportOf
 		var bucket int64
 		var u Usage
-		err := row.Scan(&session, &model, &bucket, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CostNanos)
-		t.addReported(bucket, session, model, u.Negate())
+		err := row.Scan(&of.session, &of.model, &of.agent, &bucket, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
+			&u.CostNanos)
+		t.addReported(bucket, of, u.Negate())
 		return err
 	}, `
 		UPDATE reported_usage SET superseded = 1
 		WHERE org_id = $1 AND superseded = 0 AND (session_id, model) IN (VALUES `+strings.Join(list, ", ")+`)
-		RETURNING session_id, model, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos`, args...)
+		RETURNING session_id, model, agent_id, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos`, args...)
 }

@@ -41,7 +41,7 @@ var byItself = []string{
 }
 
 // Dump is every row of the database as text, but for what changes by itself, and
-// when a key was last used.
+// when a key or an agent was last used.
 func (s *Server) Dump() []string {
 	s.T.Helper()
 	query := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'`
@@ -86,7 +86,8 @@ func (s *Server) dumpTable(table string) (dump []string) {
 		}
 		text := table
 		for i, column := range columns {
-			if table == "api_key" && column == "last_used_at" || table == "execution" && column == "decision_id" {
+			if table == "api_key" && column == "last_used_at" || table == "agent_seen" && column == "last_seen_at" ||
+				table == "execution" && column == "decision_id" {
 				continue
 			}
 			if bytes, ok := values[i].([]byte); ok {

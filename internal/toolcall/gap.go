@@ -3,7 +3,7 @@ package toolcall
 import "slices"
 
 // Gap is an unknown part of a call: a variable of conditions, or a member below it, such as args, password. Two names
-// are not variables: "paths" is the resolved paths, and "key" is the API key, with id, owner and role.
+// are not variables: "paths" is the resolved paths, and "key" is the API key, with id, owner, role and agent.
 type Gap []string
 
 // Gaps are all unknown parts of a call. The call's values there mean nothing.

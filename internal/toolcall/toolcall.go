@@ -45,7 +45,9 @@ type Key struct {
 	ID        string
 	OwnerID   string
 	OwnerRole string
-	Alone     bool // only policies bound to the key or its owner apply, not to the agent and user that the client names
+	AgentID   string // the agent that the call names, if a person has bound the key to it
+	// Alone: only policies bound to the key or its owner apply, not to the agent and user that the client names.
+	Alone bool
 }
 
 // ForKeyAlone is the call without the agent and user that the client names.
@@ -65,8 +67,11 @@ func (c *Call) Name() (server, tool string) {
 	return first, rest + "." + c.Tool
 }
 
-// Agent is the agent that makes the call. Absent fields are empty.
-type Agent struct{ ID, Name, Status string }
+// Agent is the agent that makes the call, with what is registered of it. Absent fields are empty.
+type Agent struct {
+	ID, Name, Status string
+	Registered       bool
+}
 
 // User is the person the agent works for.
 type User struct{ ID, Email, Role string }

@@ -39,9 +39,13 @@ type EntryBody struct {
 	Actor    ledger.Actor        `json:"actor" doc:"Who did it."`
 	Subject  ledger.Subject      `json:"subject" doc:"What it was done to."`
 	Agent    string              `json:"agent,omitzero"`
+	Server   string              `json:"server,omitzero"`
 	Tool     string              `json:"tool,omitzero"`
 	Decision string              `json:"decision,omitzero" doc:"allow, deny, hold or ask, of a decision."`
 	Plan     string              `json:"plan,omitzero"`
+	Session  string              `json:"session,omitzero"`
+	Policy   string              `json:"policy,omitzero" doc:"What decided, of a decision."`
+	Rule     string              `json:"rule,omitzero" doc:"Its rule."`
 	Record   string              `json:"record" doc:"The canonical JSON that the leaf is the hash of, byte for byte."`
 	Leaf     string              `json:"leaf" doc:"RFC 6962 leaf hash of record, hex."`
 	Payload  *route.StoredObject `json:"payload" doc:"null where there is none, it was erased, or the caller may not read payloads."`
@@ -60,9 +64,13 @@ func entryBody(caller principal.Principal, e audit.Stored) (EntryBody, error) {
 		Actor:    r.Actor,
 		Subject:  r.Subject,
 		Agent:    r.Agent,
+		Server:   r.Server,
 		Tool:     r.Tool,
 		Decision: r.Verdict,
 		Plan:     r.Plan,
+		Session:  r.Session,
+		Policy:   r.Policy,
+		Rule:     r.Rule,
 		Record:   e.Record,
 		Leaf:     hex.EncodeToString(e.Leaf[:]),
 	}
@@ -80,8 +88,12 @@ type listEntriesInput struct {
 	Until    time.Time `query:"until" doc:"Recorded before."`
 	Agent    string    `query:"agent" doc:"Decisions and executions of this agent."`
 	Tool     string    `query:"tool" doc:"Decisions and executions of this tool."`
-	Decision string    `query:"decision" enum:"allow,deny,hold,ask" doc:"Decisions with this answer."`
+	Server   string    `query:"server" doc:"Decisions and executions of tools of this server."`
+	Decision []string  `query:"decision" enum:"allow,deny,hold,ask" maxItems:"4" doc:"Decisions with this answer, or with any of several, separated by commas."`
 	Plan     string    `query:"plan" doc:"Decisions and executions under this plan."`
+	Session  string    `query:"session" doc:"Decisions and executions of this session."`
+	Policy   string    `query:"policy" doc:"Refusals by this policy or part of Writ: deny, hold and ask, not allow."`
+	Rule     string    `query:"rule" doc:"Refusals by this rule; beside policy."`
 	Action   string    `query:"action" doc:"Entries of this action; call.decided for all decisions."`
 	Actor    string    `query:"actor" doc:"Changes by this person or key; with action=call.decided or a filter above, its decisions."`
 }
@@ -90,16 +102,20 @@ func (h *Handlers) listEntries(
 	ctx context.Context, caller principal.Principal, in *listEntriesInput,
 ) (page.Page[EntryBody], error) {
 	found, err := h.Audit.Entries(ctx, caller.OrgID, audit.Filter{
-		From:    in.From,
-		Until:   in.Until,
-		Agent:   in.Agent,
-		Tool:    in.Tool,
-		Verdict: in.Decision,
-		Plan:    in.Plan,
-		Action:  in.Action,
-		Actor:   in.Actor,
-		Cursor:  in.Cursor,
-		Limit:   in.Limit,
+		From:     in.From,
+		Until:    in.Until,
+		Agent:    in.Agent,
+		Tool:     in.Tool,
+		Server:   in.Server,
+		Verdicts: in.Decision,
+		Plan:     in.Plan,
+		Session:  in.Session,
+		Policy:   in.Policy,
+		Rule:     in.Rule,
+		Action:   in.Action,
+		Actor:    in.Actor,
+		Cursor:   in.Cursor,
+		Limit:    in.Limit,
 	})
 	if err != nil {
 		return page.Page[EntryBody]{}, err

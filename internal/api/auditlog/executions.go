@@ -66,7 +66,9 @@ type ConfinedBody struct {
 	Write []string `json:"write,omitempty" nullable:"false"`
 	Read  []string `json:"read,omitempty" nullable:"false"`
 	Net   []string `json:"net,omitempty" nullable:"false" doc:"Each HOST:PORT; also the word none."`
-	Held  []string `json:"held,omitempty" nullable:"false" enum:"write,read,net" doc:"The limits that the kernel held."`
+
+	Protect []string `json:"protect,omitempty" nullable:"false"`
+	Held    []string `json:"held,omitempty" nullable:"false" enum:"write,read,net" doc:"The limits that the kernel held."`
 }
 
 // ExecutionsBody documents a batch of reports.

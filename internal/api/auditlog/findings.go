@@ -17,7 +17,7 @@ func (h *Handlers) mountFindings(r *route.Router) {
 // FindingBody is a contradiction between what was decided and what was reported.
 type FindingBody struct {
 	ID          string         `json:"id" format:"uuid"`
-	Kind        execution.Kind `json:"kind" enum:"execution_without_decision,execution_with_other_arguments,execution_not_confined,refused_by_kernel,decision_without_outcome,sequence_gap"`
+	Kind        execution.Kind `json:"kind" enum:"execution_without_decision,execution_with_other_arguments,execution_not_confined,refused_by_kernel,execution_outside_lease,decision_without_outcome,sequence_gap"`
 	FoundAt     time.Time      `json:"foundAt"`
 	HappenedAt  time.Time      `json:"happenedAt" doc:"When the call was decided, or executed by the client's clock."`
 	Index       int64          `json:"index" doc:"The entry of the log it is about."`
@@ -31,13 +31,14 @@ type FindingBody struct {
 	FirstSeq    int64          `json:"firstSeq,omitzero" doc:"Of a gap: the first number that is missing."`
 	LastSeq     int64          `json:"lastSeq,omitzero" doc:"Of a gap: the last one."`
 	Missing     int64          `json:"missing,omitzero" doc:"Of a gap: how many still are."`
+	Detail      string         `json:"detail,omitzero" doc:"What does not match, where the kind does not say it all."`
 	ResolvedAt  *time.Time     `json:"resolvedAt" doc:"When what was missing came after all; null: it has not."`
 }
 
 type listFindingsInput struct {
 	route.OrganizationQuery
 	route.PageInput
-	Kind string `query:"kind" enum:"execution_without_decision,execution_with_other_arguments,execution_not_confined,refused_by_kernel,decision_without_outcome,sequence_gap" doc:"Findings of this kind."`
+	Kind string `query:"kind" enum:"execution_without_decision,execution_with_other_arguments,execution_not_confined,refused_by_kernel,execution_outside_lease,decision_without_outcome,sequence_gap" doc:"Findings of this kind."`
 	Open string `query:"open" enum:"true,false" doc:"true: only those that are not resolved."`
 }
 
@@ -64,6 +65,7 @@ func (h *Handlers) listFindings(
 			FirstSeq:    f.FirstSeq,
 			LastSeq:     f.LastSeq,
 			Missing:     f.Missing,
+			Detail:      f.Detail,
 			ResolvedAt:  f.ResolvedAt,
 		}
 	}), err

@@ -57,6 +57,7 @@ func (b *DecisionBody) write(o *canonical.Object) {
 		o.Texts("write", b.Confine.Write)
 		o.Texts("read", b.Confine.Read)
 		o.Texts("net", b.Confine.Net)
+		o.Texts("protect", b.Confine.Protect)
 		o.End()
 	}
 	if len(b.Grounding) > 0 {

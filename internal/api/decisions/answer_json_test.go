@@ -60,6 +60,7 @@ func drawDecision(t *rapid.T) DecisionBody {
 		list := rapid.SliceOfN(text, 0, 3)
 		b.Confine = &policies.ConfineBody{
 			Write: list.Draw(t, "write"), Read: list.Draw(t, "read"), Net: list.Draw(t, "net"),
+			Protect: list.Draw(t, "protect"),
 		}
 	}
 	if rapid.Bool().Draw(t, "has a step") {

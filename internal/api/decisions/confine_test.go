@@ -93,7 +93,8 @@ func TestOnlyCallersThatCanConfineAreTold(t *testing.T) {
 			t.Errorf("the record says %v", p)
 		}
 		d = c.enforce("Bash", "make", client.CanConfine)
-		if want := (&client.Confinement{Write: []string{"workspace/out"}}); !d.Allowed || !cmp.Equal(want, d.Confine) {
+		want = &client.Confinement{Write: []string{"workspace/out"}, Protect: []string{"~/go"}}
+		if !d.Allowed || !cmp.Equal(want, d.Confine) {
 			t.Errorf("two rules: %+v, %+v", d, d.Confine)
 		}
 		if d = c.enforce("Read", "x", client.CanConfine); !d.Allowed || d.Confine != nil {

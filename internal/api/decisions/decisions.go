@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"writ/internal/agent"
 	"writ/internal/api/route"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
@@ -25,6 +26,7 @@ type Handlers struct {
 	Policies      *policy.Service
 	Organizations *organization.Service
 	Executions    *execution.Service
+	Agents        *agent.Service
 	Bodies        *route.Bodies
 	PublicURL     *url.URL
 	MaxBodyBytes  int64
@@ -113,8 +115,8 @@ func (h *Handlers) mountSDK(r *route.Router) {
 		h.resolveUser)
 }
 
-// BootstrapBody is what an SDK starts with. Servers and agents are registered
-// elsewhere; until then there are none to tell.
+// BootstrapBody is what an SDK starts with. Servers are registered elsewhere; until then
+// there are none to tell.
 type BootstrapBody struct {
 	Org struct {
 		ID   string `json:"orgId" format:"uuid"`
@@ -130,11 +132,14 @@ type BootstrapServerBody struct {
 	Name string `json:"name"`
 }
 
-// BootstrapAgentBody is an agent.
+// BootstrapAgentBody is an agent that the key may be.
 type BootstrapAgentBody struct {
 	AgentID string `json:"agentId"`
-	Name    string `json:"name"`
+	Name    string `json:"name" doc:"The agent's id: SDKs send it as the id of the only agent."`
 }
+
+// maxBootstrapAgents is how many agents are told.
+const maxBootstrapAgents = 100
 
 func (h *Handlers) bootstrap(ctx context.Context, caller principal.Principal, _ *struct {
 	Body *struct{}
@@ -150,7 +155,11 @@ func (h *Handlers) bootstrap(ctx context.Context, caller principal.Principal, _ 
 		MCPs: []BootstrapServerBody{}, ToolMap: map[string]string{}, Agents: []BootstrapAgentBody{},
 	}
 	body.Org.ID, body.Org.Name = caller.OrgID, party.OrgName
-	return body, nil
+	mine, err := h.Agents.Names(ctx, caller, maxBootstrapAgents)
+	for _, a := range mine {
+		body.Agents = append(body.Agents, BootstrapAgentBody{AgentID: a.ID, Name: a.ID})
+	}
+	return body, err
 }
 
 type resolveUserInput struct {

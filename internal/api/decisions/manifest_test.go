@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"writ/client"
 	"writ/internal/testserver"
@@ -256,6 +257,7 @@ func TestPreflightsAreKept(t *testing.T) {
 			stats["escalated"] != 1.0 || stats["approximate"] != false {
 			t.Errorf("the overview is %v", stats)
 		}
+		wantPreflightsFound(t, w)
 		snapshot := w.Members("snapshot", read("/pap/policy/snapshot", w.Owner))
 		if items := snapshot["items"].([]any); len(items) != 1 || items[0].(map[string]any)["name"] != "wired" {
 			t.Errorf("the snapshot is %v", snapshot)
@@ -268,5 +270,59 @@ func TestPreflightsAreKept(t *testing.T) {
 		if answer := read("/pap/decisions", w.Person("stranger")); answer.Status != 403 {
 			t.Errorf("a stranger: %d", answer.Status)
 		}
+	})
+}
+
+// wantPreflightsFound wants the three preflights found, counted and erased.
+func wantPreflightsFound(t *testing.T, w *testserver.Published) {
+	t.Helper()
+	ask := func(path string) testserver.Answer {
+		return w.Request(t, "GET", path+"&organizationId="+w.Org, "", testserver.Credentials(w.Owner.Client)...)
+	}
+	hourAgo := w.Ago(time.Hour)
+	counted := func(when string, want map[string]float64) {
+		t.Helper()
+		for query, n := range want {
+			list := w.Members("decisions", ask("/pap/decisions?"+query))
+			stats := w.Members("stats", ask("/pap/stats/overview?"+query))
+			series := w.Members("series", ask("/pap/stats/series?bucket=hour&"+query))
+			sum := 0.0
+			for _, bucket := range series["buckets"].([]any) {
+				for _, count := range bucket.(map[string]any)["values"].(map[string]any) {
+					sum += count.(float64)
+				}
+			}
+			if got := float64(len(list["items"].([]any))); got != n || stats["total"] != n || sum != n {
+				t.Errorf("%s, %s: %v listed, %v counted, %v in the series, want %v", when, query, got, stats["total"],
+					sum, n)
+			}
+		}
+	}
+	counted("at first", map[string]float64{
+		"days=1": 3, "agent=clerk": 3, "agent=nobody": 0, "tool=drop": 1, "tool=none": 0, "decision=rejected": 1,
+		"agent=clerk&decision=accepted": 1, "tool=drop&decision=accepted": 0, "from=" + hourAgo: 3,
+		"until=" + hourAgo: 0,
+	})
+	first := w.Members("decisions", ask("/pap/decisions?limit=2"))
+	rest := w.Members("decisions", ask("/pap/decisions?limit=2&cursor="+first["nextCursor"].(string)))
+	if len(first["items"].([]any)) != 2 || len(rest["items"].([]any)) != 1 || rest["hasMore"] != false {
+		t.Errorf("pages of %v and %v", first, rest)
+	}
+	for query, field := range map[string]string{
+		"decision=fine": "decision", "days=91": "days",
+		"from=2030-01-02T00:00:00Z&until=2030-01-01T00:00:00Z": "until",
+	} {
+		for _, path := range []string{"/pap/decisions?", "/pap/stats/overview?", "/pap/stats/series?"} {
+			if answer := ask(path + query); answer.Status != 400 || !strings.Contains(string(answer.Body), field) {
+				t.Errorf("%s%s: %d %s", path, query, answer.Status, answer.Body)
+			}
+		}
+	}
+	index := int64(first["items"].([]any)[0].(map[string]any)["auditIndex"].(float64)) // that of pay
+	if err := w.Owner.ErasePayload(t.Context(), w.Org, index, "asked to"); err != nil {
+		t.Fatal(err)
+	}
+	counted("after one was erased", map[string]float64{
+		"days=1": 3, "agent=clerk": 2, "tool=pay": 0, "decision=erased": 1, "decision=escalated": 0,
 	})
 }

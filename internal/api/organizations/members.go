@@ -105,6 +105,9 @@ func (h *Handlers) removeMember(
 		for _, k := range left {
 			body.KeysLeft, ids = append(body.KeysLeft, h.keyBody(k)), append(ids, k.ID)
 		}
+		if err == nil {
+			err = h.Agents.OwnerLeft(ctx, tx, caller, orgID, userID)
+		}
 		return ids, err
 	})
 	return body, err

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"writ/internal/agent"
 	"writ/internal/api/admission"
 	"writ/internal/api/route"
 	"writ/internal/apikey"
@@ -21,6 +22,7 @@ type Handlers struct {
 	Accounts      *auth.Service
 	Organizations *organization.Service
 	Keys          *apikey.Service
+	Agents        *agent.Service
 	Now           func() time.Time
 }
 

@@ -45,6 +45,8 @@ type ConfineBody struct {
 	Write []string `json:"write,omitempty" nullable:"false" doc:"The directories that it may change: absolute, or beginning with workspace (the one that the caller works in) or ~. Absent: none."`
 	Read  []string `json:"read,omitempty" nullable:"false" doc:"The directories that it may read, beside those and the system's own."`
 	Net   []string `json:"net,omitempty" nullable:"false" doc:"The hosts that it may reach, each as HOST:PORT. Absent: none."`
+
+	Protect []string `json:"protect,omitempty" nullable:"false" doc:"The directories that stay read-only where they lie inside those of write, because one of several rules lets it only read them."`
 }
 
 // ConfineOf is limits as a body; nil: none.
@@ -52,7 +54,7 @@ func ConfineOf(l *confine.Limits) *ConfineBody {
 	if l == nil {
 		return nil
 	}
-	return &ConfineBody{Write: l.Write, Read: l.Read, Net: l.Net}
+	return &ConfineBody{Write: l.Write, Read: l.Read, Net: l.Net, Protect: l.Protect}
 }
 
 // LimitBody is how much a rule lets through: calls, cost or tokens, in each window.

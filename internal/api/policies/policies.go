@@ -13,6 +13,7 @@ import (
 	"writ/internal/api/route"
 	"writ/internal/audit"
 	"writ/internal/enforcement"
+	"writ/internal/intent"
 	"writ/internal/organization"
 	"writ/internal/page"
 	"writ/internal/policy"
@@ -30,6 +31,7 @@ type Handlers struct {
 	Replays       *replay.Service
 	Drafts        *drafting.Author
 	Audit         *audit.Service
+	Plans         *intent.Service // have the preflights
 	Now           func() time.Time
 }
 

@@ -23,6 +23,8 @@ func (h *Handlers) MountPreflights(r *route.Router) {
 		For(route.Person).Needs(principal.ReadTelemetry), h.listPreflights)
 	route.Handle(r, route.Get("/pap/stats/overview", "Statistics of preflights").
 		For(route.Person).Needs(principal.ReadTelemetry), h.preflightStats)
+	route.Handle(r, route.Get("/pap/stats/series", "Preflights over time, by hour or day").
+		For(route.Person).Needs(principal.ReadTelemetry), h.preflightSeries)
 	route.Handle(r, route.Get("/pap/policy/snapshot", "The policies that preflights are judged by now").
 		For(route.Person).Needs(principal.ReadPolicies), h.policySnapshot)
 }
@@ -49,33 +51,65 @@ type PreflightToolBody struct {
 	Rule     string `json:"rule"`
 }
 
+// PreflightFilterInput chooses preflights.
+type PreflightFilterInput struct {
+	Days     int       `query:"days" minimum:"1" maximum:"90" default:"7" doc:"How many days back."`
+	From     time.Time `query:"from" doc:"Recorded then or later, instead of days back."`
+	Until    time.Time `query:"until" doc:"Recorded before."`
+	Agent    string    `query:"agent" maxLength:"400" doc:"Preflights of this agent."`
+	Tool     string    `query:"tool" maxLength:"400" doc:"Preflights with a call of this tool."`
+	Decision string    `query:"decision" enum:"accepted,rejected,escalated,erased" doc:"Preflights with this outcome."`
+}
+
+func (in *PreflightFilterInput) filter(now time.Time) (intent.PreflightFilter, error) {
+	f := intent.PreflightFilter{
+		From:    in.From,
+		Until:   in.Until,
+		Agent:   in.Agent,
+		Tool:    in.Tool,
+		Outcome: in.Decision,
+	}
+	if f.Until.IsZero() {
+		f.Until = now.Add(time.Microsecond)
+	}
+	if f.From.IsZero() {
+		f.From = f.Until.AddDate(0, 0, -in.Days)
+	}
+	if !in.Until.IsZero() && !in.From.IsZero() && !in.From.Before(in.Until) {
+		return f, fault.Field("until", "must be after from")
+	}
+	return f, nil
+}
+
 type listPreflightsInput struct {
 	route.OrganizationQuery
 	route.PageInput
-	Days int `query:"days" minimum:"1" maximum:"90" default:"7" doc:"How many days back."`
-}
-
-// preflights is a page of recorded preflights.
-func (h *Handlers) preflights(
-	ctx context.Context, caller principal.Principal, days int, cursor string, limit int,
-) (page.Page[audit.Stored], error) {
-	return h.Audit.Entries(ctx, audit.LogOf(caller.OrgID), audit.Filter{
-		Action: intent.PreflightAction, From: h.Now().Add(-time.Duration(days) * 24 * time.Hour),
-		Cursor: cursor, Limit: limit,
-	})
+	PreflightFilterInput
 }
 
 func (h *Handlers) listPreflights(
 	ctx context.Context, caller principal.Principal, in *listPreflightsInput,
 ) (page.Page[PreflightItemBody], error) {
-	entries, err := h.preflights(ctx, caller, in.Days, in.Cursor, in.Limit)
+	f, err := in.filter(h.Now())
+	if err != nil {
+		return page.Page[PreflightItemBody]{}, err
+	}
+	rows, err := h.Plans.Preflights(ctx, caller.OrgID, f, in.Cursor, in.Limit)
+	if err != nil {
+		return page.Page[PreflightItemBody]{}, err
+	}
+	positions := make([]int64, len(rows.Items))
+	for i, row := range rows.Items {
+		positions[i] = row.Index
+	}
+	entries, err := h.Audit.EntriesAt(ctx, audit.LogOf(caller.OrgID), positions)
 	if err != nil {
 		return page.Page[PreflightItemBody]{}, err
 	}
 	body := page.Page[PreflightItemBody]{
-		Items: []PreflightItemBody{}, NextCursor: entries.NextCursor, HasMore: entries.HasMore,
+		Items: []PreflightItemBody{}, NextCursor: rows.NextCursor, HasMore: rows.HasMore,
 	}
-	for _, entry := range entries.Items {
+	for _, entry := range entries {
 		item, err := preflightItem(entry, caller.May(principal.ReadPayloads))
 		if err != nil {
 			return page.Page[PreflightItemBody]{}, err
@@ -124,64 +158,6 @@ func orErased(outcome string) string {
 		return "erased"
 	}
 	return outcome
-}
-
-type preflightStatsInput struct {
-	route.OrganizationQuery
-	Days int `query:"days" minimum:"1" maximum:"90" default:"7" doc:"How many days back."`
-}
-
-// PreflightStatsBody counts preflights.
-type PreflightStatsBody struct {
-	Total       int64            `json:"total"`
-	Accepted    int64            `json:"accepted"`
-	Rejected    int64            `json:"rejected"`
-	Escalated   int64            `json:"escalated"`
-	Erased      int64            `json:"erased"`
-	ByAgent     map[string]int64 `json:"byAgent" doc:"How many of each agent; an empty id: not stated."`
-	Approximate bool             `json:"approximate" doc:"Whether only the newest 10,000 were counted."`
-}
-
-// maxCounted bounds what one overview reads.
-const maxCounted = 10_000
-
-func (h *Handlers) preflightStats(
-	ctx context.Context, caller principal.Principal, in *preflightStatsInput,
-) (PreflightStatsBody, error) {
-	body := PreflightStatsBody{ByAgent: map[string]int64{}}
-	for cursor := ""; ; {
-		entries, err := h.preflights(ctx, caller, in.Days, cursor, page.MaxLimit)
-		if err != nil {
-			return PreflightStatsBody{}, err
-		}
-		for _, entry := range entries.Items {
-			f, err := preflightOf(entry.Payload)
-			if err != nil {
-				return PreflightStatsBody{}, err
-			}
-			body.count(f)
-		}
-		cursor = entries.NextCursor
-		if !entries.HasMore || body.Total >= maxCounted {
-			body.Approximate = entries.HasMore
-			return body, nil
-		}
-	}
-}
-
-func (b *PreflightStatsBody) count(f intent.Preflight) {
-	b.Total++
-	b.ByAgent[f.AgentID]++
-	switch f.Outcome {
-	case intent.Accepted:
-		b.Accepted++
-	case intent.Rejected:
-		b.Rejected++
-	case intent.Escalated:
-		b.Escalated++
-	default:
-		b.Erased++
-	}
 }
 
 type policySnapshotInput struct {

@@ -50,7 +50,11 @@ type RuleCountBody struct {
 func (h *Handlers) policyStats(
 	ctx context.Context, caller principal.Principal, in *policyStatsInput,
 ) (PolicyStatsBody, error) {
-	s, err := h.Telemetry.Policy(ctx, caller.OrgID, in.PolicyID, in.Days)
+	period, err := in.period()
+	if err != nil {
+		return PolicyStatsBody{}, err
+	}
+	s, err := h.Telemetry.Policy(ctx, caller.OrgID, in.PolicyID, period)
 	if err == nil && s.Name == "" {
 		s.Name, err = h.PolicyName(ctx, caller.OrgID, in.PolicyID)
 	}
@@ -77,7 +81,7 @@ type summaryInput struct {
 
 // SummaryBody is the overview of an organization.
 type SummaryBody struct {
-	Period             int               `json:"period" doc:"How many days it covers."`
+	Period             int               `json:"period" doc:"How many days it covers, rounded up."`
 	TotalTraces        int64             `json:"totalTraces" doc:"Traces that began in the period."`
 	TotalSessions      int64             `json:"totalSessions" doc:"Sessions that were active in the period."`
 	TotalErrors        int64             `json:"totalErrors" doc:"Traces whose status is not ok."`
@@ -104,9 +108,13 @@ type PolicyCountBody struct {
 }
 
 func (h *Handlers) summary(ctx context.Context, caller principal.Principal, in *summaryInput) (SummaryBody, error) {
-	s, err := h.Telemetry.Summary(ctx, caller.OrgID, in.Days)
+	period, err := in.period()
+	if err != nil {
+		return SummaryBody{}, err
+	}
+	s, err := h.Telemetry.Summary(ctx, caller.OrgID, period)
 	return SummaryBody{
-		Period:        in.Days,
+		Period:        period.Length(h.Database.Now()),
 		TotalTraces:   s.Traces,
 		TotalSessions: s.Sessions,
 		TotalErrors:   s.Errors,
@@ -124,18 +132,18 @@ func (h *Handlers) summary(ctx context.Context, caller principal.Principal, in *
 type tokensInput struct {
 	route.OrgInput
 	DaysInput
-	GroupBy string `query:"groupBy" enum:"model,tool,session" default:"model" doc:"What the items are."`
+	GroupBy string `query:"groupBy" enum:"model,tool,session,agent" default:"model" doc:"What the items are."`
 }
 
-// TokensGroupedBody is usage by model, tool or session.
+// TokensGroupedBody is usage by model, tool, session or agent.
 type TokensGroupedBody struct {
-	GroupBy string          `json:"groupBy" enum:"model,tool,session" doc:"What the items are."`
+	GroupBy string          `json:"groupBy" enum:"model,tool,session,agent" doc:"What the items are."`
 	Items   []UsageItemBody `json:"items" nullable:"false" doc:"By cost, the most first; at most 1,000, the rest is one item with the key (other)."`
 }
 
-// UsageItemBody is the usage of one model, tool or session.
+// UsageItemBody is the usage of one model, tool, session or agent.
 type UsageItemBody struct {
-	Key              string  `json:"key" doc:"The model, tool or session."`
+	Key              string  `json:"key" doc:"The model, tool, session or agent."`
 	InputTokens      int64   `json:"inputTokens" doc:"Input tokens, as the vendor counts them."`
 	OutputTokens     int64   `json:"outputTokens" doc:"Output tokens."`
 	CacheReadTokens  int64   `json:"cacheReadTokens" doc:"Tokens read from a cache."`
@@ -155,6 +163,10 @@ func usageItemBody(i telemetry.UsageItem) UsageItemBody {
 }
 
 func (h *Handlers) tokens(ctx context.Context, caller principal.Principal, in *tokensInput) (TokensGroupedBody, error) {
-	items, err := h.Telemetry.Tokens(ctx, caller.OrgID, in.GroupBy, in.Days)
+	period, err := in.period()
+	if err != nil {
+		return TokensGroupedBody{}, err
+	}
+	items, err := h.Telemetry.Tokens(ctx, caller.OrgID, in.GroupBy, period)
 	return TokensGroupedBody{in.GroupBy, route.ItemsOf(items, usageItemBody).Items}, err
 }

@@ -116,7 +116,10 @@ type exportTracesInput struct {
 }
 
 func (h *Handlers) exportTraces(_ context.Context, caller principal.Principal, in *exportTracesInput) (*file, error) {
-	f := in.filter()
+	f, err := in.filter()
+	if err != nil {
+		return nil, err
+	}
 	f.Cursor = in.Cursor
 	write, withSpans := writeTraceLines, true
 	switch {
@@ -157,7 +160,10 @@ type exportSessionsInput struct {
 func (h *Handlers) exportSessions(
 	_ context.Context, caller principal.Principal, in *exportSessionsInput,
 ) (*file, error) {
-	f := in.filter()
+	f, err := in.filter()
+	if err != nil {
+		return nil, err
+	}
 	f.Cursor = in.Cursor
 	sessions, err := h.Telemetry.ExportSessions(caller.OrgID, f)
 	if err != nil {

@@ -67,10 +67,16 @@ type SessionFilterInput struct {
 	AgentID string `query:"agentId" doc:"Sessions of exactly this agent."`
 }
 
-func (in *SessionFilterInput) filter() telemetry.SessionFilter {
+func (in *SessionFilterInput) filter() (telemetry.SessionFilter, error) {
+	_, err := in.period()
 	return telemetry.SessionFilter{
-		Days: in.Days, Status: in.Status, UserID: strings.ToLower(in.UserID), AgentID: in.AgentID,
-	}
+		Days:    in.Days,
+		From:    in.From,
+		Until:   in.Until,
+		Status:  in.Status,
+		UserID:  strings.ToLower(in.UserID),
+		AgentID: in.AgentID,
+	}, err
 }
 
 type listSessionsInput struct {
@@ -82,7 +88,10 @@ type listSessionsInput struct {
 func (h *Handlers) listSessions(
 	ctx context.Context, caller principal.Principal, in *listSessionsInput,
 ) (page.Page[TelemetrySessionBody], error) {
-	f := in.filter()
+	f, err := in.filter()
+	if err != nil {
+		return page.Page[TelemetrySessionBody]{}, err
+	}
 	f.Limit, f.Cursor = in.Limit, in.Cursor
 	sessions, err := h.Telemetry.ListSessions(ctx, caller.OrgID, f)
 	return route.MapPage(sessions, sessionBody), err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"writ/internal/api/route"
+	"writ/internal/fault"
 	"writ/internal/page"
 	"writ/internal/principal"
 	"writ/internal/telemetry"
@@ -13,7 +14,16 @@ import (
 
 // DaysInput is the period of a query.
 type DaysInput struct {
-	Days int `query:"days" minimum:"1" maximum:"90" default:"7" doc:"How many days back."`
+	Days  int       `query:"days" minimum:"1" maximum:"90" default:"7" doc:"How many days back."`
+	From  time.Time `query:"from" doc:"From then on, instead of days back. Statistics begin with its hour."`
+	Until time.Time `query:"until" doc:"Before then; absent: until now. Statistics end with its hour."`
+}
+
+func (in *DaysInput) period() (telemetry.Period, error) {
+	if !in.From.IsZero() && !in.Until.IsZero() && !in.From.Before(in.Until) {
+		return telemetry.Period{}, fault.Field("until", "must be after from")
+	}
+	return telemetry.Period{Days: in.Days, From: in.From, Until: in.Until}, nil
 }
 
 // TraceHeadBody is what a trace says of itself in every form.
@@ -171,9 +181,11 @@ type TraceFilterInput struct {
 	HasError      string                `query:"hasError" enum:"true,false" doc:"true: status is not ok; false: status is ok. Wins over status."`
 }
 
-func (in *TraceFilterInput) filter() telemetry.TraceFilter {
+func (in *TraceFilterInput) filter() (telemetry.TraceFilter, error) {
 	f := telemetry.TraceFilter{
 		Days:      in.Days,
+		From:      in.From,
+		Until:     in.Until,
 		Name:      in.Name,
 		Status:    in.Status,
 		AgentID:   in.AgentID,
@@ -186,7 +198,8 @@ func (in *TraceFilterInput) filter() telemetry.TraceFilter {
 	if in.HasError != "" {
 		f.HasError = new(in.HasError == "true")
 	}
-	return f
+	_, err := in.period()
+	return f, err
 }
 
 type listTracesInput struct {
@@ -198,7 +211,10 @@ type listTracesInput struct {
 func (h *Handlers) listTraces(
 	ctx context.Context, caller principal.Principal, in *listTracesInput,
 ) (page.Page[TraceItemBody], error) {
-	f := in.filter()
+	f, err := in.filter()
+	if err != nil {
+		return page.Page[TraceItemBody]{}, err
+	}
 	f.Limit, f.Cursor = in.Limit, in.Cursor
 	traces, err := h.Telemetry.ListTraces(ctx, caller.OrgID, f)
 	return route.MapPage(traces, traceItems(caller)), err

@@ -11,6 +11,7 @@ package traces
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"writ/internal/api/route"
 	"writ/internal/database"
@@ -26,7 +27,9 @@ type Handlers struct {
 	// has the decisions that a live tail shows
 	Database *database.DB
 	// PolicyName is the name of a stored policy; empty: there is none.
-	PolicyName     func(ctx context.Context, orgID, policyID string) (string, error)
+	PolicyName func(ctx context.Context, orgID, policyID string) (string, error)
+	// Behind is how far telemetry may lag behind decisions.
+	Behind         func() time.Duration
 	Bodies         *route.Bodies
 	Logger         *slog.Logger
 	MaxIngestBytes int64 // of a request, decompressed
@@ -62,6 +65,10 @@ func (h *Handlers) mountReads(r *route.Router) {
 	route.Handle(r, read(route.Get("/organization/{orgId}/observability/policies/{policyId}",
 		"How a policy decided")), h.policyStats)
 	route.Handle(r, read(route.Get("/organization/{orgId}/observability/analytics/summary", "Overview")), h.summary)
+	route.Handle(r, read(route.Get("/organization/{orgId}/observability/analytics/series",
+		"A metric over time, by hour or day")), h.series)
+	route.Handle(r, read(route.Get("/organization/{orgId}/observability/analytics/denials",
+		"What denied calls, by decider and rule")), h.denials)
 	route.Handle(r, read(route.Get("/organization/{orgId}/observability/tokens",
 		"Token and cost usage, grouped")), h.tokens)
 }

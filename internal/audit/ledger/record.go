@@ -52,6 +52,7 @@ type Record struct {
 	Subject Subject `json:"subject"`
 
 	Decision
+	Stop // in entries of the kill switch
 
 	Payload string `json:"payload,omitzero"` // Commitment to the payload, where there is one
 	// Policies is the digest of the active policies, in entries that change which they are: hex SHA-256.
@@ -101,6 +102,9 @@ func (r Record) Encode() ([]byte, error) {
 	o.Optional("digest", r.Digest)
 	o.Integer("epoch", r.Epoch)
 	o.Integer("index", r.Index)
+	if len(r.Keys) > 0 {
+		o.Value("keys", func(out []byte) []byte { return appendTexts(out, r.Keys) })
+	}
 	o.String("log", r.Log)
 	o.Optional("payload", r.Payload)
 	o.Optional("plan", r.Plan)
@@ -110,6 +114,7 @@ func (r Record) Encode() ([]byte, error) {
 		o.Integer("policyVersion", int64(r.Version))
 	}
 	o.Optional("rule", r.Rule)
+	o.Optional("scope", r.Scope)
 	o.Optional("server", r.Server)
 	o.Optional("session", r.Session)
 	o.Optional("step", r.Step)
@@ -129,6 +134,18 @@ func (r Record) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("the record has %d bytes, and may have %d", len(text), MaxRecord)
 	}
 	return text, nil
+}
+
+// appendTexts appends a list of ids. Others than ids of ours are not canonical, and no record is read with them.
+func appendTexts(out []byte, ids []string) []byte {
+	for i, id := range ids {
+		mark := byte(',')
+		if i == 0 {
+			mark = '['
+		}
+		out = append(append(append(out, mark, '"'), id...), '"')
+	}
+	return append(out, ']')
 }
 
 // recordSize is enough for most records.

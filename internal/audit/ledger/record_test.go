@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestRecordIsCanonical(t *testing.T) {
 		if err != nil || string(got) != string(want) {
 			t.Fatalf("Encode = %s, want %s (%v)", got, want, err)
 		}
-		if again, err := ledger.ParseRecord(got); err != nil || again != r {
+		if again, err := ledger.ParseRecord(got); err != nil || !reflect.DeepEqual(again, r) {
 			t.Fatalf("ParseRecord = %+v, %v", again, err)
 		}
 	})

@@ -102,6 +102,7 @@ type verifier struct {
 	earlier []Checkpoint // still to be met, by size
 	gone    *GoneError
 	missing Erasures
+	stops   stops
 	tree    Frontier
 	epoch   int64 // of the entry before; -1: not in the export
 	report  Report
@@ -205,6 +206,9 @@ func (v *verifier) follow(record Record, payload []byte) error {
 			v.epoch)
 	}
 	v.epoch = record.Epoch
+	if err := v.stops.follow(&record); err != nil {
+		return err
+	}
 	if !restored {
 		return nil
 	}

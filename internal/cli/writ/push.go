@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -131,7 +132,9 @@ func (d pushed) words() string {
 }
 
 // positioned is how a server writes the position of a problem in a document.
-var positioned = regexp.MustCompile(`^line (\d+), column (\d+)(?:, (rule [^:]*))?: `)
+var positioned = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^line (\d+), column (\d+)(?:, (rule [^:]*))?: `)
+})
 
 // inFile is an error of a server about a document, in the form of compilers: a line
 // for each problem, with file, line and column.
@@ -143,7 +146,7 @@ func inFile(file string, err error) error {
 	lines := make([]string, len(refused.Details))
 	for i, d := range refused.Details {
 		lines[i] = fmt.Sprintf("%s: %s: %s", file, d.Field, d.Message)
-		place := positioned.FindStringSubmatch(d.Message)
+		place := positioned().FindStringSubmatch(d.Message)
 		if place == nil {
 			continue
 		}

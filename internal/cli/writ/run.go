@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"writ/internal/cli"
 	"writ/internal/confine/sandbox"
@@ -36,29 +37,46 @@ home directory are empty and end with it.
 
 What this machine cannot hold is an error, unless --without names it.
 
-Exit code: the command's; 128 and the number of the signal that ended it; 124 after --timeout; 125 if it
-could not be confined; 126 if it could not be started; 127 if it was not found.`,
+Exit code: the command's; 128 and the number of the signal that ended it; 123 if it succeeded and a protected
+path appeared or changed; 124 after --timeout; 125 if it could not be confined; 126 if it could not be
+started; 127 if it was not found.`,
 		Example: `  writ run --write . -- make test
   writ run --write . --net proxy.golang.org:443 --timeout 10m -- go build ./...`,
 		DisableFlagsInUseLine: true,
 		Args:                  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Command = args
-			return f.run(s)
+			return exitWith(f.run(s))
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return refuseRun(s, err) })
-	cmd.Flags().SetInterspersed(false)
-	f.declare(cmd)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitWith(refuseRun(s, err)) })
+	f.declare(cmd.Flags())
 	return cmd
 }
 
-func (f *runFlags) declare(cmd *cobra.Command) {
-	flags := cmd.Flags()
+// runDirectly is writ run without the tree of commands. It leaves the help to that.
+func runDirectly(args []string, s cli.Streams) (code int, ran bool) {
+	var f runFlags
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	flags.Usage = func() {}
+	f.declare(flags)
+	err := flags.Parse(args)
+	if errors.Is(err, pflag.ErrHelp) {
+		return 0, false
+	}
+	if err != nil {
+		return refuseRun(s, err), true
+	}
+	f.Command = flags.Args()
+	return f.run(s), true
+}
+
+func (f *runFlags) declare(flags *pflag.FlagSet) {
+	flags.SetInterspersed(false)
 	flags.StringArrayVar(&f.Limits.Write, "write", nil, "a `DIR` that the command may read and write")
 	flags.StringArrayVar(&f.Limits.Read, "read", nil, "a `DIR` or file that it may read")
 	flags.StringArrayVar(&f.net, "net", nil, "none, or a `HOST:PORT` that it may reach (default none)")
-	flags.StringArrayVar(&f.Protect, "protect", nil, "a `PATH` that stays read-only inside what is writable")
+	flags.StringArrayVar(&f.Limits.Protect, "protect", nil, "a `PATH` that stays read-only inside what is writable")
 	flags.DurationVar(&f.Timeout, "timeout", 0, "end the command and all it started after this `TIME`, such as 90s")
 	flags.StringArrayVar(&f.quotas, "limit", nil, "`NAME=NUMBER`: processes, memory, file (sizes), files (open)")
 	flags.StringArrayVar(&f.Keep, "env", nil, "pass on a variable of this `NAME` although it looks like a secret")
@@ -68,13 +86,22 @@ func (f *runFlags) declare(cmd *cobra.Command) {
 	flags.StringVar(&f.Decision, "decision", "", "the `ID` of the decision that demands this, for the report")
 }
 
-// refuseRun says why nothing ran.
-func refuseRun(s cli.Streams, err error) error {
-	fmt.Fprintf(s.Err, "writ run: %s\n", cli.Printable(err.Error()))
-	return cli.Ended(sandbox.ExitCode(err))
+// exitWith is the error that ends the program with an exit code.
+func exitWith(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return cli.Ended(code)
 }
 
-func (f *runFlags) run(s cli.Streams) error {
+// refuseRun says why nothing ran, and returns the exit code for it.
+func refuseRun(s cli.Streams, err error) int {
+	fmt.Fprintf(s.Err, "writ run: %s\n", cli.Printable(err.Error()))
+	return sandbox.ExitCode(err)
+}
+
+// run runs the command and returns the exit code.
+func (f *runFlags) run(s cli.Streams) int {
 	if err := f.complete(); err != nil {
 		return refuseRun(s, err)
 	}
@@ -88,6 +115,9 @@ func (f *runFlags) run(s cli.Streams) error {
 	}
 	for _, change := range result.Protected {
 		fmt.Fprintf(s.Err, "writ run: protected path %s: %s\n", change.Change, cli.Line(change.Path))
+		if change.SetAside != "" {
+			fmt.Fprintf(s.Err, "writ run: set aside as %s\n", cli.Line(change.SetAside))
+		}
 	}
 	if result.TimedOut {
 		fmt.Fprintf(s.Err, "writ run: ended after %v\n", f.Timeout)
@@ -97,10 +127,7 @@ func (f *runFlags) run(s cli.Streams) error {
 			return refuseRun(s, err)
 		}
 	}
-	if result.Exit == 0 {
-		return nil
-	}
-	return cli.Ended(result.Exit)
+	return result.Exit
 }
 
 // complete makes options of the flags and of this process.
@@ -112,7 +139,7 @@ func (f *runFlags) complete() (err error) {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
 	f.Home, f.Environment = os.Getenv("HOME"), os.Environ()
-	for _, list := range [][]string{f.Limits.Write, f.Limits.Read, f.Protect} {
+	for _, list := range [][]string{f.Limits.Write, f.Limits.Read, f.Limits.Protect} {
 		for i := range list {
 			if list[i], err = filepath.Abs(list[i]); err != nil {
 				return err

@@ -8,13 +8,26 @@ package writ
 
 import (
 	"context"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"writ/internal/cli"
 )
 
-// Run is the program.
+// Main is the program; it returns the exit code. writ run starts before every command of an agent, so it goes without
+// the tree of commands, and takes the signals itself.
+func Main(args []string) int {
+	if len(args) > 0 && args[0] == "run" {
+		streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+		if code, ran := runDirectly(args[1:], streams); ran {
+			return code
+		}
+	}
+	return cli.Main("writ", Run)
+}
+
+// Run runs the command that the arguments name.
 func Run(ctx context.Context, args []string, s cli.Streams) error {
 	root := &cobra.Command{
 		Use: "writ", Short: "Work with a Writ server",
@@ -22,12 +35,8 @@ func Run(ctx context.Context, args []string, s cli.Streams) error {
 
 Exit codes: 0 done, 1 not done, 2 the command line is wrong, 3 not signed in.`,
 	}
-	if len(args) > 0 && args[0] == "run" { // it starts before every command of an agent: the others would cost time
-		root.CompletionOptions.DisableDefaultCmd = true
-		root.AddCommand(run(s))
-		return cli.Execute(ctx, root, args, s)
-	}
 	root.AddCommand(login(s), logout(s), whoami(s), orgs(s), switchOrg(s), keys(s), status(s))
-	root.AddCommand(plan(s), check(s), policy(s), auditCommand(s), approvals(s), traces(s), run(s))
+	root.AddCommand(plan(s), check(s), policy(s), auditCommand(s), approvals(s), traces(s), agents(s), kill(s),
+		revive(s), run(s))
 	return cli.Execute(ctx, root, args, s)
 }

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,8 +13,20 @@ var secretWords = []string{
 // secretEndings are ends of such names.
 var secretEndings = []string{"_KEY", "_KEYS", "PASS", "_PWD", "_AUTH", "_PAT", "_DSN", "_COOKIE"}
 
-// signedAddress is an address with a password in it.
-var signedAddress = regexp.MustCompile(`://[^/\s@]*:[^/\s@]*@`)
+// hasPassword reports whether a text has an address with a password in it: ://NAME:PASSWORD@. It is not a pattern,
+// because compiling one takes longer than all of this.
+func hasPassword(text string) bool {
+	for found := true; found; {
+		if _, text, found = strings.Cut(text, "://"); !found {
+			return false
+		}
+		end := strings.IndexAny(text, "/@ \t\n\f\r")
+		if end >= 0 && text[end] == '@' && strings.Contains(text[:end], ":") {
+			return true
+		}
+	}
+	return false
+}
 
 // doors name sockets and files through which a program reaches what lies outside.
 var doors = []string{
@@ -46,7 +57,7 @@ func cleaned(environment, keep []string) (passed, removed []string) {
 		name, value, _ := strings.Cut(variable, "=")
 		switch {
 		case slices.Contains(proxyVariables, name):
-		case (isSecret(name) || signedAddress.MatchString(value)) && !slices.Contains(keep, name):
+		case (isSecret(name) || hasPassword(value)) && !slices.Contains(keep, name):
 			removed = append(removed, name)
 		default:
 			passed = append(passed, variable)

@@ -56,6 +56,7 @@ func runInit(control *os.File) (ending, error) {
 	if err := closeInherited(); err != nil {
 		return ending{}, err
 	}
+	signals := catchSignals()
 	p := new(plan)
 	if err := readPlan(control, p); err != nil {
 		return ending{}, err
@@ -69,7 +70,7 @@ func runInit(control *os.File) (ending, error) {
 		time.Sleep(killGrace) // the command's end is told meanwhile
 		os.Exit(ExitFailure)
 	}()
-	return runConfined(p)
+	return runConfined(p, signals)
 }
 
 func readPlan(control io.Reader, p *plan) error {
@@ -108,22 +109,25 @@ func build(p *plan, control *os.File) error {
 }
 
 // runConfined runs the command and waits for its end.
-func runConfined(p *plan) (ending, error) {
+func runConfined(p *plan, signals caught) (ending, error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return ending{}, err
 	}
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, forwarded...)
+	ready, err := prepare(p)
+	if err != nil {
+		return ending{}, err
+	}
+	arriving := signals()
 	var seen observer
-	end, err := onOwnThread(func() (ending, error) {
-		pid, listener, err := spawn(p, &syscall.SysProcAttr{Setsid: true})
+	end, err := newThread(p.Namespaces, p.Observe).run(func(listener int) (ending, error) {
+		pid, err := ready.spawn(&syscall.SysProcAttr{Setsid: true})
 		if err != nil {
 			return ending{}, err
 		}
 		if p.Observe {
 			go seen.observe(listener)
 		}
-		go forward(signals, pid)
+		go forward(arriving, pid)
 		return reap(pid)
 	})
 	end.Calls = seen.list()
@@ -134,6 +138,23 @@ func runConfined(p *plan) (ending, error) {
 var forwarded = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
 	syscall.SIGWINCH, syscall.SIGCONT,
+}
+
+// caught waits until the signals are caught, and gives them.
+type caught func() <-chan os.Signal
+
+// catchSignals catches the signals that are passed on. The runtime switches threads twice for each of them,
+// so that this takes long, and happens beside other work.
+func catchSignals() caught {
+	signals, done := make(chan os.Signal, 16), make(chan struct{})
+	go func() {
+		signal.Notify(signals, forwarded...)
+		close(done)
+	}()
+	return func() <-chan os.Signal {
+		<-done
+		return signals
+	}
 }
 
 // forward passes signals on to a process and its group.

@@ -5,7 +5,8 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+	"path/filepath"
+	"slices"
 
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
@@ -60,8 +61,11 @@ func filesHandled(abi int) uint64 {
 	return handled
 }
 
-// ruleset makes the rules of a plan. The caller closes it.
+// ruleset makes the rules of a plan. The caller closes it. Without Landlock there is none: -1.
 func ruleset(p *plan) (fd int, err error) {
+	if p.Landlock == 0 {
+		return -1, nil
+	}
 	attr := landlock.RulesetAttr{HandledAccessFS: filesHandled(p.Landlock)}
 	if p.Landlock >= landlockTCP && !p.Namespaces {
 		attr.HandledAccessNet = landlock.AccessNetBindTCP | landlock.AccessNetConnectTCP
@@ -74,7 +78,7 @@ func ruleset(p *plan) (fd int, err error) {
 		return 0, fmt.Errorf("make the rules of Landlock: %w", err)
 	}
 	for _, grant := range p.landlockGrants() {
-		if err := allow(fd, grant.path, grant.rights&attr.HandledAccessFS); err != nil {
+		if err := grant.allow(fd, attr.HandledAccessFS); err != nil {
 			_ = unix.Close(fd)
 			return 0, fmt.Errorf("a rule of Landlock for %s: %w", grant.path, err)
 		}
@@ -83,18 +87,22 @@ func ruleset(p *plan) (fd int, err error) {
 }
 
 type grant struct {
-	path   string
-	rights uint64
+	path    string
+	rights  uint64
+	setting bool
 }
 
 func (p *plan) landlockGrants() []grant {
-	grants := []grant{{"/proc", mayRead &^ landlock.AccessFSExecute}}
+	var grants []grant
+	add := func(path string, rights uint64) { grants = append(grants, grant{path: path, rights: rights}) }
+	add("/proc", mayRead&^landlock.AccessFSExecute)
 	if p.Namespaces {
-		grants = append(grants, grant{"/", landlock.AccessFSReadDir}, grant{"/dev", mayUseDevices},
-			grant{"/dev/shm", mayWrite})
+		add("/", landlock.AccessFSReadDir)
+		add("/dev", mayUseDevices)
+		add("/dev/shm", mayWrite)
 	} else {
 		for _, device := range append(devices, "ptmx", "pts") {
-			grants = append(grants, grant{"/dev/" + device, mayUseDevices})
+			add("/dev/"+device, mayUseDevices)
 		}
 	}
 	for _, g := range p.Grants {
@@ -102,18 +110,15 @@ func (p *plan) landlockGrants() []grant {
 		if g.Kind == writable {
 			rights = mayWrite
 		}
-		grants = append(grants, grant{g.Path, rights})
+		grants = append(grants, grant{g.Path, rights, g.Kind == setting})
 	}
 	return grants
 }
 
-// allow adds a rule. A path that does not exist needs none.
-func allow(ruleset int, path string, rights uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+// allow adds a rule, of the rights that the kernel knows. What the caller cannot reach needs none.
+func (g grant) allow(ruleset int, known uint64) error {
+	fd, err := g.open()
+	if err != nil || fd < 0 {
 		return err
 	}
 	defer unix.Close(fd)
@@ -121,6 +126,7 @@ func allow(ruleset int, path string, rights uint64) error {
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return err
 	}
+	rights := g.rights & known
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= forFiles
 	}
@@ -129,17 +135,28 @@ func allow(ruleset int, path string, rights uint64) error {
 	}, 0)
 }
 
-// restrictThread puts the rules on this thread and on what it starts.
-func restrictThread(p *plan) error {
-	if p.Landlock == 0 {
-		return nil
+// unreachable are the errors of a path that the command could not use either.
+var unreachable = []unix.Errno{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES}
+
+// open opens what a grant is about; -1 is nothing. A link gives nothing, unless it is a setting: what it leads to has a
+// grant of its own, or none.
+func (g grant) open() (fd int, err error) {
+	fd, err = openPath(unix.AT_FDCWD, g.path)
+	if g.setting && errors.Is(err, unix.ELOOP) {
+		if actual, linkErr := filepath.EvalSymlinks(g.path); linkErr == nil && within(actual, "/etc") {
+			fd, err = openPath(unix.AT_FDCWD, actual)
+		}
 	}
-	fd, err := ruleset(p)
-	if err != nil {
-		return err
+	if errno, ok := err.(unix.Errno); ok && slices.Contains(unreachable, errno) {
+		return -1, nil
 	}
-	defer unix.Close(fd)
-	if err := landlock.LandlockRestrictSelf(fd, 0); err != nil {
+	return fd, err
+}
+
+// restrictThread puts rules on this thread and on what it starts, and closes them.
+func restrictThread(ruleset int) error {
+	defer unix.Close(ruleset)
+	if err := landlock.LandlockRestrictSelf(ruleset, 0); err != nil {
 		return fmt.Errorf("apply the rules of Landlock: %w", err)
 	}
 	return nil

@@ -29,6 +29,7 @@ const (
 	writable             // the path itself
 	held                 // the path itself, on a mount of its own, so that it cannot be renamed
 	private              // an empty, writable directory that ends with the command
+	setting              // a readable file of /etc, if it is there; it may be a link to another one there
 )
 
 // mountPoint is one path of the command's file system.
@@ -90,9 +91,10 @@ func (p *paths) sorted() []mountPoint {
 // planPaths lays out what the command sees.
 func planPaths(o *Options, asRoot bool) (*paths, error) {
 	p := &paths{points: map[string]kind{}, links: map[string]string{}}
-	p.addSystem()
+	flat := o.omits(WithoutNamespaces)
+	p.addSystem(flat)
 	if asRoot {
-		p.hideSecrets(o.omits(WithoutNamespaces))
+		p.hideSecrets(flat)
 	}
 	p.add("/tmp", private)
 	var write []string
@@ -116,14 +118,20 @@ func planPaths(o *Options, asRoot bool) (*paths, error) {
 		write = append(write, actual)
 	}
 	p.addHome(o.Home)
-	for _, path := range protectedPaths(write, o.Protect) {
+	for _, path := range protectedPaths(write, o.Limits.Protect) {
 		p.protect(path, write)
 	}
 	return p, nil
 }
 
-func (p *paths) addSystem() {
+// addSystem shows the system. Landlock's rules pass over what is absent or a link, so that without namespaces nobody
+// looks here.
+func (p *paths) addSystem(flat bool) {
 	for _, dir := range systemDirs {
+		if flat {
+			p.add(dir, readable)
+			continue
+		}
 		info, err := os.Lstat(dir)
 		switch {
 		case err != nil:
@@ -149,9 +157,7 @@ func (p *paths) hideSecrets(flat bool) {
 	}
 	delete(p.points, "/etc")
 	for _, name := range publicSettings {
-		if actual, err := filepath.EvalSymlinks("/etc/" + name); err == nil && within(actual, "/etc") {
-			p.add(actual, readable)
-		}
+		p.add("/etc/"+name, setting)
 	}
 }
 
@@ -244,7 +250,7 @@ func (p *paths) grants() []mountPoint {
 	for _, point := range p.sorted() {
 		switch point.Kind {
 		case hidden, held:
-		case readable:
+		case readable, setting:
 			grants = append(grants, point)
 		default:
 			grants = append(grants, mountPoint{Path: point.Path, Kind: writable})
@@ -255,7 +261,7 @@ func (p *paths) grants() []mountPoint {
 
 // flat takes out what only namespaces can make: private directories, and read-only ones
 // inside writable ones. The caller gives a private directory of its own.
-func (p *paths) flat(o *Options, private string) error {
+func (p *paths) flat(o *Options, own string) error {
 	for _, read := range o.Limits.Read {
 		for _, write := range o.Limits.Write {
 			if read != write && within(read, write) {
@@ -263,8 +269,8 @@ func (p *paths) flat(o *Options, private string) error {
 			}
 		}
 	}
-	maps.DeleteFunc(p.points, func(_ string, k kind) bool { return k != hidden && k != readable && k != writable })
-	p.add(private, writable)
+	maps.DeleteFunc(p.points, func(_ string, k kind) bool { return k == held || k == private })
+	p.add(own, writable)
 	return nil
 }
 

@@ -82,4 +82,12 @@ func newReport(o *Options, removed []string, began time.Time) *Report {
 	}
 }
 
+// tell adds what happened to protected paths. A command that changed them has not succeeded.
+func (r *Report) tell(changes []Change) {
+	r.Protected = changes
+	if r.Exit == 0 && slices.ContainsFunc(changes, func(c Change) bool { return !c.Expected }) {
+		r.Exit = ExitProtected
+	}
+}
+
 func notNil(list []string) []string { return append([]string{}, list...) }

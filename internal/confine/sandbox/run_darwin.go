@@ -49,7 +49,7 @@ func Run(o *Options) (*Report, error) {
 		limits.proxyPort, net = port, "proxy"
 		environment = withProxy(environment, listener.Addr().String())
 	}
-	watched := watch(limits.protected)
+	before := watch(limits.protected, limits.write)
 	end, timedOut, err := runProfile(o, limits.profile(), environment)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,8 @@ func Run(o *Options) (*Report, error) {
 	report := newReport(o, removed, began)
 	report.Held = Held{System: "darwin", Namespaces: []string{}, Quotas: o.Quotas, Net: net}
 	report.Exit, report.Signal, report.TimedOut = end.Exit, end.Signal, timedOut
-	report.Hosts, report.Protected = hosts.refusals(), changesSince(watched)
+	report.Hosts = hosts.refusals()
+	report.tell(changes(before))
 	return report, nil
 }
 
@@ -75,7 +76,7 @@ func macLimitsOf(o *Options, private string) (macLimits, error) {
 			*list.to = append(*list.to, actual)
 		}
 	}
-	l.protected = protectedPaths(l.write[1:], o.Protect)
+	l.protected = protectedPaths(l.write[1:], o.Limits.Protect)
 	return l, nil
 }
 

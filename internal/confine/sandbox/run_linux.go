@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -28,6 +27,10 @@ func Run(o *Options) (*Report, error) {
 		return nil, err
 	}
 	began := time.Now()
+	signals, run := catchSignals(), runInNamespaces
+	if o.omits(WithoutNamespaces) {
+		run = newThread(false, o.Observe).runFlat
+	}
 	environment, removed := cleaned(o.Environment, o.Keep)
 	if err := errors.Join(checkStreams(), closeInherited()); err != nil {
 		return nil, err
@@ -40,12 +43,9 @@ func Run(o *Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	watched := watch(layout.unheld(protectedPaths(realPaths(o.Limits.Write), o.Protect), p.Namespaces))
-	run := runFlat
-	if p.Namespaces {
-		run = runInNamespaces
-	}
-	r, err := run(o, p, layout)
+	write := realPaths(o.Limits.Write)
+	before := watch(layout.unheld(protectedPaths(write, o.Limits.Protect), p.Namespaces), write)
+	r, err := run(o, p, layout, signals)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func Run(o *Options) (*Report, error) {
 	report.Exit, report.Signal, report.TimedOut = r.Exit, r.Signal, r.timedOut
 	report.Calls, report.CallsAreAll = append(report.Calls, r.Calls...), p.Observe
 	report.Hosts = append(report.Hosts, r.hosts...)
-	report.Protected = changesSince(watched)
+	report.tell(changes(before))
 	return report, nil
 }
 
@@ -111,7 +111,7 @@ func heldBy(p *plan) Held {
 }
 
 // runFlat runs the command with Landlock, the filter and limits alone.
-func runFlat(o *Options, p *plan, layout *paths) (result, error) {
+func (t *thread) runFlat(o *Options, p *plan, layout *paths, signals caught) (result, error) {
 	private, err := os.MkdirTemp("", "writ-run-")
 	if err != nil {
 		return result{}, fmt.Errorf("make a private directory: %w", err)
@@ -130,19 +130,22 @@ func runFlat(o *Options, p *plan, layout *paths) (result, error) {
 			return result{}, err
 		}
 	}
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, forwarded...)
+	ready, err := prepare(p)
+	if err != nil {
+		return result{}, err
+	}
+	arriving := signals()
 	var seen observer
 	var r result
-	r.ending, err = onOwnThread(func() (ending, error) {
-		pid, listener, err := spawn(p, &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL})
+	r.ending, err = t.run(func(listener int) (ending, error) {
+		pid, err := ready.spawn(&syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL})
 		if err != nil {
 			return ending{}, err
 		}
 		if p.Observe {
 			go seen.observe(listener)
 		}
-		go forward(signals, pid)
+		go forward(arriving, pid)
 		late := after(o.Timeout, func() { killDescendants(pid) })
 		end, err := reap(pid)
 		r.timedOut = late()
@@ -215,7 +218,7 @@ func killChildren() {
 }
 
 // runInNamespaces starts this program again as the first process of new namespaces.
-func runInNamespaces(o *Options, p *plan, layout *paths) (result, error) {
+func runInNamespaces(o *Options, p *plan, layout *paths, signals caught) (result, error) {
 	if !layout.sees(o.Dir) {
 		return result{}, errOutside
 	}
@@ -231,10 +234,9 @@ func runInNamespaces(o *Options, p *plan, layout *paths) (result, error) {
 		return result{}, err
 	}
 	defer control.Close()
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, forwarded...)
+	arriving := signals()
 	go func() {
-		for received := range signals {
+		for received := range arriving {
 			_ = process.Signal(received)
 		}
 	}()

@@ -71,7 +71,10 @@ func TestNothingIsOmittedSilently(t *testing.T) {
 	}{
 		{[]string{"--without", "namespaces", "--without", "landlock"}, "nothing holds the files"},
 		{[]string{"--without", "namespaces", "--net", "example.com:443"}, "HOST:PORT needs namespaces"},
-		{[]string{"--without", "namespaces", "--protect", w.workspace + "/x"}, "--protect: needs namespaces"},
+		{
+			[]string{"--without", "namespaces", "--write", w.workspace, "--protect", w.workspace + "/x"},
+			"--protect: needs namespaces",
+		},
 		{append(flatFlags(w.user), "--write", w.workspace, "--read", w.workspace+"/sub"), "that needs namespaces"},
 	} {
 		must(t, os.MkdirAll(w.workspace+"/sub", 0o755))
@@ -316,9 +319,9 @@ echo index2 > .git/index2 && mv .git/index2 .git/index; echo evil > .envrc; mkdi
 		want := []sandbox.Change{
 			{Path: w.workspace + "/.envrc", Change: "appeared"}, {Path: w.workspace + "/.vscode", Change: "appeared"},
 		}
-		if !slices.Equal(report.Protected, want) ||
+		if got := setAside(t, report); !slices.Equal(got, want) || r.exit != sandbox.ExitProtected ||
 			!strings.Contains(r.errors, "writ run: protected path appeared: "+w.workspace+"/.envrc") {
-			t.Errorf("told of %v\n%s", report.Protected, r.errors)
+			t.Errorf("exit %d, told of %v\n%s", r.exit, got, r.errors)
 		}
 		if _, err := os.Stat(w.workspace + "/normal"); err != nil {
 			t.Error(err)
@@ -349,14 +352,15 @@ func TestChangesAreToldWithoutNamespaces(t *testing.T) {
 	w := newWorld(t, user{"caller", -1})
 	must(t, os.MkdirAll(w.workspace+"/.git/hooks", 0o755))
 	must(t, os.WriteFile(w.workspace+"/.mcp.json", nil, 0o644))
-	_, report := w.reported(t, append(flatFlags(w.user), "--write", w.workspace),
+	r, report := w.reported(t, append(flatFlags(w.user), "--write", w.workspace),
 		"echo x > .git/hooks/pre-commit; rm .mcp.json; touch .envrc")
+	r.want(t, sandbox.ExitProtected, "")
 	want := []sandbox.Change{
 		{Path: w.workspace + "/.envrc", Change: "appeared"}, {Path: w.workspace + "/.git/hooks", Change: "changed"},
 		{Path: w.workspace + "/.mcp.json", Change: "removed"},
 	}
-	if !slices.Equal(report.Protected, want) {
-		t.Errorf("told of %v", report.Protected)
+	if got := setAside(t, report); !slices.Equal(got, want) {
+		t.Errorf("told of %v", got)
 	}
 }
 

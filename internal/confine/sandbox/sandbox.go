@@ -30,6 +30,7 @@ var CanOmit = []string{WithoutNamespaces, WithoutLandlock, WithoutScopes, Withou
 
 // Exit codes of Run's own failures, as those of env(1) and timeout(1).
 const (
+	ExitProtected = 123 // the command succeeded, and protected paths appeared, changed or were removed
 	ExitTimeout   = 124
 	ExitFailure   = 125 // the confinement could not be made
 	ExitCannotRun = 126 // the command was found, and could not be started
@@ -44,8 +45,7 @@ type Options struct {
 	Environment []string // of the caller
 	Keep        []string // variables that are passed on although their name is that of a secret
 
-	Limits  confine.Limits
-	Protect []string // read-only inside what is writable, besides those that always are
+	Limits  confine.Limits // Protect is besides what always is read-only inside writable directories
 	Quotas  Quotas
 	Timeout time.Duration // 0: none
 	Without []string
@@ -76,17 +76,34 @@ func (o *Options) Check() error {
 	if o.omits(WithoutNamespaces) && len(o.Limits.Net) > 0 {
 		return errors.New("--net: HOST:PORT needs namespaces; without them only none can be held")
 	}
-	if o.omits(WithoutNamespaces) && len(o.Protect) > 0 {
+	if o.omits(WithoutNamespaces) && o.protectsInside() {
 		return errors.New("--protect: needs namespaces; Landlock cannot take a path out of a writable directory")
 	}
 	return o.checkPaths()
+}
+
+// protectsInside reports whether a path that is to stay read-only is inside a writable directory.
+func (o *Options) protectsInside() bool {
+	return slices.ContainsFunc(o.Limits.Protect, func(path string) bool {
+		return slices.ContainsFunc(o.Limits.Write, func(dir string) bool {
+			return within(actualPath(path), actualPath(dir)) || within(path, dir)
+		})
+	})
+}
+
+// actualPath follows the links of a path that exists.
+func actualPath(path string) string {
+	if actual, err := filepath.EvalSymlinks(path); err == nil {
+		return actual
+	}
+	return filepath.Clean(path)
 }
 
 // neverShown are the kernel's own trees.
 var neverShown = []string{"/proc", "/sys", "/dev"}
 
 func (o *Options) checkPaths() error {
-	for _, p := range slices.Concat(o.Limits.Write, o.Limits.Read, o.Protect) {
+	for _, p := range slices.Concat(o.Limits.Write, o.Limits.Read, o.Limits.Protect) {
 		if !filepath.IsAbs(p) {
 			return fmt.Errorf("%s: must be an absolute path", p)
 		}
@@ -106,11 +123,7 @@ func (o *Options) checkPaths() error {
 
 // checkShown checks where a path leads, if it exists.
 func (o *Options) checkShown(path string) error {
-	actual, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		actual = filepath.Clean(path) // what is absent is an error later
-	}
-	return o.checkActual(path, actual)
+	return o.checkActual(path, actualPath(path)) // what is absent is an error later
 }
 
 // checkActual refuses what is too much. A link below the working directory may have been made by an earlier command,

@@ -15,33 +15,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spawn starts the plan's command from this thread, after restricting the thread for good.
-// The caller has locked the thread and must not unlock it. The listener is 0 unless calls
-// are observed.
-func spawn(p *plan, attr *syscall.SysProcAttr) (pid, listener int, err error) {
+// prepared is what a command is started from, besides a thread.
+type prepared struct {
+	*plan
+	program string
+	rules   int // of Landlock; -1 are none
+}
+
+// prepare makes what the thread of a command no longer could.
+func prepare(p *plan) (prepared, error) {
 	program, err := lookUp(p.Command[0], variable(p.Environment, "PATH"), p.Dir)
 	if err != nil {
-		return 0, 0, err
+		return prepared{}, err
 	}
-	if err := setQuotas(p); err != nil {
-		return 0, 0, err
+	rules, err := ruleset(p)
+	if err != nil {
+		return prepared{}, err
 	}
-	if err := noPrivileges(); err != nil {
-		return 0, 0, err
+	return prepared{p, program, rules}, setQuotas(p)
+}
+
+// spawn starts the command from this thread, after restricting the thread for good.
+func (p prepared) spawn(attr *syscall.SysProcAttr) (pid int, err error) {
+	if p.rules >= 0 {
+		if err := restrictThread(p.rules); err != nil {
+			return 0, err
+		}
 	}
-	if err := restrictThread(p); err != nil {
-		return 0, 0, err
-	}
-	if listener, err = installFilter(p.Namespaces, p.Observe); err != nil {
-		return 0, 0, err
-	}
-	pid, err = syscall.ForkExec(program, p.Command, &syscall.ProcAttr{
+	pid, err = syscall.ForkExec(p.program, p.Command, &syscall.ProcAttr{
 		Dir: p.Dir, Env: p.Environment, Files: []uintptr{0, 1, 2}, Sys: attr,
 	})
 	if err != nil {
-		return 0, 0, &startError{ExitCannotRun, fmt.Sprintf("%s: %v", p.Command[0], err)}
+		return 0, &startError{ExitCannotRun, fmt.Sprintf("%s: %v", p.Command[0], err)}
 	}
-	return pid, listener, nil
+	return pid, nil
 }
 
 // lookUp finds a program as a shell would.
@@ -102,19 +109,45 @@ func reap(pid int) (ending, error) {
 	}
 }
 
-// onOwnThread runs work on a thread that ends with it, because what it did to the thread
-// cannot be undone.
-func onOwnThread[T any](work func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result)
+// thread is one that ends with its work, because what was done to it cannot be undone.
+type thread struct {
+	work chan func(listener int) (ending, error)
+	done chan threadEnd
+}
+
+type threadEnd struct {
+	ending
+	err error
+}
+
+// newThread starts a thread that gives up its privileges and gets the filter. That takes long, and happens beside other
+// work.
+func newThread(namespaces, observe bool) *thread {
+	t := &thread{work: make(chan func(int) (ending, error)), done: make(chan threadEnd)}
 	go func() {
 		runtime.LockOSThread() // never unlocked
-		value, err := work()
-		done <- result{value, err}
+		listener, err := giveUp(namespaces, observe)
+		work := <-t.work
+		var end ending
+		if err == nil {
+			end, err = work(listener)
+		}
+		t.done <- threadEnd{end, err}
 	}()
-	r := <-done
-	return r.value, r.err
+	return t
+}
+
+// giveUp takes from this thread what no command gets. The listener is 0 unless calls are observed.
+func giveUp(namespaces, observe bool) (listener int, err error) {
+	if err := noPrivileges(); err != nil {
+		return 0, err
+	}
+	return installFilter(namespaces, observe)
+}
+
+// run does work on the thread.
+func (t *thread) run(work func(listener int) (ending, error)) (ending, error) {
+	t.work <- work
+	r := <-t.done
+	return r.ending, r.err
 }

@@ -29,6 +29,10 @@ import (
 
 const serverVariable = "TEST_POSTGRES_URL"
 
+// patience is how long a change may take: a busy machine must not decide a test. Where the database goes away
+// (PostgresOnALine), the limit is that of the product.
+const patience = time.Minute
+
 // Each runs the test body once on each engine, in parallel.
 func Each(t *testing.T, body func(t *testing.T, db *database.DB)) {
 	t.Helper()
@@ -74,7 +78,7 @@ func Open(t testing.TB, o database.Options) *database.DB {
 // SQLite names a database file of the test's own.
 func SQLite(t testing.TB) database.Options {
 	t.Helper()
-	return database.Options{SQLitePath: filepath.Join(t.TempDir(), "writ.db")}
+	return database.Options{SQLitePath: filepath.Join(t.TempDir(), "writ.db"), ChangeLimit: patience}
 }
 
 // Postgres makes a migrated PostgreSQL database of the test's own.
@@ -114,7 +118,7 @@ func createDatabase(t testing.TB, server, clause string) database.Options {
 			t.Errorf("drop %s: %v", name, err)
 		}
 	})
-	return database.Options{PostgresURL: withDatabase(server, name)}
+	return database.Options{PostgresURL: withDatabase(server, name), ChangeLimit: patience}
 }
 
 // makeTemplate migrates one template for this test program, once.

@@ -1,5 +1,6 @@
 // Package notice defines the events that people are notified of, and their wording.
-// Events are about approval requests and about profiles that need a confirmation.
+// Events are about approval requests, about profiles that need a confirmation, and about
+// agents.
 // The package is pure.
 //
 // An event of a request has a number within its organization. Each follower (inboxes,
@@ -39,7 +40,10 @@ const (
 
 // Kinds lists every kind, those of requests in the order of a request's life.
 func Kinds() []Kind {
-	return []Kind{Opened, Voted, Approved, Rejected, Cancelled, Expired, Used, Revoked, ProfileProposed}
+	return []Kind{
+		Opened, Voted, Approved, Rejected, Cancelled, Expired, Used, Revoked, ProfileProposed, AgentSuspended,
+		AgentTripped,
+	}
 }
 
 // Settles reports whether the request no longer needs an answer.
@@ -47,7 +51,7 @@ func (k Kind) Settles() bool {
 	return k == Approved || k == Rejected || k == Cancelled || k == Expired
 }
 
-// Event is something that happened to an approval request or to a profile.
+// Event is something that happened to an approval request, a profile or an agent.
 type Event struct {
 	OrgID   string
 	Number  int64 // within the organization, from 1, without gaps
@@ -57,6 +61,8 @@ type Event struct {
 	Request Request
 	// Proposal is set, in place of Request, if the event is about a profile.
 	Proposal *Proposal
+	// Agent is set, in place of Request, if the event is about an agent.
+	Agent *Agent
 }
 
 // Request is the approval request an event is about, in its present state.
@@ -122,6 +128,9 @@ var phrases = map[Kind]string{
 func (e Event) Title() string {
 	if e.Proposal != nil {
 		return e.Proposal.title()
+	}
+	if e.Agent != nil {
+		return e.Agent.title()
 	}
 	title := e.Request.Name() + " " + cmp.Or(phrases[e.Kind], "changed")
 	var marks []string

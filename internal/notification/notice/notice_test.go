@@ -20,11 +20,16 @@ func TestTitles(t *testing.T) {
 		notice.Used:      "bank.pay ran with an approval",
 		notice.Revoked:   "bank.pay may no longer run with an earlier approval",
 	}
+	wants[notice.AgentSuspended] = "Agent billing was suspended"
+	wants[notice.AgentTripped] = "Agent billing was stopped by a trip"
 	wants[notice.ProfileProposed] = "The profile mine waits for a confirmation"
 	for _, kind := range notice.Kinds() {
 		e := notice.Event{Kind: kind, Request: request}
 		if kind == notice.ProfileProposed {
 			e = notice.Proposal{Name: "mine"}.Event()
+		}
+		if strings.HasPrefix(string(kind), "agent.") {
+			e = notice.Agent{ID: "billing", Kind: kind}.Event()
 		}
 		if got := e.Title(); got != wants[kind] || e.Kind != kind {
 			t.Errorf("%s: %q, want %q", kind, got, wants[kind])

@@ -55,6 +55,9 @@ func (e Event) Subject() string {
 	if e.Proposal != nil {
 		return e.Proposal.ID
 	}
+	if e.Agent != nil {
+		return e.Agent.ID
+	}
 	return e.Request.ID
 }
 
@@ -62,6 +65,12 @@ func (e Event) Subject() string {
 func (e Event) Link(publicURL string) string {
 	if e.Proposal != nil {
 		return ProposalLink(publicURL, e.Proposal.ID)
+	}
+	if e.Agent != nil {
+		if e.Agent.Key {
+			return AgentLink(publicURL, "")
+		}
+		return AgentLink(publicURL, e.Agent.ID)
 	}
 	return Link(publicURL, e.Request.ID)
 }

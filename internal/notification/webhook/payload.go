@@ -30,6 +30,15 @@ type message struct {
 	Title          string    `json:"title"`
 	Request        *request  `json:"request,omitzero"`
 	Proposal       *proposal `json:"proposal,omitzero"`
+	Agent          *agent    `json:"agent,omitzero"`
+}
+
+// agent is an agent that something happened to.
+type agent struct {
+	ID     string `json:"id"`
+	Key    bool   `json:"key,omitzero"` // the id is that of an API key
+	Reason string `json:"reason,omitzero"`
+	URL    string `json:"url"`
 }
 
 // proposal is a profile that needs a confirmation, without its content.
@@ -101,6 +110,13 @@ func genericMessage(w *Webhook, deliveryID string, e notice.Event, publicURL str
 	case e.Kind == testKind:
 	case e.Proposal != nil:
 		m.Proposal = proposalOf(e.Proposal, e.Link(publicURL))
+	case e.Agent != nil:
+		m.Agent = &agent{
+			ID:     notice.Line(e.Agent.ID, maxText),
+			Key:    e.Agent.Key,
+			Reason: notice.Line(e.Agent.Reason, maxText),
+			URL:    e.Link(publicURL),
+		}
 	default:
 		m.Request = requestOf(w, e.Request, e.Link(publicURL))
 	}
@@ -175,6 +191,10 @@ func facts(w *Webhook, e notice.Event) []string {
 		add("Why", e.Proposal.Reason)
 		return append(lines, "It has no effect until somebody confirms it")
 	}
+	if e.Agent != nil {
+		add("Why", e.Agent.Reason)
+		return lines
+	}
 	r := e.Request
 	add("Why", r.Reason)
 	add("Agent", r.AgentID)
@@ -214,6 +234,9 @@ func slackMessage(w *Webhook, e notice.Event, publicURL string) any {
 func linkText(e notice.Event) string {
 	if e.Proposal != nil {
 		return "Open the proposal"
+	}
+	if e.Agent != nil {
+		return "Open the agent"
 	}
 	return "Open the request"
 }

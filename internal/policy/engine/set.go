@@ -200,7 +200,7 @@ func (p *policy) boundTo(call *toolcall.Call, gaps toolcall.Gaps) tristate {
 	}
 	key, user := &call.Key, &call.User
 	byKey := has(p.users, key.OwnerID, "key", "owner") || has(p.agents, key.ID, "key", "id") ||
-		has(p.roles, key.OwnerRole, "key", "role")
+		has(p.agents, key.AgentID, "key", "agent") || has(p.roles, key.OwnerRole, "key", "role")
 	if byKey || !key.Alone && (has(p.users, user.ID, "user", "id") || has(p.agents, call.Agent.ID, "agent", "id") ||
 		has(p.roles, user.Role, "user", "role")) {
 		return yes

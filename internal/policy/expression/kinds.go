@@ -14,6 +14,7 @@ var (
 		text("id", func(a *toolcall.Agent) string { return a.ID }),
 		text("name", func(a *toolcall.Agent) string { return a.Name }),
 		text("status", func(a *toolcall.Agent) string { return a.Status }),
+		boolean("registered", func(a *toolcall.Agent) bool { return a.Registered }),
 	)
 	userKind = newKind("writ.User",
 		text("id", func(u *toolcall.User) string { return u.ID }),

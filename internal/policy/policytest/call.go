@@ -31,9 +31,10 @@ func readCall(v *node.Value) *toolcall.Call {
 		Intent:        readIntent(m.Get("intent")),
 		ResolvedPaths: readPaths(m.Get("resolvedPaths")),
 	}
-	agent := m.Get("agent").Members("id", "name", "status")
+	agent := m.Get("agent").Members("id", "name", "status", "registered")
 	call.Agent = toolcall.Agent{
 		ID: text(agent.Get("id")), Name: text(agent.Get("name")), Status: text(agent.Get("status")),
+		Registered: agent.Get("registered").Bool(),
 	}
 	user := m.Get("user").Members("id", "email", "role")
 	call.User = toolcall.User{ID: text(user.Get("id")), Email: text(user.Get("email")), Role: text(user.Get("role"))}

@@ -10,11 +10,8 @@ func (r *reading) kind(o *option) kind {
 	k := o.kind
 	for i := range r.p.variants {
 		v := &r.p.variants[i]
-		if v.modes&^r.on != 0 {
-			continue
-		}
 		for j := range v.options {
-			if v.options[j].name == o.name {
+			if v.modes&^r.on == 0 && v.options[j].name == o.name {
 				k = v.options[j].kind
 			}
 		}
@@ -39,10 +36,10 @@ func (s *scan) apply(r *reading) {
 	before, moved := s.dir, false
 	for _, v := range r.values {
 		switch v.option.kind {
-		case kindDir:
+		case "dir":
 			s.readFile(v.arg)
 			s.dir, moved = s.dir.cd(v.arg).arrived(), true
-		case kindLost:
+		case "lost":
 			s.dir.lost, moved = true, true
 		}
 	}
@@ -50,14 +47,18 @@ func (s *scan) apply(r *reading) {
 		s.mark(r.p)
 	}
 	// Another directory may be a repository that the agent made, with settings of its own.
-	s.opaque = s.opaque || r.p.rooted && (len(s.dir.dirs) != 1 || s.dir.dirs[0] != "." || s.dir.lost)
+	s.opaque = s.opaque || r.on&modeOpaque != 0 ||
+		r.p.rooted && (len(s.dir.dirs) != 1 || s.dir.dirs[0] != "." || s.dir.lost)
 	s.dynamic = s.dynamic || r.on&modeDynamic != 0
-	s.opaque = s.opaque || r.on&modeOpaque != 0
 	if r.on&modeScript != 0 {
 		s.scripts.add(r.p.name)
 	}
 	for _, v := range r.values {
-		s.useValue(r, v)
+		k := r.kind(v.option)
+		s.use(r.p, k, v.arg)
+		if k == "dest" {
+			s.fill(v.arg, r.operands)
+		}
 	}
 	for _, a := range r.p.also {
 		s.use(r.p, a.kind, s.lit(a.text))
@@ -72,58 +73,55 @@ func (s *scan) apply(r *reading) {
 	}
 }
 
-func (s *scan) useValue(r *reading, v value) {
-	k := r.kind(v.option)
-	if k == kindCode && inert(r.p.name, v.arg) {
-		return
-	}
-	s.use(r.p, k, v.arg)
-	if k == kindDest {
-		s.fill(v.arg, r.operands)
-	}
-}
-
 // fill records the files that are written if a destination is a directory.
 func (s *scan) fill(dest arg, sources []arg) {
 	for _, source := range sources {
-		name := arg{alternatives: []string{"/" + path.Base(source.text())}, exact: source.exact, glob: source.glob}
-		into := dest.followed(name)
-		into.glob = dest.glob || name.glob
+		into := dest.followed(arg{alternatives: []string{"/" + path.Base(source.text())}, exact: source.exact})
+		into.glob = dest.glob || source.glob
 		s.write(into)
 	}
 }
 
 func (s *scan) useOperands(r *reading) {
-	if r.on&modeUnpack != 0 {
+	if r.on&modeUnpack != 0 || r.p.unpacks && r.on < firstOwnMode {
 		s.opaque = true
 		if r.on&modeInto == 0 {
 			s.write(literal("**"))
 		}
 	}
+	before := s.dir
 	for _, v := range r.values {
-		if v.option.kind == kindInto && r.on&modeUnpack == 0 {
-			before := s.dir
-			defer func() { s.dir = before }()
+		if v.option.kind == "into" && r.on&modeUnpack == 0 {
 			s.dir = s.dir.cd(v.arg)
 		}
 	}
 	for r.p.sets && len(r.operands) > 0 && strings.Contains(r.operands[0].text(), "=") {
-		name, _, _ := strings.Cut(r.operands[0].text(), "=")
-		s.environment(name, r.operands[0].without(len(name)+1))
+		s.use(r.p, "assignment", r.operands[0])
 		r.operands = r.operands[1:]
 	}
-	if r.p.name == "env" && len(r.operands) == 0 { // prints the environment
+	if r.p.name == "env" && len(r.operands) == 0 || r.p.name == "set" && len(r.args) == 1 { // prints the environment
 		s.unknown.add(r.p.name)
 	}
 	takes := r.takes()
+	switch {
+	case r.p.name == "ln" && len(r.operands) == 1: // the new name is here
+		r.operands = []arg{literal(path.Base(r.operands[0].text()))}
+	case r.p.here && len(r.operands) == 0:
+		s.write(literal("**"))
+	case r.p.whole && takes.many == "tree" && len(r.operands) <= len(takes.before):
+		s.use(r.p, "tree", literal("."))
+	}
 	if !takes.stated {
 		if r.p.subs != nil && !r.p.script && len(r.operands) > 0 {
 			s.unknown.add(r.p.name + " " + r.operands[0].text())
 		}
 		s.shellsWithin(r.args)
-		return
+	} else {
+		s.usePattern(r, takes)
 	}
-	s.usePattern(r, takes)
+	if r.on&modeInto != 0 {
+		s.dir = before
+	}
 }
 
 // usePattern goes through the operands. Those at the end come first: of cp with a single
@@ -138,49 +136,47 @@ func (s *scan) usePattern(r *reading, takes *pattern) {
 		case i < len(takes.before):
 			k = takes.before[i]
 		}
-		switch {
-		case k == 0:
+		switch k {
+		case "":
 			s.unknown.add(r.p.name + " " + a.text())
-		case k == kindCommand:
+		case "command":
 			s.startRest(r, r.operands[i:])
 			return
-		case k == kindShell:
+		case "shell":
 			s.inner(r.operands[i:])
 			return
-		case k == kindScript:
+		case "script":
 			s.script(a)
 			return
+		case "dest":
+			s.use(r.p, k, a)
+			s.fill(a, r.operands[:i])
 		default:
 			s.use(r.p, k, a)
 		}
-		if k == kindDest {
-			s.fill(a, r.operands[:i])
-		}
 	}
-	if r.p.needs && (takes.many != kindEach || len(r.operands) == 0) && !r.given() {
+	if r.p.needs && (takes.many != "each" || len(r.operands) == 0) && !r.given() {
 		s.dynamic = true // a shell, or code from the input
 	}
 }
 
 // startRest reads a program with its arguments. flock has its text behind the file.
 func (s *scan) startRest(r *reading, rest []arg) {
-	if o, whole := r.p.option(rest[0].text()); whole && o.kind == kindShell {
-		if len(rest) > 1 {
-			s.inner(rest[1:2])
-		}
-		return
-	}
-	if r.p.name == "command" || r.p.name == "builtin" {
+	o, whole := r.p.option(rest[0].text())
+	switch {
+	case whole && o.kind == "shell":
+		s.inner(rest[1:min(2, len(rest))])
+	case r.p.name == "command" || r.p.name == "builtin":
 		s.call(rest)
-		return
+	default:
+		s.subshell(func() { s.call(rest) }) // a cd in another process does not last
 	}
-	s.subshell(func() { s.call(rest) }) // a cd in another process does not last
 }
 
 // given reports whether the arguments say what runs, or that nothing does.
 func (r *reading) given() bool {
 	for _, v := range r.values {
-		if k := v.option.kind; k == kindShell || k == kindCode || k == kindModule {
+		if k := v.option.kind; k == "shell" || k == "code" || k == "module" {
 			return true
 		}
 	}

@@ -2,9 +2,6 @@ package shell
 
 import "strings"
 
-// reader reads the arguments of a program that a list of options does not describe.
-type reader func(s *scan, p *program, args []arg)
-
 // describe reads the arguments of a described program, of which the first is the program
 // itself.
 func (s *scan) describe(p *program, args []arg) {
@@ -28,7 +25,10 @@ func (s *scan) mark(p *program) {
 		s.scripts.add(p.name)
 	}
 	s.dynamic = s.dynamic || p.dynamic
-	s.opaque = s.opaque || p.links
+	s.opaque = s.opaque || p.links || p.input
+	if p.input {
+		s.mentionInput()
+	}
 }
 
 // undescribed records an option that the description lacks: it may do anything. A
@@ -78,10 +78,11 @@ func (s *scan) arguments(p *program, args []arg) reading {
 
 func (r *reading) argument(a arg) {
 	text := a.text()
+	r.s.dynamic = r.s.dynamic || r.p.starts && !a.exact // an option, or what is started
 	switch {
-	case r.p.starts && !a.exact: // an option, or what is started
-		r.s.dynamic = true
-		r.operand(a)
+	case r.p.pairs: // dd of=file
+		r.s.dynamic = r.s.dynamic || !a.exact
+		r.long(literal("--").followed(a))
 	case text == "--" && a.exact:
 		r.ended = true
 	case text == "-":
@@ -114,7 +115,7 @@ func (r *reading) operand(a arg) {
 		return
 	}
 	r.operands = append(r.operands, a)
-	r.ended = r.p.starts && !(r.p.sets && strings.Contains(text, "="))
+	r.ended = r.p.ends || r.p.starts && !(r.p.sets && strings.Contains(text, "="))
 }
 
 // option finds an option by its whole name, or else by the beginning of it.
@@ -215,7 +216,7 @@ func looksLikeOption(text string) bool {
 
 func (r *reading) value(o *option, a arg) {
 	r.values = append(r.values, value{o, a})
-	if r.p.starts && (o.kind == kindModule || o.kind == kindCode) {
+	if r.p.starts && (o.kind == "module" || o.kind == "code") {
 		r.ended = true // the rest is for that code
 	}
 }

@@ -15,7 +15,6 @@ func (s *scan) call(args []arg) {
 		return
 	}
 	s.wraps++
-	defer func() { s.wraps-- }()
 	program := args[0]
 	if !program.plain() || program.variable {
 		s.dynamic = true
@@ -23,6 +22,7 @@ func (s *scan) call(args []arg) {
 	for _, text := range program.alternatives {
 		s.program(text, args)
 	}
+	s.wraps--
 }
 
 // program reads one of the names that the program can have.
@@ -100,11 +100,14 @@ func programNamed(name string) (p *program, whole bool) {
 	return all[strings.TrimRight(lower, "0123456789.-")], false
 }
 
+var shells = names(`sh bash dash ash zsh ksh ksh93 mksh pdksh rbash yash posh fish csh tcsh rc es nu elvish xonsh pwsh
+	powershell cmd`)
+
 // shellsWithin looks for a shell that an unknown program starts: docker run image sh -c
 // '…'.
 func (s *scan) shellsWithin(args []arg) {
 	for i := 1; i+1 < len(args); i++ {
-		if name := path.Base(args[i].text()); !shells[name] && !otherShells[name] || !args[i].plain() {
+		if name := path.Base(args[i].text()); !shells[name] || !args[i].plain() {
 			continue
 		}
 		if next := args[i+1].text(); strings.HasPrefix(next, "-") && strings.Contains(next, "c") {
@@ -124,3 +127,16 @@ func literals(texts []string) []arg {
 
 // inner reads arguments that are joined by spaces and passed to a shell.
 func (s *scan) inner(args []arg) { s.subshell(func() { s.evaluate(args) }) }
+
+// evaluate reads arguments that are joined by spaces and run by the current shell, so
+// that a cd in them lasts.
+func (s *scan) evaluate(args []arg) {
+	texts := make([]string, len(args))
+	for i, a := range args {
+		if !a.exact || len(a.alternatives) != 1 {
+			s.dynamic = true
+		}
+		texts[i] = a.text()
+	}
+	s.text(strings.Join(texts, " "))
+}

@@ -44,6 +44,12 @@ type program struct {
 	closed  bool // an option without a description is dynamic although it is partial
 	needs   bool // without operands it reads code, or starts a shell
 	rooted  bool // plain only where the command starts, because of its settings there
+	ends    bool // options end at the first operand
+	pairs   bool // operands of the form name=value are options
+	whole   bool // without operands for it, it searches the current directory
+	here    bool // without operands, it changes the current directory
+	input   bool // uses its input as words
+	unpacks bool // writes what an archive holds, unless an option asks for something else
 	sets    bool // operands of the form name=value set variables
 	starts  bool // operands begin with a program, so that options end there
 }
@@ -204,10 +210,10 @@ func (r *descriptionReader) detail(p *program, fields []string) error {
 		}
 		return nil
 	case "also":
-		if len(fields) != 3 || kindNamed(fields[1]) == 0 {
+		if len(fields) != 3 || !kinds[fields[1]] {
 			return fmt.Errorf("%q: expected also KIND TEXT", strings.Join(fields, " "))
 		}
-		p.also = append(p.also, also{kindNamed(fields[1]), fields[2]})
+		p.also = append(p.also, also{kind(fields[1]), fields[2]})
 		return nil
 	case "use":
 		for _, name := range fields[1:] {
@@ -233,6 +239,8 @@ func (p *program) attributes(fields []string) error {
 	all := map[string]*bool{
 		"partial": &p.partial, "script": &p.script, "dynamic": &p.dynamic, "links": &p.links, "single": &p.single,
 		"old": &p.old, "closed": &p.closed, "needs": &p.needs, "sets": &p.sets, "rooted": &p.rooted,
+		"ends": &p.ends, "pairs": &p.pairs, "whole": &p.whole, "here": &p.here, "input": &p.input,
+		"unpacks": &p.unpacks,
 	}
 	for _, field := range fields {
 		if all[field] == nil {
@@ -279,8 +287,8 @@ func (t *pattern) read(fields []string) error {
 	into := &t.before
 	for _, field := range fields {
 		name, many := strings.CutSuffix(field, "...")
-		k := kindNamed(name)
-		if k == 0 {
+		k := kind(name)
+		if !kinds[name] {
 			return fmt.Errorf("there is no kind %s", name)
 		}
 		t.starts = t.starts || k.starts()
@@ -310,7 +318,7 @@ func (p *program) readOptions(fields []string) ([]option, error) {
 			if name[at] == '[' {
 				o.form, value = maybeValue, strings.TrimSuffix(value, "]")
 			}
-			if o.kind = kindNamed(value); o.kind == 0 {
+			if o.kind = kind(value); !kinds[value] {
 				return nil, fmt.Errorf("%s: there is no kind %s", field, value)
 			}
 			name = name[:at]

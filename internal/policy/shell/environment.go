@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 type influence int
 
@@ -38,12 +41,8 @@ var controllingPrefixes = []string{
 var plainVariables = names(`LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME TZ CI NO_COLOR FORCE_COLOR
 	CLICOLOR COLUMNS LINES GOOS GOARCH CGO_ENABLED NODE_ENV`)
 
-// plainValue reports whether a value leads to no file. TZ names one.
-func plainValue(value arg) bool {
-	text := value.text()
-	return value.plain() && !strings.HasPrefix(text, "/") && !strings.Contains(text, "..") &&
-		strings.Trim(text, awkPatternSigns+"/,@") == "" && !strings.Contains(text, ":")
-}
+// plainValue leads to no file. TZ names one.
+var plainValue = regexp.MustCompile(`^([\w .^$*+?#=,@-][\w .^$*+?#=/,@-]*)?$`)
 
 func influenceOf(name string) influence {
 	if commanding[name] {
@@ -62,7 +61,8 @@ func influenceOf(name string) influence {
 
 // environment reads the assignment of a variable of the environment.
 func (s *scan) environment(name string, value arg) {
-	if !plainVariables[name] || !plainValue(value) {
+	if !plainVariables[name] || !value.plain() || strings.Contains(value.text(), "..") ||
+		!plainValue.MatchString(value.text()) {
 		s.unknown.add(name + "=")
 	}
 	switch influenceOf(name) {
@@ -89,10 +89,7 @@ func (s *scan) loading(value arg) {
 
 // mayRun reads a command that a program may start: a pager, an editor.
 func (s *scan) mayRun(value arg) {
-	if !value.exact {
-		s.dynamic = true
-		return
-	}
+	s.dynamic = s.dynamic || !value.exact
 	for _, text := range value.alternatives {
 		s.subshell(func() { s.text(text) })
 	}

@@ -35,21 +35,11 @@ func (s *scan) evaluatedSlice(slice *syntax.Slice) {
 // evaluates reports whether a variable may hold a substitution, or is a parameter of the
 // script.
 func (s *scan) evaluates(name string) bool {
-	x := s.vars[name]
-	if x == nil {
-		return name == "@" || name == "*" || name == "REPLY" || name == "MAPFILE"
+	if x := s.vars.named[name]; x != nil && slices.ContainsFunc(s.resolve(x).alternatives, substitutes) {
+		return true
 	}
-	return x.unclear || slices.ContainsFunc(s.resolve(x).alternatives, substitutes)
-}
-
-// subscripts reads a builtin that evaluates subscripts in its arguments: a substitution
-// in them runs although it is quoted.
-func subscripts(s *scan, _ *program, args []arg) {
-	for _, a := range args[1:] {
-		for _, text := range a.alternatives {
-			s.dynamic = s.dynamic || substitutes(text)
-		}
-	}
+	return name == "@" || name == "*" || name == "REPLY" || name == "MAPFILE" ||
+		s.vars.computed && syntax.ValidName(name)
 }
 
 // substitutes reports whether a text holds what Bash runs when it evaluates the text.

@@ -7,172 +7,159 @@ import (
 	"strings"
 )
 
-// kind is what an operand or the value of an option is for a program.
-type kind uint8
+// kind is what an operand or the value of an option is for a program, by its name in the
+// descriptions. The method use says what each means.
+type kind string
 
-const (
-	kindText     kind = iota + 1 // anything that names no file and no program
-	kindRead                     // a file or directory that it reads
-	kindTree                     // a file, or a directory with all that is below
-	kindWrite                    // a file that it creates, changes or removes
-	kindDest                     // a file that it writes, or a directory for the other operands
-	kindRemove                   // a file that it removes or moves, devices too
-	kindChange                   // a file of which it changes the mode, owner or times
-	kindTarget                   // a file that it writes, or host:file
-	kindName                     // an address whose last part is the file that it writes
-	kindDir                      // the directory that it works in
-	kindInto                     // the directory of the operands
-	kindLost                     // a directory, after which relative paths are unknown
-	kindCode                     // code that it runs
-	kindShell                    // text that a shell runs; as operands, joined by spaces
-	kindEach                     // operands that a shell runs one by one
-	kindProgram                  // a command that it may run
-	kindScript                   // a file whose code it runs; the rest is for that code
-	kindModule                   // a module of Python
-	kindCommand                  // a program with its arguments
-	kindVariable                 // name=value for make
-	kindRemote                   // a remote of git
-	kindRevision                 // a revision or a path of git
-	kindSetting                  // name=value of git's configuration
-	kindSsh                      // an option of ssh's configuration
-	kindSed                      // a script of sed
-	kindAwk                      // a program of awk
-	kindOpen                     // a file that a person sees or edits, or +command
-	kindPage                     // a file that a person sees, or +command
-	kindJq                       // a filter of jq
-	kindSuffix                   // what is appended to the name of a backup
-	kindWord                     // a word of letters and digits
-	kindArchive                  // an archive that is read; host:file starts a program
-	kindPack                     // an archive that is written
-	kindClone                    // a repository that is copied
-	kindMark                     // text that stands for a name, as of xargs -I
-)
-
-var kindNames = []string{
-	kindText: "text", kindRead: "read", kindTree: "tree", kindWrite: "write",
-	kindDest: "dest", kindRemove: "remove", kindChange: "change", kindTarget: "target",
-	kindName: "name", kindDir: "dir", kindInto: "into", kindLost: "lost",
-	kindCode: "code", kindShell: "shell", kindEach: "each", kindProgram: "program",
-	kindScript: "script", kindModule: "module", kindCommand: "command", kindVariable: "variable",
-	kindRemote: "remote", kindRevision: "revision", kindSetting: "setting", kindSsh: "ssh",
-	kindSed: "sed", kindAwk: "awk", kindOpen: "open", kindPage: "page",
-	kindJq: "jq", kindSuffix: "suffix", kindWord: "word", kindArchive: "archive",
-	kindPack: "pack", kindClone: "clone", kindMark: "mark",
-}
-
-func kindNamed(name string) kind { return kind(max(slices.Index(kindNames, name), 0)) }
+var kinds = names(`text mark dir into lost read tree write dest remove change target name archive pack open page code shell
+	each program script module command variable remote revision setting ssh sed awk jq clone suffix word format letters
+	assignment printed subscript sourced errors`)
 
 // starts reports whether all that follows belongs to what is started.
 func (k kind) starts() bool {
-	return k == kindCommand || k == kindShell || k == kindEach || k == kindScript || k == kindModule
+	return k == "command" || k == "shell" || k == "each" || k == "script" || k == "module"
 }
 
 // use records what a program does with one value.
 func (s *scan) use(p *program, k kind, a arg) {
 	switch k {
-	case kindText, kindMark, kindDir, kindInto, kindLost:
-	case kindShell, kindEach:
+	case "text", "mark", "dir", "into", "lost": // names no file, or is a directory that others are in
+	case "read", "tree", "write", "dest", "remove", "change", "target", "name", "archive", "pack", "open", "page":
+		s.useFile(k, a)
+	case "shell", "each": // text that a shell runs: all operands joined, or each
 		s.inner([]arg{a})
-	case kindProgram:
+	case "program": // a command that it may run
 		s.mayRun(a)
-	case kindScript:
+	case "script": // a file whose code it runs
 		s.script(a)
-	case kindVariable:
-		s.makeVariable(a)
-	case kindRemote:
-		s.gitRemote(p, a)
-	case kindRevision:
-		s.gitRevision(a)
-	case kindSetting:
-		s.gitSetting(a)
-	case kindSsh:
-		s.sshOption(a)
-	case kindSed:
-		s.sedScript(a)
-	case kindAwk:
-		s.awkProgram(a)
-	case kindModule:
-		s.module(a)
-	case kindWord:
-		if strings.Trim(strings.ToLower(a.text()), "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			s.unknown.add(p.name + " " + a.text())
-		}
-	case kindJq: // modules are files
-		s.opaque = s.opaque || strings.Contains(a.text(), "import") || strings.Contains(a.text(), "include") ||
-			jqEnvironment.MatchString(a.text())
-	case kindClone:
-		s.dynamic = s.dynamic || strings.Contains(a.text(), "::")
-	case kindSuffix:
-		s.opaque = s.opaque || a.text() != "" || !a.exact
-		s.dynamic = s.dynamic || strings.ContainsAny(a.text(), "/*")
+	case "code", "command":
+		s.dynamic = true
+	case "remote", "revision", "setting", "clone":
+		s.useGit(p, k, a)
 	default:
-		s.dynamic = !s.useFile(k, a) || s.dynamic
+		s.useOwn(p, k, a)
 	}
 }
 
-// jqEnvironment is the environment in a filter of jq; .env is a member.
-var jqEnvironment = regexp.MustCompile(`(^|[^.\w])env\b|ENV`)
-
-// useFile records the use of a file. Any other kind is code.
-func (s *scan) useFile(k kind, a arg) bool {
+// useOwn reads kinds that belong to one program or a few.
+func (s *scan) useOwn(p *program, k kind, a arg) {
+	text := a.text()
 	switch k {
-	case kindRead:
+	case "variable": // name=value for make, which may change how recipes run
+		name, value, assigned := strings.Cut(text, "=")
+		name = strings.TrimRight(name, ":?+!")
+		s.dynamic = s.dynamic || assigned && (name == "SHELL" || name == ".SHELLFLAGS" ||
+			strings.ContainsAny(value, "`$;|&") || influenceOf(name) == control)
+	case "ssh": // an option of ssh's configuration
+		s.dynamic = s.dynamic || !a.exact || !sshHarmless.MatchString(text)
+	case "sed":
+		s.sedScript(a)
+	case "awk":
+		s.awkProgram(a)
+	case "module": // of Python. Most do their own work; some run code or programs
+		s.dynamic = s.dynamic || !a.plain() || runningModules[text]
+	case "word":
+		s.demand(strings.Trim(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz0123456789-") == "", p, a)
+	case "format": // of date. Another operand sets the clock
+		s.demand(strings.HasPrefix(text, "+"), p, a)
+	case "letters": // of ps. The letter e without a dash shows the environment of processes
+		s.demand(!strings.ContainsAny(text, "eE"), p, a)
+	case "jq": // a filter: modules are files, and some names are the environment
+		s.opaque = s.opaque || jqReaches.MatchString(text)
+	case "assignment": // name=value of the environment
+		if name, _, ok := strings.Cut(text, "="); ok {
+			s.environment(name, a.without(len(name)+1))
+		}
+	case "printed": // zsh computes what is printed as a number, and %n sets a variable
+		s.opaque = s.opaque || substitutes(text)
+		s.demand(!storesLength.MatchString(strings.ReplaceAll(text, "%%", "")), p, a)
+	case "subscript": // Bash runs a substitution in it although it is quoted
+		s.dynamic = s.dynamic || slices.ContainsFunc(a.alternatives, substitutes)
+	case "sourced": // a file that the current shell runs: unknown, unless it activates an environment of Python
+		s.script(a)
+		s.dynamic = s.dynamic || !activates.MatchString(text) || strings.Contains(text, "..")
+	case "errors": // an option of the shell about errors; others change how it reads what follows
+		s.dynamic = s.dynamic || !a.exact || !aboutErrors[text]
+	case "suffix": // is appended to the name of a backup
+		s.opaque = s.opaque || text != "" || !a.exact
+		s.dynamic = s.dynamic || strings.ContainsAny(text, "/*")
+	default: // code
+		s.dynamic = true
+	}
+}
+
+// jqReaches finds modules and the environment in a filter of jq; .env is a member.
+var jqReaches = regexp.MustCompile(`import|include|(^|[^.\w])env\b|ENV`)
+
+var (
+	storesLength = regexp.MustCompile(`%[-+ #0-9.*hlLjztq']*n`)
+	activates    = regexp.MustCompile(`^[^/~].*/bin/activate$`)
+)
+
+var aboutErrors = names("pipefail errexit nounset +e +u +x")
+
+var runningModules = names("code pdb timeit trace cProfile profile runpy pty idlelib IPython antigravity")
+
+// demand has a value be unknown unless it is of the form that is described.
+func (s *scan) demand(described bool, p *program, a arg) {
+	if !described {
+		s.unknown.add(p.name + " " + a.text())
+	}
+}
+
+// useFile records the use of a file.
+func (s *scan) useFile(k kind, a arg) {
+	text := a.text()
+	switch k {
+	case "read":
 		s.readFile(a)
-	case kindTree:
-		s.opaque = s.opaque || strings.HasPrefix(a.text(), "@") // an archive to some versions of tar
+	case "tree": // with all that is below
+		s.opaque = s.opaque || strings.HasPrefix(text, "@") // an archive to some versions of tar
 		s.readFile(a)
 		s.readFile(a.followed(literal("/**")))
-	case kindWrite:
+	case "write":
 		s.write(a)
-	case kindRemove, kindDest:
+	case "dest", "remove": // dest may be a directory for the other operands. Both may be devices
 		s.makes(a)
 		s.change(a)
-	case kindChange:
+	case "change": // of mode, owner or times
 		s.change(a)
-	case kindTarget:
-		if host, _, remote := strings.Cut(a.text(), ":"); !remote || strings.Contains(host, "/") {
+	case "target": // a file, or host:file
+		if host, _, remote := strings.Cut(text, ":"); !remote || strings.Contains(host, "/") {
 			s.write(a)
 		}
-	case kindName:
-		address, _, _ := strings.Cut(a.text(), "?")
+	case "name": // an address whose last part is the file that is written
+		address, _, _ := strings.Cut(text, "?")
 		s.write(arg{alternatives: []string{path.Base(address)}, exact: a.exact, glob: a.glob})
-	case kindArchive:
-		s.dynamic = s.dynamic || strings.Contains(a.text(), ":")
-		s.readFile(a)
-	case kindPack:
-		s.dynamic = s.dynamic || strings.Contains(a.text(), ":")
+	case "archive", "pack": // is read, or written; host:file starts a program
+		s.dynamic = s.dynamic || strings.Contains(text, ":")
+		if k == "archive" {
+			s.readFile(a)
+		} else {
+			s.write(a)
+		}
+	case "open": // a file that a person edits, or +command
+		s.dynamic = s.dynamic || s.input.given || !a.exact || strings.HasPrefix(text, "+")
 		s.write(a)
-	case kindOpen:
-		s.dynamic = s.dynamic || s.input.given || !a.exact || strings.HasPrefix(a.text(), "+")
-		s.write(a)
-	case kindPage:
-		s.dynamic = s.dynamic || strings.HasPrefix(a.text(), "+")
+	case "page": // a file that a person sees, or +command
+		s.dynamic = s.dynamic || strings.HasPrefix(text, "+")
 		s.readFile(a)
-	default:
-		return false
-	}
-	return true
-}
-
-// makeVariable reads an operand of make, which may change how recipes run.
-func (s *scan) makeVariable(a arg) {
-	name, value, assigned := strings.Cut(a.text(), "=")
-	name = strings.TrimRight(name, ":?+!")
-	if assigned && (name == "SHELL" || name == ".SHELLFLAGS" || strings.ContainsAny(value, "`$;|&") ||
-		influenceOf(name) == control) {
-		s.dynamic = true
 	}
 }
 
-// gitRemote reads a remote by its name. An address, or another repository, is not
-// described, and some addresses start a program.
-func (s *scan) gitRemote(p *program, a arg) {
+// useGit reads the kinds of git.
+func (s *scan) useGit(p *program, k kind, a arg) {
 	text := a.text()
-	if strings.Contains(text, "::") {
-		s.dynamic = true
-	}
-	if strings.ContainsAny(text, ":/\\@.~") {
-		s.unknown.add(p.name + " " + text)
+	switch k {
+	case "remote": // a remote of git by its name: an address is not described, and some start a program
+		s.dynamic = s.dynamic || strings.Contains(text, "::")
+		s.demand(!strings.ContainsAny(text, ":/\\@.~"), p, a)
+	case "revision": // a revision or a path of git
+		s.gitRevision(a)
+	case "setting": // name=value of git's configuration
+		s.gitSetting(a)
+	case "clone": // a repository that is copied
+		s.dynamic = s.dynamic || strings.Contains(text, "::")
 	}
 }
 
@@ -186,57 +173,31 @@ func (s *scan) gitRevision(a arg) {
 	}
 }
 
-// gitHarmless are the prefixes of settings that name no program. All others may.
-var gitHarmless = []string{
-	"user.", "author.", "committer.", "color.", "advice.", "init.defaultbranch", "commit.gpgsign", "tag.gpgsign",
-	"core.quotepath", "core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.longpaths", "core.abbrev",
-	"pull.", "push.default", "push.autosetupremote", "fetch.prune", "merge.conflictstyle", "merge.ff", "rebase.auto",
-	"diff.algorithm", "diff.renames", "log.", "http.postbuffer", "http.version", "branch.", "rerere.", "column.",
-	"status.",
-}
+// gitHarmless are settings that name no program. All others may.
+var gitHarmless = regexp.MustCompile(`^(?i:(user|author|committer|color|advice|pull|log|branch|rerere|column|status)\.` +
+	`|init\.defaultbranch|(commit|tag)\.gpgsign|core\.(quotepath|autocrlf|eol|filemode|ignorecase|longpaths|abbrev)` +
+	`|push\.(default|autosetupremote)|fetch\.prune|merge\.(conflictstyle|ff)|rebase\.auto|diff\.(algorithm|renames)` +
+	`|http\.(postbuffer|version))[^=]*(=[^!]|=?$)`)
 
 // gitSetting reads name=value of git's configuration, which may name a program.
 func (s *scan) gitSetting(setting arg) {
-	name, value, _ := strings.Cut(setting.text(), "=")
-	name = strings.ToLower(name)
+	name, _, _ := strings.Cut(strings.ToLower(setting.text()), "=")
 	if name == "core.pager" || name == "core.editor" || name == "sequence.editor" {
 		s.mayRun(setting.without(len(name) + 1))
 		return
 	}
-	for _, prefix := range gitHarmless {
-		if strings.HasPrefix(name, prefix) && !strings.HasPrefix(value, "!") && setting.exact {
-			return
-		}
-	}
-	s.dynamic = true
+	s.dynamic = s.dynamic || !setting.exact || !gitHarmless.MatchString(setting.text())
 }
 
-var sshHarmless = names(`stricthostkeychecking userknownhostsfile connecttimeout batchmode serveraliveinterval loglevel
-	port user identityfile identitiesonly forwardagent`)
-
-func (s *scan) sshOption(a arg) {
-	name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(a.text())), "=")
-	name, _, _ = strings.Cut(name, " ")
-	s.dynamic = s.dynamic || !a.exact || !sshHarmless[name]
-}
+var sshHarmless = regexp.MustCompile(`^\s*(?i:stricthostkeychecking|userknownhostsfile|connecttimeout|batchmode|port|user` +
+	`|serveraliveinterval|loglevel|identityfile|identitiesonly|forwardagent)\s*([= ]|$)`)
 
 // script reads the file that a shell or an interpreter runs.
 func (s *scan) script(file arg) {
 	text := file.text()
-	if !file.plain() || file.process || strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "/proc/") ||
-		text == "-" {
-		s.dynamic = true
-	}
+	s.dynamic = s.dynamic || !file.plain() || file.process || text == "-" || strings.HasPrefix(text, "/dev/") ||
+		strings.HasPrefix(text, "/proc/")
 	for _, name := range file.alternatives {
 		s.run(name)
 	}
-}
-
-// module reads python -m. Most modules do their own work; some run code or programs.
-func (s *scan) module(name arg) {
-	switch name.text() {
-	case "code", "pdb", "timeit", "trace", "cProfile", "profile", "runpy", "pty", "idlelib", "IPython", "antigravity":
-		s.dynamic = true
-	}
-	s.dynamic = s.dynamic || !name.plain()
 }

@@ -27,8 +27,9 @@ type scan struct {
 	// captured is whether another command or a word uses the current one's output.
 	captured bool
 
-	free []arg // memory for arguments
-	args list  // the texts of arguments, so that each needs no memory of its own
+	free  []arg // memory for arguments
+	args  list  // the texts of arguments, so that each needs no memory of its own
+	quick quick
 
 	relative int  // relative paths written so far
 	deferred bool // a function writes some, wherever it is called
@@ -58,8 +59,10 @@ func newScan() *scan {
 		runs:     s.runs.emptied(),
 		args:     s.args.emptied(),
 		free:     s.free[:0],
+		quick:    s.quick,
 		dir:      workdir{dirs: here},
 	}
+	s.quick.reset()
 	return s
 }
 
@@ -75,19 +78,23 @@ func (s *scan) text(command string) {
 		s.dynamic = true
 		return
 	}
-	file, err := parseText(command)
-	if err != nil {
-		s.tolerant(command)
-		return
+	list, ok := s.quick.read(command)
+	if !ok {
+		file, err := parseText(command)
+		if err != nil {
+			s.tolerant(command)
+			return
+		}
+		list = file.Stmts
 	}
 	outer := s.vars
 	s.depth++
 	s.opaque = s.opaque || strings.HasSuffix(command, `\`) // shells differ
-	if s.vars = nil; strings.IndexByte(command, '$') >= 0 || strings.Contains(command, "((") ||
+	if s.vars = (variables{}); strings.IndexByte(command, '$') >= 0 || strings.Contains(command, "((") ||
 		strings.Contains(command, "[[") || strings.Contains(command, "let") {
-		s.vars = gather(file)
+		s.vars = gather(list)
 	}
-	s.statements(file.Stmts)
+	s.statements(list)
 	s.depth--
 	s.vars = outer
 }
@@ -263,6 +270,13 @@ func isCall(st *syntax.Stmt) bool {
 	return ok && !st.Negated && !st.Background
 }
 
+// builtins are names that a function must not have, because it would change what the
+// rest of the command means.
+var builtins = names(`. : [ alias bg bind break builtin caller cd command compgen complete continue declare dirs disown
+	echo enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf
+	pushd pwd read readarray readonly return set shift shopt source suspend test time times trap true type typeset ulimit
+	umask unalias unset wait ls cat cp mv rm grep sed awk find git sudo curl wget mkdir touch chmod head tail sort`)
+
 // function reads a function's body as if it ran. What the body runs is reported
 // whatever the function's name, so a name hides nothing unless it is one that we know,
 // or the function calls itself.
@@ -338,7 +352,7 @@ func (s *scan) inside(node syntax.Node) {
 				s.evaluatedSlice(n.Slice)
 			}
 			// ${HOME:0:1} is a hidden slash.
-			if n.Slice != nil && n.Param != nil && s.vars[n.Param.Value] == nil {
+			if n.Slice != nil && n.Param != nil && s.vars.named[n.Param.Value] == nil {
 				s.dynamic = true
 			}
 		}

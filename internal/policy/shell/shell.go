@@ -26,14 +26,15 @@ import (
 
 // Limits of a command. Beyond them it is Dynamic.
 const (
-	maxBytes = 64 << 10 // of the text
-	maxTexts = 8        // texts within texts: sh -c 'sh -c …'
-	maxWraps = 32       // programs that start each other: env env env …
-	maxNest  = 2_000    // brackets or compound commands open at once
-	maxSteps = 20_000   // commands read, including those of inner texts
-	maxBrace = 256      // words of one brace expansion
-	maxDirs  = 8        // directories the command may be in
-	maxAlts  = 64       // values a variable may have
+	maxBytes  = 64 << 10 // of the text
+	maxTexts  = 8        // texts within texts: sh -c 'sh -c …'
+	maxWraps  = 32       // programs that start each other: env env env …
+	maxNest   = 2_000    // brackets or compound commands open at once
+	maxSteps  = 20_000   // commands read, including those of inner texts
+	maxBrace  = 256      // words of one brace expansion
+	maxBraces = 8        // braces of a word
+	maxDirs   = 8        // directories the command may be in
+	maxAlts   = 64       // values a variable may have
 )
 
 // Command is what is known of a command.
@@ -130,4 +131,13 @@ func (l *list) emptied() list {
 func (l *list) sorted() []string {
 	slices.Sort(*l)
 	return slices.Compact(*l)
+}
+
+// names is a set of words.
+func names(text string) map[string]bool {
+	set := map[string]bool{}
+	for name := range strings.FieldsSeq(text) {
+		set[name] = true
+	}
+	return set
 }

@@ -3,6 +3,8 @@ package shell
 import (
 	"path"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // tolerant collects what it can from text that we cannot parse, which is Dynamic. Every
@@ -10,42 +12,28 @@ import (
 // too much rather than too little.
 func (s *scan) tolerant(text string) {
 	s.dynamic, s.opaque = true, true
-	if len(text) > maxBytes {
-		text = text[:maxBytes]
-	}
-	text = strings.ToValidUTF8(text, "")
+	text = strings.ToValidUTF8(text[:min(len(text), maxBytes)], "")
 	for segment := range strings.FieldsFuncSeq(text, separates) {
-		s.tolerantCommand(segment)
+		begins := true
+		for word := range strings.FieldsSeq(segment) {
+			word = tolerantUnquote.Replace(word)
+			if word == "" {
+				continue
+			}
+			s.words.add(word)
+			name := path.Base(word)
+			if !begins || syntax.IsKeyword(word) || strings.Contains(word, "=") || name == "/" || name == "." {
+				continue
+			}
+			s.programs.add(name)
+			p, _ := programNamed(name)
+			begins = p != nil && p.takes.starts && len(p.takes.before) < 2 // the program that it wraps follows
+		}
 	}
 }
-
-func separates(r rune) bool { return strings.ContainsRune(";|&\n\r(){}`<>", r) }
 
 // tolerantUnquote removes what quoting leaves in a word.
 var tolerantUnquote = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "\x00", "", "$", "")
-
-var keywords = names("if then elif else fi do done while until for case esac in select function time coproc ! [[ ]]")
-
-func (s *scan) tolerantCommand(segment string) {
-	begins := true
-	for word := range strings.FieldsSeq(segment) {
-		word = tolerantUnquote.Replace(word)
-		if word == "" {
-			continue
-		}
-		s.words.add(word)
-		if begins && (keywords[word] || strings.Contains(word, "=")) {
-			continue
-		}
-		if name := path.Base(word); begins && name != "/" && name != "." {
-			s.programs.add(name)
-			begins = false
-			if p, _ := programNamed(name); p != nil && p.takes.starts && len(p.takes.before) < 2 {
-				begins = true // the program that it wraps follows
-			}
-		}
-	}
-}
 
 // nestsDeeply reports whether text nests too deeply for a recursive parser. It ignores
 // quotes.
@@ -53,28 +41,28 @@ func nestsDeeply(text string) bool {
 	if len(text) <= maxNest {
 		return false
 	}
-	open, keyword := 0, 0
-	for i := range len(text) {
+	open := 0
+	for i := 0; i < len(text) && open <= maxNest; i++ {
 		switch text[i] {
 		case '(', '{', '[':
 			open++
 		case ')', '}', ']':
 			open = max(open-1, 0)
 		}
-		if open > maxNest {
-			return true
-		}
 	}
+	compound := 0
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return separates(r) || r == ' ' || r == '\t' }) {
 		switch word {
 		case "if", "while", "until", "for", "case", "select", "time", "coproc":
-			keyword++
+			compound++
 		case "fi", "done", "esac":
-			keyword = max(keyword-1, 0)
+			compound--
 		}
-		if keyword > maxNest {
-			return true
+		if compound = max(compound, 0); compound > maxNest {
+			break
 		}
 	}
-	return false
+	return open > maxNest || compound > maxNest
 }
+
+func separates(r rune) bool { return strings.ContainsRune(";|&\n\r(){}`<>", r) }

@@ -7,188 +7,100 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-type variables map[string]*variable
+// variables are the texts that a command gives to its variables. Which of them a variable
+// has at some point is not known: an assignment may not run, or another program may set it.
+type variables struct {
+	named map[string]*variable
+	// computed is whether some may also have a value that is not in the text, from read or
+	// arithmetic.
+	computed bool
+}
 
 type variable struct {
-	assignments []assignment
-	unclear     bool // also set in a way that we do not follow
-	resolving   bool // set while it is resolved, to detect cycles
-	value       *arg // cached, because resolving nested variables is exponential
+	words     []*syntax.Word
+	resolving bool // set while it is resolved, to detect cycles
+	value     *arg // cached, because resolving nested variables is exponential
 }
 
-// assignment gives a variable a value. It is certain between from and to; elsewhere the
-// variable may have another value, for example from the environment.
-type assignment struct {
-	words    []*syntax.Word
-	from, to uint
-}
+var setters = names("read mapfile readarray getopts printf unset let eval source . wait select trap alias")
 
-func gather(file *syntax.File) variables {
-	vars, anything := variables{}, false
-	for _, st := range file.Stmts {
-		vars.certain(st)
-	}
-	syntax.Walk(file, func(n syntax.Node) bool {
+func gather(list []*syntax.Stmt) variables {
+	v := variables{named: map[string]*variable{}}
+	syntax.Walk(&syntax.Block{Stmts: list}, func(n syntax.Node) bool {
 		switch n := n.(type) {
+		case *syntax.Word:
+			return !isLiteral(n.Parts) // most are, and hold no command
 		case *syntax.Assign:
-			vars.possible(n)
+			v.computed = v.computed || n.Append || n.Index != nil || n.Array != nil
+			if n.Name != nil && n.Value != nil {
+				v.add(n.Name.Value, n.Value)
+			}
 		case *syntax.ForClause:
-			vars.loop(n)
+			if iter, ok := n.Loop.(*syntax.WordIter); ok && iter.Name != nil {
+				v.computed = v.computed || len(iter.Items) == 0 || n.Select // the script's arguments, or a choice
+				v.add(iter.Name.Value, iter.Items...)
+			}
 		case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause:
-			vars.computed(n)
-		case *syntax.CallExpr:
-			vars.setByCall(n)
-			anything = anything || rewrites(n)
+			v.computed = v.computed || setsNames(n)
+		case *syntax.CallExpr: // the setter may be quoted, and follow a wrapper: command read x
+			v.computed = v.computed || slices.ContainsFunc(n.Args, func(w *syntax.Word) bool {
+				text := unquoted(w.Parts)
+				return setters[text] || strings.Contains(text, "=")
+			})
 		}
 		return true
 	})
-	for _, x := range vars {
-		x.unclear = x.unclear || anything
-	}
-	return vars
+	return v
 }
 
-func (v variables) named(name string) *variable {
-	if v[name] == nil {
-		v[name] = &variable{}
+func (v *variables) add(name string, words ...*syntax.Word) {
+	if v.named[name] == nil {
+		v.named[name] = &variable{}
 	}
-	return v[name]
+	v.named[name].words = append(v.named[name].words, words...)
 }
 
-// certain adds the assignments that always run: statements at the top level, or the
-// first of a list.
-func (v variables) certain(st *syntax.Stmt) {
-	for st != nil && !st.Background && !st.Negated {
-		switch c := st.Cmd.(type) {
-		case *syntax.BinaryCmd:
-			if c.Op != syntax.AndStmt {
-				return
-			}
-			st = c.X
-			continue
-		case *syntax.CallExpr:
-			if len(c.Args) == 0 {
-				v.plain(c.Assigns)
-			}
-		case *syntax.DeclClause:
-			v.plain(c.Args)
-		}
-		return
-	}
-}
-
-func (v variables) plain(assigns []*syntax.Assign) {
-	for _, a := range assigns {
-		if a.Name != nil && a.Value != nil && !a.Append && a.Index == nil {
-			x := v.named(a.Name.Value)
-			x.assignments = append(x.assignments, assignment{[]*syntax.Word{a.Value}, a.End().Offset(), maxBytes + 1})
-		}
-	}
-}
-
-// possible adds an assignment anywhere in the text as a possible value.
-func (v variables) possible(a *syntax.Assign) {
-	if a.Name == nil || a.Naked {
-		return
-	}
-	x := v.named(a.Name.Value)
-	if a.Append || a.Index != nil || a.Array != nil || a.Value == nil {
-		x.unclear = true
-		return
-	}
-	x.assignments = append(x.assignments, assignment{words: []*syntax.Word{a.Value}})
-}
-
-func (v variables) loop(c *syntax.ForClause) {
-	iter, ok := c.Loop.(*syntax.WordIter)
-	if !ok || iter.Name == nil {
-		return
-	}
-	x := v.named(iter.Name.Value)
-	if len(iter.Items) == 0 || c.Select { // the script's arguments, or a choice
-		x.unclear = true
-		return
-	}
-	x.assignments = append(x.assignments, assignment{iter.Items, c.DoPos.Offset(), c.DonePos.Offset()})
-}
-
-// computed reads ((x = 1)) and the like, in which any name may change.
-func (v variables) computed(n syntax.Node) {
+// setsNames reports whether arithmetic has names, any of which it may set.
+func setsNames(n syntax.Node) (found bool) {
 	syntax.Walk(n, func(inner syntax.Node) bool {
-		if lit, ok := inner.(*syntax.Lit); ok && syntax.ValidName(lit.Value) {
-			v.named(lit.Value).unclear = true
-		}
-		return true
+		lit, ok := inner.(*syntax.Lit)
+		found = found || ok && syntax.ValidName(lit.Value)
+		return !found
 	})
-}
-
-var setters = names("read mapfile readarray getopts printf unset let eval source . wait select")
-
-// setByCall adds the variables that a command may set. The setter may follow a wrapper
-// (command read x) and be quoted, so any word counts.
-func (v variables) setByCall(c *syntax.CallExpr) {
-	sets := false
-	for _, w := range c.Args {
-		sets = sets || setters[unquoted(w)]
-	}
-	for _, w := range c.Args {
-		text := unquoted(w)
-		name, _, assigned := strings.Cut(text, "=")
-		switch {
-		case assigned && syntax.ValidName(strings.TrimSuffix(name, "+")):
-			v.named(strings.TrimSuffix(name, "+")).unclear = true
-		case sets && syntax.ValidName(text):
-			v.named(text).unclear = true
-		case sets && len(text) > 2 && text[0] == '-' && syntax.ValidName(text[2:]): // printf -vx
-			v.named(text[2:]).unclear = true
-		}
-	}
-}
-
-// rewrites reports whether any variable can have any value after a command.
-func rewrites(c *syntax.CallExpr) bool {
-	for _, w := range c.Args {
-		switch unquoted(w) {
-		case "eval", "source", ".", "trap", "alias":
-			return true
-		}
-	}
-	return false
+	return found
 }
 
 // unquoted is the text of a word without quotes and expansions.
-func unquoted(w *syntax.Word) string {
-	var b strings.Builder
-	syntax.Walk(w, func(n syntax.Node) bool {
-		switch n := n.(type) {
+func unquoted(parts []syntax.WordPart) string {
+	text := ""
+	for _, part := range parts {
+		switch part := part.(type) {
 		case *syntax.Lit:
-			b.WriteString(strings.ReplaceAll(n.Value, `\`, ""))
+			text += strings.ReplaceAll(part.Value, `\`, "")
 		case *syntax.SglQuoted:
-			b.WriteString(n.Value)
-		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ParamExp, *syntax.ArithmExp:
-			return false
+			text += part.Value
+		case *syntax.DblQuoted:
+			text += unquoted(part.Parts)
+		case *syntax.ExtGlob:
+			text += part.Pattern.Value
 		}
-		return true
-	})
-	return b.String()
+	}
+	return text
 }
 
-// meaning is the value of $name at an offset of the text. The home directory is ~, and
-// the current directory is a dot.
-func (s *scan) meaning(name string, at uint) arg {
-	x := s.vars[name]
+// meaning is what $name may be. The home directory is ~, and the current directory is a
+// dot.
+func (s *scan) meaning(name string) arg {
+	x := s.vars.named[name]
 	switch {
-	case x == nil && name == "HOME":
-		return literal("~")
-	case x == nil && name == "PWD":
-		return literal(".")
+	case x == nil && (name == "HOME" || name == "PWD"):
+		value := literal(map[string]string{"HOME": "~", "PWD": "."}[name])
+		value.exact = !s.vars.computed
+		return value
 	case x == nil || x.resolving:
 		return unknown
 	}
-	value := s.resolve(x)
-	value.exact = value.exact &&
-		slices.ContainsFunc(x.assignments, func(set assignment) bool { return set.from < at && at < set.to })
-	return value
+	return s.resolve(x)
 }
 
 func (s *scan) resolve(x *variable) arg {
@@ -196,20 +108,14 @@ func (s *scan) resolve(x *variable) arg {
 		return *x.value
 	}
 	x.resolving = true
-	found := arg{exact: !x.unclear}
-	for _, set := range x.assignments {
-		for _, item := range s.expand(set.words) {
-			found.exact = found.exact && item.exact
-			found.glob = found.glob || item.glob
-			found.alternatives = append(found.alternatives, item.alternatives...)
-		}
-		if len(found.alternatives) > maxAlts {
-			found.alternatives = found.alternatives[:maxAlts]
-			found.exact = false
+	found := arg{}
+	for _, item := range s.expand(x.words) {
+		found.glob = found.glob || item.glob
+		if found.alternatives = append(found.alternatives, item.alternatives...); len(found.alternatives) > maxAlts {
 			break
 		}
 	}
-	found.alternatives = unique(found.alternatives)
+	found.alternatives = unique(found.alternatives[:min(len(found.alternatives), maxAlts)])
 	x.resolving = false
 	x.value = &found
 	return found

@@ -1,7 +1,7 @@
 package shell
 
 import (
-	"strconv"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -55,91 +55,46 @@ func (s *scan) expand(words []*syntax.Word) []arg {
 			args = append(args, a)
 			continue
 		}
-		s.spelled(word)
-		for _, one := range s.braces(word) {
-			a := s.parts(one)
-			if a.splits && len(a.alternatives) == 1 && strings.ContainsAny(a.text(), " \t\n") {
-				for field := range strings.FieldsSeq(a.text()) {
-					piece := a
-					piece.alternatives = []string{field}
-					args = append(args, piece)
-				}
-				continue
-			}
-			if a.splits && strings.ContainsAny(strings.Join(a.alternatives, ""), " \t\n") {
-				a.exact = false
-			}
-			args = append(args, a)
+		bare := s.spelled(word)
+		many := strings.Count(bare, "{") > maxBraces // each multiplies the words, and the work
+		if s.dynamic = s.dynamic || many; !many && syntax.SplitBraces(word) {
+			args = s.braces(args, word)
+		} else {
+			args = s.split(args, s.parts(word))
 		}
 	}
 	return args
 }
 
-// braces expands a{b,c}. It counts the words first, because every brace multiplies
-// them.
-func (s *scan) braces(word *syntax.Word) []*syntax.Word {
-	if !hasBrace(word) || !syntax.SplitBraces(word) {
-		return []*syntax.Word{word}
-	}
-	if countBraces(word.Parts) > maxBrace {
-		s.dynamic = true
-		return []*syntax.Word{word}
-	}
-	var words []*syntax.Word
+// braces appends the words that a{b,c} stands for.
+func (s *scan) braces(args []arg, word *syntax.Word) []arg {
+	count := 0
 	for one, err := range expand.BracesSeq(nil, word) {
-		if err != nil {
+		if count++; err != nil || count > maxBrace {
 			s.dynamic = true
 			break
 		}
-		words = append(words, one)
+		args = s.split(args, s.parts(one))
 	}
-	return words
+	return args
 }
 
-// hasBrace reports whether a word may have a brace expansion: {} and @{1} have none.
-func hasBrace(word *syntax.Word) bool {
-	brace, separator := false, false
-	for _, part := range word.Parts {
-		if lit, ok := part.(*syntax.Lit); ok {
-			b, sep, _ := signs(lit.Value, false, false)
-			brace, separator = brace || b, separator || sep
-		}
+// split appends the words that an unquoted variable may become.
+func (s *scan) split(args []arg, a arg) []arg {
+	spaced := func(text string) bool { return strings.ContainsAny(text, " \t\n") }
+	if !a.splits || !slices.ContainsFunc(a.alternatives, spaced) {
+		return append(args, a)
 	}
-	return brace && separator
-}
-
-// countBraces is the number of words of an expansion, up to maxBrace+1.
-func countBraces(parts []syntax.WordPart) int {
-	product := 1
-	for _, part := range parts {
-		brace, ok := part.(*syntax.BraceExp)
-		if !ok {
-			continue
-		}
-		sum := 0
-		if brace.Sequence {
-			sum = countSequence(brace)
-		} else {
-			for _, elem := range brace.Elems {
-				sum = min(sum+countBraces(elem.Parts), maxBrace+1)
-			}
-		}
-		product = min(product*max(sum, 2), maxBrace+1)
+	a.exact = false
+	if len(a.alternatives) > 1 {
+		return append(args, a)
 	}
-	return product
-}
-
-func countSequence(brace *syntax.BraceExp) int {
-	a, b := brace.Elems[0].Lit(), brace.Elems[1].Lit()
-	from, err1 := strconv.ParseInt(a, 10, 32)
-	to, err2 := strconv.ParseInt(b, 10, 32)
-	switch {
-	case err1 == nil && err2 == nil:
-		return int(min(max(from-to, to-from), maxBrace) + 1)
-	case len(a) == 1 && len(b) == 1: // letters
-		return int(max(a[0], b[0])-min(a[0], b[0])) + 1
+	for field := range strings.FieldsSeq(a.text()) {
+		piece := a
+		piece.alternatives = []string{field}
+		args = append(args, piece)
 	}
-	return maxBrace + 1
+	return args
 }
 
 // simpleWord is the argument of a word that is a single literal without special signs.
@@ -147,27 +102,35 @@ func (s *scan) simpleWord(word *syntax.Word) (arg, bool) {
 	if len(word.Parts) != 1 {
 		return arg{}, false
 	}
-	text, special := "", ""
 	switch part := word.Parts[0].(type) {
 	case *syntax.Lit:
-		text, special = part.Value, "\\*?[{~="
+		return s.lit(part.Value), !containsAny(part.Value, &bareSigns)
 	case *syntax.SglQuoted:
-		if text = part.Value; part.Dollar || strings.HasPrefix(text, "~") {
-			return arg{}, false
-		}
+		return s.lit(part.Value), !part.Dollar && !strings.HasPrefix(part.Value, "~")
 	case *syntax.DblQuoted:
-		if lit, ok := onlyLiteral(part); ok {
-			text, special = lit, "\\~"
-		} else {
-			return arg{}, false
+		text, ok := onlyLiteral(part)
+		return s.lit(text), ok && !containsAny(text, &quotedSigns)
+	}
+	return arg{}, false
+}
+
+// bareSigns and quotedSigns have a meaning of their own in words.
+var bareSigns, quotedSigns = signs(`\*?[{~=`), signs(`\~`)
+
+func signs(text string) (set [256]bool) {
+	for i := range len(text) {
+		set[text[i]] = true
+	}
+	return set
+}
+
+func containsAny(text string, set *[256]bool) bool {
+	for i := range len(text) {
+		if set[text[i]] {
+			return true
 		}
-	default:
-		return arg{}, false
 	}
-	if strings.ContainsAny(text, special) {
-		return arg{}, false
-	}
-	return s.lit(text), true
+	return false
 }
 
 func onlyLiteral(part *syntax.DblQuoted) (string, bool) {
@@ -182,56 +145,49 @@ func onlyLiteral(part *syntax.DblQuoted) (string, bool) {
 }
 
 // spelled notes whether the shell, or the system, may take a word for another text than
-// the one that is written.
-func (s *scan) spelled(word *syntax.Word) {
-	brace, separator := false, false
+// the one that is written, and returns what is not quoted.
+func (s *scan) spelled(word *syntax.Word) (bare string) {
+	alone := len(word.Parts) == 1
 	for i, part := range word.Parts {
+		unclear := true
 		switch part := part.(type) {
 		case *syntax.Lit:
-			if i == 0 && len(word.Parts) == 1 && part.Value == "[" {
-				return
-			}
-			b, sep, unclear := signs(part.Value, i == 0, len(word.Parts) == 1)
-			brace, separator = brace || b, separator || sep
-			s.opaque = s.opaque || unclear
+			bare += part.Value
+			unclear = expands(part.Value, i == 0, alone) && !(alone && part.Value == "[")
 		case *syntax.SglQuoted:
-			s.opaque = s.opaque || part.Dollar || i == 0 && strings.HasPrefix(part.Value, "~")
+			unclear = part.Dollar || i == 0 && strings.HasPrefix(part.Value, "~")
 		case *syntax.DblQuoted:
 			text, _ := onlyLiteral(part)
-			s.opaque = s.opaque || part.Dollar || !isLiteral(part.Parts) || i == 0 && strings.HasPrefix(text, "~")
-		default:
-			s.opaque = true
+			unclear = part.Dollar || !isLiteral(part.Parts) || i == 0 && strings.HasPrefix(text, "~")
 		}
+		s.opaque = s.opaque || unclear
 	}
-	s.opaque = s.opaque || brace && separator
+	s.opaque = s.opaque || strings.Contains(bare, "{") && (strings.Contains(bare, ",") || strings.Contains(bare, ".."))
+	return bare
 }
 
-// signs looks for signs of braces and of other expansions in an unquoted literal.
-func signs(text string, first, alone bool) (brace, separator, unclear bool) {
+// expands looks for signs of expansions, other than braces, in an unquoted literal.
+func expands(text string, first, alone bool) bool {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
-			i++
-			unclear = unclear || first && i == 1 && strings.HasPrefix(text[1:], "~")
-		case '*', '?', '[':
-			unclear = true
-		case '{':
-			brace = true
-		case ',':
-			separator = true
-		case '.':
-			separator = separator || strings.HasPrefix(text[i:], "..")
-		case '~':
-			if i == 0 && first {
-				unclear = unclear || text != "~" && !strings.HasPrefix(text, "~/") || text == "~" && !alone
-				continue
+			if i++; first && i == 1 && strings.HasPrefix(text[1:], "~") {
+				return true
 			}
-			unclear = unclear || i == 0 || text[i-1] == '=' || text[i-1] == ':'
+		case '*', '?', '[':
+			return true
+		case '~':
+			home := i == 0 && first && (text == "~" && alone || strings.HasPrefix(text, "~/"))
+			if !home && (i == 0 || text[i-1] == '=' || text[i-1] == ':') {
+				return true
+			}
 		case '=':
-			unclear = unclear || i == 0 && first && len(text) > 1
+			if i == 0 && first && len(text) > 1 {
+				return true
+			}
 		}
 	}
-	return brace, separator, unclear
+	return false
 }
 
 func (s *scan) expandWord(word *syntax.Word) arg {
@@ -314,7 +270,7 @@ func (s *scan) parameter(p *syntax.ParamExp) arg {
 		p.Names != 0 || p.Flags != nil {
 		return unknown
 	}
-	value := s.meaning(p.Param.Value, p.Pos().Offset())
+	value := s.meaning(p.Param.Value)
 	if p.Exp == nil {
 		return value
 	}

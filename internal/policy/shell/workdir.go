@@ -17,11 +17,12 @@ type workdir struct {
 
 // cd goes to a directory, or stays if that does not exist.
 func (p workdir) cd(to arg) workdir {
-	if !to.exact || to.glob || to.text() == "-" || strings.HasPrefix(to.text(), "~+") ||
-		strings.HasPrefix(to.text(), "~-") {
+	text := to.text()
+	if to.glob || text == "" || text == "-" || strings.HasPrefix(text, "~+") || strings.HasPrefix(text, "~-") {
 		p.lost = true
 		return p
 	}
+	p.lost = p.lost || !to.exact
 	p.moved, p.into = true, nil
 	for _, dir := range p.dirs {
 		for _, target := range to.alternatives {
@@ -63,6 +64,9 @@ func (p workdir) or(q workdir) workdir {
 
 // join is the cleaned path of a name in a directory.
 func join(dir, name string) string {
+	if name == "." {
+		return dir // it is clean
+	}
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "~") && dir != "." {
 		name = dir + "/" + name
 	}

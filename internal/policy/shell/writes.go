@@ -100,6 +100,9 @@ func (s *scan) readFile(a arg) {
 // leadsThrough reports whether a path goes up from a name, which may be a link: a/../b
 // need not be b. It is also true of the addresses that Bash itself opens.
 func leadsThrough(file string) bool {
+	if file[0] != '/' && !strings.Contains(file, "..") {
+		return false // as most
+	}
 	if strings.HasPrefix(file, "/dev/tcp/") || strings.HasPrefix(file, "/dev/udp/") {
 		return true
 	}
@@ -125,12 +128,10 @@ func (s *scan) leavesDir(file string) bool {
 	return file == ".." || strings.HasPrefix(file, "../")
 }
 
-// mentionInput records the words of the input, if it is known.
+// mentionInput records the words of the input, as far as it is known.
 func (s *scan) mentionInput() {
-	if s.input.known {
-		for field := range strings.FieldsSeq(s.input.text) {
-			s.mention(literal(field))
-		}
+	for field := range strings.FieldsSeq(s.input.text) {
+		s.mention(literal(field))
 	}
 }
 
@@ -141,7 +142,7 @@ func (s *scan) mention(a arg) {
 		}
 		s.words.add(text)
 		// The same path in another spelling.
-		if strings.Contains(text, "//") || strings.Contains(text, "/.") {
+		if strings.IndexByte(text, '/') >= 0 && (strings.Contains(text, "//") || strings.Contains(text, "/.")) {
 			if cleaned := clean(text); !strings.Contains(text, "://") {
 				s.words.add(cleaned)
 			}
@@ -218,18 +219,6 @@ func nearby(pattern string) bool {
 		}
 	}
 	return true
-}
-
-// operands are the arguments that are not options.
-func operands(args []arg) []arg {
-	for i, a := range args[1:] {
-		if a.text() == "--" && a.plain() {
-			return append(operands(args[:i+1]), args[i+2:]...)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(args[1:]), func(a arg) bool {
-		return len(a.text()) > 1 && a.text()[0] == '-'
-	})
 }
 
 func (a arg) without(n int) arg {

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"writ/internal/agent/lease"
+	"writ/internal/database"
+	"writ/internal/toolname"
+)
+
+// leaseSkew is how far the clock of a client may differ from the server's.
+const leaseSkew = 5 * time.Second
+
+// LeaseUse is a call that a client says it decided by a lease.
+type LeaseUse struct {
+	OrgID, KeyID, AgentID, UserID string // the key that reports; agent and user may be empty
+	LeaseID                       string
+	Tool                          lease.Tool
+	Number                        *int64    // as the client counts the calls of the lease; nil: it does not
+	At                            time.Time // by the client's clock; zero: not stated
+	ExecutionID                   string
+}
+
+// UseLease checks a reported call against its lease, within the change that stores the report.
+// A problem says why the call does not fit; empty: it does.
+func UseLease(ctx context.Context, tx *database.Tx, use LeaseUse) (problem string, err error) {
+	found, err := readLeases(ctx, tx, `l.org_id = $1 AND l.id = $2`, use.OrgID, use.LeaseID)
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "there is no such lease", nil
+	}
+	l := &found[0]
+	if problem := l.misfit(use, tx.Now()); problem != "" {
+		return problem, nil
+	}
+	if problem, err := stoppedMeanwhile(ctx, tx, l, use); err != nil || problem != "" {
+		return problem, err
+	}
+	taken, err := tx.Exec(ctx, `
+		INSERT INTO agent_lease_use (lease_id, number, execution_id)
+		VALUES ($1, $2, $3)
+		ON CONFLICT (lease_id, number) DO NOTHING`, l.ID, *use.Number, use.ExecutionID)
+	if err != nil {
+		return "", fmt.Errorf("store the use of a lease: %w", err)
+	}
+	if taken == 0 {
+		return "another call was reported with this number of the lease", nil
+	}
+	return "", nil
+}
+
+// misfit is why a call is not what the lease permits; empty: it is.
+func (l *Lease) misfit(use LeaseUse, now time.Time) string {
+	switch {
+	case use.KeyID != l.KeyID:
+		return "the lease was given to another key"
+	case use.AgentID != "" && use.AgentID != l.AgentID:
+		return "the lease was given to another agent"
+	case use.UserID != "" && use.UserID != l.UserID:
+		return "the lease was given for another user"
+	case !slices.Contains(l.Tools, use.Tool):
+		return "the lease does not permit this tool"
+	case use.At.IsZero():
+		return "the report does not say when the call ran"
+	case use.At.Before(l.Issued.Add(-leaseSkew)):
+		return "the call ran before the lease was given"
+	case !use.At.Before(l.Expires.Add(leaseSkew)):
+		return "the call ran after the lease had ended"
+	case use.At.After(now.Add(leaseSkew)):
+		return "the report says that the call ran later than now"
+	case use.Number == nil || *use.Number < 1:
+		return "the report does not number the calls of the lease"
+	}
+	return ""
+}
+
+// stoppedMeanwhile is why a call must not have run: since the lease was given, and before the call,
+// somebody stopped or suspended its agent or key, or stopped its tool. A stop that was lifted counts.
+func stoppedMeanwhile(ctx context.Context, tx *database.Tx, l *Lease, use LeaseUse) (string, error) {
+	at := database.Micros(use.At)
+	stops, err := database.Collect(ctx, tx, func(s database.Scanner) (c concern, err error) {
+		err = s.Scan(&c.scope, &c.subject)
+		return c, err
+	}, `
+		WITH RECURSIVE line (id) AS (
+			SELECT id FROM api_key WHERE id = $5
+			UNION
+			SELECT k.made_by FROM api_key k JOIN line l ON k.id = l.id WHERE k.made_by IS NOT NULL
+		)
+		SELECT s.scope, s.subject
+		FROM agent_stop s
+		WHERE s.org_id = $1 AND s.position > $2 AND s.stopped_at <= $3
+			AND (s.scope IN ('organization', 'server', 'tool') OR s.scope = 'agent' AND s.subject = $4
+				OR s.id IN (SELECT k.stop_id FROM agent_stop_key k JOIN line l ON k.key_id = l.id))`,
+		l.OrgID, l.Index, at, l.AgentID, l.KeyID)
+	if err != nil {
+		return "", fmt.Errorf("read what was stopped during a lease: %w", err)
+	}
+	st := stopped(stops)
+	if st.All || slices.ContainsFunc(toolname.Candidates(use.Tool.Tool, use.Tool.Server, ""),
+		func(n toolname.Candidate) bool { return st.HasTool(n.Server, n.Tool) }) {
+		return "the call ran after the kill switch had stopped it", nil
+	}
+	var suspended bool
+	err = tx.QueryRow(ctx, `
+		SELECT COUNT(*) > 0 FROM agent a
+		WHERE a.org_id = $1 AND a.suspended_at <= $2
+			AND (a.id IN (SELECT agent_id FROM agent_key WHERE org_id = $1 AND key_id = $3)
+				OR a.id = $4 AND NOT EXISTS (SELECT 1 FROM agent_key k WHERE k.org_id = $1 AND k.agent_id = a.id))`,
+		l.OrgID, at, l.KeyID, l.AgentID).Scan(&suspended)
+	if err != nil || !suspended {
+		return "", database.Wrap(err, "read whether the agent of a lease was suspended")
+	}
+	return "the call ran after the agent had been suspended", nil
+}

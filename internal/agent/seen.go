@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"writ/internal/database"
+)
+
+const (
+	maxKnown   = 50_000              // sightings that a process remembers as stored
+	flushSlice = 100                 // rows that one change updates
+	forgetSeen = 90 * 24 * time.Hour // after which a sighting is forgotten
+)
+
+// Sighting is an agent's id that was sent with a key.
+type Sighting struct{ OrgID, AgentID, KeyID string }
+
+// seen is what this process has seen. The first sighting is stored with its decision, so
+// that whoever holds the organization's log finds every key that an id was sent with.
+// Later ones only note the time, which Flush writes.
+type seen struct {
+	mu     sync.Mutex
+	known  map[Sighting]bool // stored
+	latest map[Sighting]lastSeen
+	counts map[string]int // stored sightings of an organization, at least
+}
+
+type lastSeen struct {
+	at   time.Time
+	host string
+}
+
+func newSeen() *seen {
+	return &seen{known: map[Sighting]bool{}, latest: map[Sighting]lastSeen{}, counts: map[string]int{}}
+}
+
+// Saw stores the first sighting of an agent within the transaction of a decision, and
+// notes later ones. It raises no generation. An organization has MaxSeen at most, and
+// then no further ones.
+func (s *Service) Saw(ctx context.Context, tx *database.Tx, of Sighting, host string) error {
+	if of.AgentID == "" {
+		return nil
+	}
+	at := tx.Now()
+	tx.AfterCommit(func() { s.seen.note(of, lastSeen{at, host}) })
+	if s.seen.isKnown(of) {
+		return nil
+	}
+	room, err := s.hasRoom(ctx, tx, of.OrgID)
+	if err != nil || !room {
+		return err
+	}
+	stored, err := tx.Exec(ctx, `
+		INSERT INTO agent_seen (org_id, agent_id, key_id, host, first_seen_at, last_seen_at)
+		VALUES ($1, $2, $3, $4, $5, $5)
+		ON CONFLICT (org_id, agent_id, key_id) DO NOTHING`,
+		of.OrgID, of.AgentID, of.KeyID, host, database.Micros(at))
+	if err != nil {
+		return fmt.Errorf("store the first sighting of an agent: %w", err)
+	}
+	tx.AfterCommit(func() { s.seen.stored(of, int(stored)) })
+	return nil
+}
+
+// hasRoom reports whether another sighting of the organization may be stored.
+func (s *Service) hasRoom(ctx context.Context, tx *database.Tx, orgID string) (bool, error) {
+	if n, ok := s.seen.count(orgID); ok {
+		return n < MaxSeen, nil
+	}
+	var n int
+	err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM agent_seen WHERE org_id = $1`, orgID).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("count the agents that were seen: %w", err)
+	}
+	s.seen.setCount(orgID, n)
+	return n < MaxSeen, nil
+}
+
+// Flush writes when agents were last seen. The app calls it every few seconds and when it
+// stops. After an error everything is kept for the next call.
+func (s *Service) Flush(ctx context.Context) error {
+	pending := s.seen.take()
+	rows := slices.SortedFunc(maps.Keys(pending), compareSightings) // in one order, so that replicas lock rows in it
+	for slice := range slices.Chunk(rows, flushSlice) {
+		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			for _, of := range slice {
+				if err := updateSeen(ctx, tx, of, pending[of]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+		if err != nil {
+			for of, last := range pending {
+				s.seen.note(of, last)
+			}
+			return fmt.Errorf("write when agents were last seen: %w", err)
+		}
+	}
+	return nil
+}
+
+func updateSeen(ctx context.Context, tx *database.Tx, of Sighting, last lastSeen) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE agent_seen
+		SET last_seen_at = $4, host = $5
+		WHERE org_id = $1 AND agent_id = $2 AND key_id = $3 AND last_seen_at < $4`,
+		of.OrgID, of.AgentID, of.KeyID, database.Micros(last.at), last.host)
+	return err
+}
+
+// Prune forgets what was seen long ago.
+func (s *Service) Prune(ctx context.Context) error {
+	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM agent_seen WHERE last_seen_at < $1`,
+			database.Micros(tx.Now().Add(-forgetSeen)))
+		if err != nil {
+			return err
+		}
+		return errors.Join(pruneCounts(ctx, tx), pruneLeases(ctx, tx))
+	}})
+	s.seen.forget()
+	return database.Wrap(err, "forget agents that were seen long ago")
+}
+
+func compareSightings(a, b Sighting) int {
+	return cmp.Or(cmp.Compare(a.OrgID, b.OrgID), cmp.Compare(a.AgentID, b.AgentID), cmp.Compare(a.KeyID, b.KeyID))
+}
+
+func (s *seen) isKnown(of Sighting) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[of]
+}
+
+// stored remembers that a sighting is stored, and how many rows that added.
+func (s *seen) stored(of Sighting, added int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) >= maxKnown {
+		clear(s.known)
+	}
+	s.known[of] = true
+	s.counts[of.OrgID] += added
+}
+
+// note keeps the later of two sightings, of those that are stored.
+func (s *seen) note(of Sighting, last lastSeen) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known[of] && last.at.After(s.latest[of].at) {
+		s.latest[of] = last
+	}
+}
+
+func (s *seen) take() map[Sighting]lastSeen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.latest
+	s.latest = map[Sighting]lastSeen{}
+	return taken
+}
+
+func (s *seen) count(orgID string) (n int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, ok = s.counts[orgID]
+	return n, ok
+}
+
+func (s *seen) setCount(orgID string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts[orgID] = n
+}
+
+// forget has everything looked up again.
+func (s *seen) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.known)
+	clear(s.counts)
+}

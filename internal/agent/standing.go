@@ -1,0 +1,186 @@
+package agent
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"writ/internal/database"
+	"writ/internal/names"
+)
+
+// Standing is what a decision must know of an agent that calls with a key. The zero
+// value may not act.
+type Standing struct {
+	Name       string // empty: not registered
+	Status     Status
+	Registered bool // it counts as the registered agent
+	// Proven: a person has bound the key to the agent, so that its id is more than a word.
+	Proven bool
+	// Stranger: the id is bound to other keys.
+	Stranger bool
+	// SuspendedAs is the suspended agent that this call is of, which may be one that it does
+	// not name; empty: none.
+	SuspendedAs    string
+	IntentRequired bool
+	// MayAct is false if unregistered agents may not act, and this is one.
+	MayAct bool
+	// Counting is what trips count of its calls.
+	Counting Counting
+	trips    Trips
+	// Stopped is what the kill switch has stopped.
+	Stopped Stopped
+	// EndedBefore is the index of the last entry that stopped the agent, its key or the
+	// organization, lifted or not; -1: none did. Plans and approvals from before have ended.
+	EndedBefore int64
+}
+
+// StandingOf reads the standing of the agent that a call names (empty: none) and of the
+// key that it is made with; without a key the agent counts as with one of its own. It
+// checks no right: enforcement asks.
+func (s *Service) StandingOf(ctx context.Context, orgID, agentID, keyID string) (Standing, error) {
+	return s.standingIn(ctx, s.db.Prepared(), orgID, agentID, keyID)
+}
+
+func (s *Service) standingIn(
+	ctx context.Context, r database.Reader, orgID, agentID, keyID string,
+) (Standing, error) {
+	settings, err := readSettings(ctx, r, orgID)
+	if err != nil {
+		return Standing{}, err
+	}
+	if !names.Valid(agentID) {
+		agentID = "" // nobody registered it
+	}
+	agents, err := readConcerned(ctx, r, orgID, agentID, keyID)
+	if err != nil {
+		return Standing{}, fmt.Errorf("read the standing of an agent: %w", err)
+	}
+	stops, err := concerning(ctx, r, orgID, agentID, keyID)
+	if err != nil {
+		return Standing{}, err
+	}
+	st := standing(agents, settings)
+	st.Stopped, st.EndedBefore = stopped(stops), endedBefore(stops)
+	if st.Stopped.All {
+		st.Status = Killed
+	}
+	return st, st.count(ctx, r, orgID, keyID, settings, agents)
+}
+
+// count sets what trips count of the calls: of the agent that is named with one of its bound
+// keys, else of the first agent that the key is bound to, else of the key. What is stopped or
+// suspended is not counted.
+func (st *Standing) count(
+	ctx context.Context, r database.Reader, orgID, keyID string, settings Settings, agents []concerned,
+) error {
+	own, agentID := Trips{}, ""
+	for _, a := range agents {
+		if a.bound && a.boundHere && (agentID == "" || a.named) {
+			agentID, own = a.id, a.trips
+		}
+	}
+	st.trips = own.over(settings.Trips)
+	if st.trips.IsZero() || st.Stopped.All || st.SuspendedAs != "" {
+		return nil
+	}
+	st.Counting = Counting{
+		Subject: Subject{OfAgent, agentID},
+		Calls:   st.trips.most(CallsPerMinute),
+		Denials: st.trips.most(DenialsPerMinute),
+		Budget:  agentID != "" && st.trips.costNanos() > 0,
+	}
+	if agentID != "" {
+		return nil
+	}
+	root, err := rootKey(ctx, r, orgID, keyID)
+	st.Counting.Subject = Subject{OfKey, root}
+	return err
+}
+
+// rootKey is the first of the keys that a key comes from, as far as none of them is bound to
+// an agent: a key does not get a fresh count by making another.
+func rootKey(ctx context.Context, r database.Reader, orgID, keyID string) (root string, err error) {
+	err = r.QueryRow(ctx, `
+		WITH RECURSIVE line (id, depth) AS (
+			SELECT id, 0 FROM api_key WHERE id = $2
+			UNION ALL
+			SELECT m.id, l.depth + 1
+			FROM line l
+			JOIN api_key k ON k.id = l.id
+			JOIN api_key m ON m.id = k.made_by
+			WHERE m.org_id = $1 AND l.depth < 1000
+				AND NOT EXISTS (SELECT 1 FROM agent_key b WHERE b.org_id = $1 AND b.key_id = m.id)
+		)
+		SELECT id FROM line ORDER BY depth DESC LIMIT 1`, orgID, keyID).Scan(&root)
+	if errors.Is(err, sql.ErrNoRows) {
+		return keyID, nil
+	}
+	return root, database.Wrap(err, "find the key that a key comes from")
+}
+
+// concerned is a registered agent that a call names, or that its key is bound to.
+type concerned struct {
+	id, name       string
+	suspended      bool
+	intentRequired bool
+	bound          bool // to any key
+	boundHere      bool // to the key of the call
+	named          bool // by the call
+	trips          Trips
+}
+
+// standing is the standing of a call that names an agent, given what is registered of
+// that agent and of all that its key is bound to.
+func standing(agents []concerned, settings Settings) Standing {
+	st := Standing{Status: Unregistered}
+	for _, a := range agents {
+		if a.named && a.bound && !a.boundHere {
+			st.Stranger = true
+			continue
+		}
+		// What restricts a bound key holds whatever agent the call names.
+		if a.suspended && st.SuspendedAs == "" {
+			st.SuspendedAs = a.id
+		}
+		st.IntentRequired = st.IntentRequired || a.intentRequired
+		if !a.named {
+			continue
+		}
+		st.Name, st.Status, st.Registered, st.Proven = a.name, Active, true, a.bound && a.boundHere
+		if a.suspended {
+			st.Status = Suspended
+		}
+	}
+	st.MayAct = st.Registered || settings.UnregisteredMayAct
+	return st
+}
+
+// readConcerned reads the agent with an id, and those that a key is bound to. An agent
+// whose owner has left is suspended, whoever ended the membership.
+func readConcerned(
+	ctx context.Context, r database.Reader, orgID, agentID, keyID string,
+) ([]concerned, error) {
+	return database.Collect(ctx, r, func(s database.Scanner) (a concerned, err error) {
+		var trips string
+		err = s.Scan(&a.id, &a.name, database.ToBool(&a.suspended), database.ToBool(&a.intentRequired),
+			database.ToBool(&a.bound), database.ToBool(&a.boundHere), &trips)
+		if err == nil {
+			a.trips, err = parseTrips(trips)
+		}
+		a.named = a.id == agentID
+		return a, err
+	}, `
+		SELECT a.id, a.name,
+			CASE WHEN a.suspended_at IS NOT NULL OR m.user_id IS NULL THEN 1 ELSE 0 END,
+			a.intent_required,
+			CASE WHEN EXISTS (SELECT 1 FROM agent_key k WHERE k.org_id = a.org_id AND k.agent_id = a.id) THEN 1 ELSE 0 END,
+			CASE WHEN b.key_id IS NULL AND $3 <> '' THEN 0 ELSE 1 END,
+			a.trips
+		FROM agent a
+		LEFT JOIN organization_member m ON m.org_id = a.org_id AND m.user_id = a.owner_id
+		LEFT JOIN agent_key b ON b.org_id = a.org_id AND b.agent_id = a.id AND b.key_id = $3
+		WHERE a.org_id = $1 AND (a.id = $2 OR a.id IN (SELECT agent_id FROM agent_key WHERE org_id = $1 AND key_id = $3))
+		ORDER BY a.id`, orgID, agentID, keyID)
+}

@@ -1,0 +1,360 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"writ/internal/audit"
+	"writ/internal/audit/ledger"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/names"
+	"writ/internal/principal"
+)
+
+// Scope is what a stop is about.
+type Scope string
+
+// The scopes of stops.
+const (
+	OfAgent        Scope = "agent"
+	OfOrganization Scope = "organization" // everything; its subject is empty
+	OfServer       Scope = "server"
+	OfTool         Scope = "tool" // of every server, or SERVER.TOOL
+	OfPlan         Scope = "plan"
+	OfKey          Scope = "key" // an API key and those that came from it
+)
+
+// maxStopKeys is how many keys a stop names.
+const maxStopKeys = 1_000
+
+// Stop is something that the kill switch has stopped. No entry of the organization's log
+// behind Index allows what it is about, until the entry that lifts it.
+type Stop struct {
+	ID        string
+	Scope     Scope
+	Subject   string
+	Reason    string
+	Index     int64  // of its entry
+	StoppedBy string // empty: a trip
+	StoppedAt time.Time
+	Trip      Rule // empty: a person
+
+	Keys        []string   // that stop with an agent, sorted
+	LeasesEndAt *time.Time // when the last lease ends that may permit it; nil: none is left; only of a kill
+	Agents      []string   // other agents that stop, because they use these keys, sorted
+}
+
+// Kill stops a subject from the entry of the log on whose index the answer tells. An agent
+// stops with its keys: those that are bound to it or, if none are, those that its id was
+// seen with, and more that the caller names; and with them every key that one of them made
+// or was replaced by. What was declared or approved before ends. To stop it again adds the
+// keys that were not stopped yet.
+func (s *Service) Kill(
+	ctx context.Context, p principal.Principal, scope Scope, subject, reason string, more []string,
+) (stop Stop, err error) {
+	if subject, err = checkSubject(scope, subject); err != nil {
+		return Stop{}, err
+	}
+	if reason, err = checkReason(reason); err != nil {
+		return Stop{}, err
+	}
+	if scope != OfAgent && len(more) > 0 {
+		return Stop{}, fault.Field("keys", "are only for an agent")
+	}
+	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx) (err error) {
+		stop, _, err = s.kill(ctx, tx, p, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
+		return err
+	})
+	return stop, err
+}
+
+// kill stops a subject within a change; fresh is false if it was stopped before.
+func (s *Service) kill(
+	ctx context.Context, tx *database.Tx, p principal.Principal, stop Stop, more []string,
+) (_ Stop, fresh bool, err error) {
+	active, err := activeStops(ctx, tx, p.OrgID, stop.Scope, stop.Subject)
+	if err != nil {
+		return Stop{}, false, err
+	}
+	if stop.Keys, err = s.keysOf(ctx, tx, p.OrgID, stop, more); err != nil {
+		return Stop{}, false, err
+	}
+	for _, a := range active {
+		if !slices.ContainsFunc(stop.Keys, func(key string) bool { return !slices.Contains(a.Keys, key) }) {
+			return a, false, a.readAffected(ctx, tx, p.OrgID) // nothing is left to stop
+		}
+	}
+	stop.ID, stop.StoppedBy, stop.StoppedAt = database.NewID(), p.UserID, tx.Now()
+	entry, err := s.log.Append(ctx, tx, audit.Entry{
+		Log: audit.LogOf(p.OrgID), Action: ledger.Killed, Actor: p,
+		Subject:  audit.Subject{Type: string(stop.Scope), ID: stop.subjectID(p.OrgID)},
+		Decision: stop.record(),
+		Stop:     ledger.Stop{Scope: string(stop.Scope), Keys: stop.Keys},
+		Payload:  stop.payload(),
+	})
+	if err != nil {
+		return Stop{}, false, err
+	}
+	stop.Index = entry.Index
+	if err := insertStop(ctx, tx, p.OrgID, stop); err != nil {
+		return Stop{}, false, err
+	}
+	return stop, true, stop.readAffected(ctx, tx, p.OrgID)
+}
+
+// readAffected reads which agents stop too, and when the last lease ends.
+func (s *Stop) readAffected(ctx context.Context, tx *database.Tx, orgID string) (err error) {
+	if s.Agents, err = sharing(ctx, tx, orgID, s.Subject, s.Keys); err != nil {
+		return err
+	}
+	s.LeasesEndAt, err = leasesEnd(ctx, tx, orgID, *s)
+	return err
+}
+
+// payload is what the entry says until it is erased.
+func (s Stop) payload() map[string]any {
+	payload := map[string]any{"reason": s.Reason, "stop": s.ID}
+	if s.Trip != "" {
+		payload["trip"] = string(s.Trip)
+	}
+	return payload
+}
+
+// subjectID is the subject in the log.
+func (s Stop) subjectID(orgID string) string {
+	if s.Scope == OfOrganization {
+		return orgID
+	}
+	return s.Subject
+}
+
+// record is what the entry says for good, in the members of decisions that it is about.
+func (s Stop) record() (d audit.Decision) {
+	switch s.Scope {
+	case OfAgent:
+		d.Agent = s.Subject
+	case OfServer:
+		d.Server = s.Subject
+	case OfTool:
+		d.Tool = s.Subject
+	case OfPlan:
+		d.Plan = s.Subject
+	}
+	return d
+}
+
+// Revive lifts every stop of a subject. What ended with it stays ended.
+func (s *Service) Revive(
+	ctx context.Context, p principal.Principal, scope Scope, subject, reason string,
+) (index int64, err error) {
+	if subject, err = checkSubject(scope, subject); err != nil {
+		return 0, err
+	}
+	if reason, err = checkReason(reason); err != nil {
+		return 0, err
+	}
+	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx) error {
+		active, err := activeStops(ctx, tx, p.OrgID, scope, subject)
+		if err != nil {
+			return err
+		}
+		if len(active) == 0 && scope == OfAgent {
+			if _, err := find(ctx, tx, p.OrgID, subject); err != nil {
+				return err
+			}
+		}
+		if len(active) == 0 {
+			return fault.New(fault.Conflict, "it is not stopped")
+		}
+		lifted := Stop{Scope: scope, Subject: subject}
+		for _, a := range active {
+			lifted.Keys = append(lifted.Keys, a.Keys...)
+		}
+		slices.Sort(lifted.Keys)
+		entry, err := s.log.Append(ctx, tx, audit.Entry{
+			Log: audit.LogOf(p.OrgID), Action: ledger.Revived, Actor: p,
+			Subject:  audit.Subject{Type: string(scope), ID: lifted.subjectID(p.OrgID)},
+			Decision: lifted.record(),
+			Stop:     ledger.Stop{Scope: string(scope), Keys: slices.Compact(lifted.Keys)},
+			Payload:  map[string]any{"reason": reason},
+		})
+		if err != nil {
+			return err
+		}
+		index = entry.Index
+		return lift(ctx, tx, p, scope, subject, index)
+	})
+	return index, err
+}
+
+// writeAsKiller makes a change of a person who may use the kill switch: owners and admins,
+// and approvers if the organization says so.
+func (s *Service) writeAsKiller(
+	ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx) error,
+) error {
+	if p.Kind != principal.User || p.OrgID == "" {
+		return fault.New(fault.Forbidden, "only a person may use the kill switch")
+	}
+	if err := p.Require(principal.KillAgents); err != nil {
+		return err
+	}
+	return s.db.Write(ctx, database.Change{
+		Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)},
+		Do: func(ctx context.Context, tx *database.Tx) error {
+			role, err := s.sources.Role(ctx, tx, p.OrgID, p.UserID)
+			if err != nil {
+				return err
+			}
+			settings, err := readSettings(ctx, tx, p.OrgID)
+			if err != nil {
+				return err
+			}
+			if !role.May(principal.KillAgents) || role == principal.Approver && !settings.ApproversMayKill {
+				return fault.New(fault.Forbidden, "your role in this organization does not use the kill switch")
+			}
+			return do(ctx, tx)
+		},
+	})
+}
+
+// Stops lists what is stopped now, the latest first.
+func (s *Service) Stops(ctx context.Context, p principal.Principal) ([]Stop, error) {
+	if err := requireReader(p); err != nil {
+		return nil, err
+	}
+	return activeStops(ctx, s.db, p.OrgID, "", "")
+}
+
+// StatusOf is the status of an agent, also for a key, which learns nothing else.
+func (s *Service) StatusOf(ctx context.Context, orgID, id string) (Status, error) {
+	a, err := find(ctx, s.db, orgID, id)
+	return a.Status, err
+}
+
+// EndedBefore is the index of the last entry that stopped an agent, a key or the whole
+// organization, lifted or not; -1: none did. What was declared or approved before it has ended.
+func EndedBefore(ctx context.Context, r database.Reader, orgID, agentID, keyID string) (int64, error) {
+	stops, err := concerning(ctx, r, orgID, agentID, keyID)
+	if err != nil {
+		return 0, err
+	}
+	return endedBefore(stops), nil
+}
+
+func checkSubject(scope Scope, subject string) (string, error) {
+	subject = strings.TrimSpace(subject)
+	switch scope {
+	case OfOrganization:
+		if subject != "" {
+			return "", fault.Field("subject", "must be empty for the whole organization")
+		}
+		return "", nil
+	case OfAgent, OfServer, OfTool, OfPlan, OfKey:
+		if subject == "" || !names.Valid(subject) {
+			return "", fault.Field("subject", "must be 1 to %d bytes without control characters", names.MaxBytes)
+		}
+		return subject, nil
+	}
+	return "", fault.Field("scope", "must be agent, organization, server, tool, plan or key")
+}
+
+// keysOf are the keys that stop with a subject, sorted.
+func (s *Service) keysOf(
+	ctx context.Context, tx *database.Tx, orgID string, stop Stop, more []string,
+) ([]string, error) {
+	roots := slices.Clone(more)
+	switch stop.Scope {
+	case OfKey:
+		roots = append(roots, stop.Subject)
+	case OfAgent:
+		own, err := rootsOf(ctx, tx, orgID, stop.Subject)
+		if err != nil {
+			return nil, err
+		}
+		roots = append(roots, own...)
+	default:
+		return nil, nil
+	}
+	missing, err := s.sources.MissingKey(ctx, tx, orgID, more)
+	if err != nil {
+		return nil, err
+	}
+	if missing != "" {
+		return nil, fault.Field("keys", "must be ids of API keys of the organization")
+	}
+	made, err := s.sources.MadeFrom(ctx, tx, orgID, roots)
+	if err != nil {
+		return nil, err
+	}
+	if stop.Scope == OfKey && !slices.Contains(made, stop.Subject) {
+		return nil, fault.New(fault.NotFound, "no such API key")
+	}
+	slices.Sort(made)
+	if made = slices.Compact(made); len(made) > maxStopKeys {
+		if stop.Trip != "" {
+			return roots, nil // decisions find the others by where they come from
+		}
+		return nil, fault.New(fault.Conflict, "%d keys would stop, more than %d: stop the organization", len(made),
+			maxStopKeys)
+	}
+	return made, nil
+}
+
+// rootsOf are the keys that an agent is known by: those that are bound to it or, if none are,
+// those that its id was seen with.
+func rootsOf(ctx context.Context, tx *database.Tx, orgID, agentID string) ([]string, error) {
+	a, err := find(ctx, tx, orgID, agentID)
+	if err != nil || len(a.Keys) > 0 {
+		return a.Keys, err
+	}
+	return usedWith(ctx, tx, orgID, agentID)
+}
+
+// endedBefore is the last index of stops that end plans and approvals; -1: none.
+func endedBefore(stops []concern) int64 {
+	last := int64(-1)
+	for _, s := range stops {
+		if s.scope == OfAgent || s.scope == OfOrganization || s.scope == OfKey {
+			last = max(last, s.position)
+		}
+	}
+	return last
+}
+
+// Stopped is the stops that a call must not run against.
+type Stopped struct {
+	All                   bool // the agent, its key or the organization is stopped
+	Servers, Tools, Plans []string
+}
+
+func stopped(stops []concern) (st Stopped) {
+	for _, s := range stops {
+		switch {
+		case s.lifted:
+		case s.scope == OfServer:
+			st.Servers = append(st.Servers, s.subject)
+		case s.scope == OfTool:
+			st.Tools = append(st.Tools, s.subject)
+		case s.scope == OfPlan:
+			st.Plans = append(st.Plans, s.subject)
+		default:
+			st.All = true
+		}
+	}
+	return st
+}
+
+// HasPlan reports whether a plan is stopped.
+func (s *Stopped) HasPlan(id string) bool { return slices.Contains(s.Plans, id) }
+
+// HasTool reports whether a tool, or its server, is stopped.
+func (s *Stopped) HasTool(server, tool string) bool {
+	same := func(name string) func(string) bool {
+		return func(stopped string) bool { return strings.EqualFold(stopped, name) }
+	}
+	return slices.ContainsFunc(s.Servers, same(server)) || slices.ContainsFunc(s.Tools, same(tool)) ||
+		slices.ContainsFunc(s.Tools, same(server+"."+tool))
+}

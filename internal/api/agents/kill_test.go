@@ -1,0 +1,97 @@
+package agents_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"writ/client"
+	"writ/internal/testserver"
+)
+
+// TestKillSwitch: a person stops an agent, its key learns nothing but its status, and the answer names what stops.
+func TestKillSwitch(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		ctx := t.Context()
+		key, second := o.AgentKey(o.Owner, o.ID), o.AgentKey(o.Owner, o.ID)
+		decide(t, o, key.APIKey, "team/bot")
+		decide(t, o, key.APIKey, "other")
+		stop, err := o.Owner.KillAgent(ctx, o.ID, "team/bot", "it deletes the wrong things", second.ID)
+		if err != nil || len(stop.Keys) != 2 || !slices.Contains(stop.Keys, key.ID) ||
+			!slices.Equal(stop.Agents, []string{"other"}) || stop.Index == 0 {
+			t.Fatalf("%+v, %v", stop, err)
+		}
+		for _, secret := range []string{key.APIKey, second.APIKey} {
+			said := decide(t, o, secret, "a-new-name")
+			if said["allowed"] == true || !strings.Contains(said["reason"].(string), "stopped") ||
+				strings.Contains(said["reason"].(string), "deletes") {
+				t.Errorf("a stopped key is answered %v", said)
+			}
+		}
+		again, err := o.Owner.KillAgent(ctx, o.ID, "team/bot", "again")
+		if err != nil || again.Index != stop.Index {
+			t.Errorf("stopped twice: %+v, %v", again, err)
+		}
+		agent := o.Public.WithKey(key.APIKey)
+		if status, err := agent.AgentStatus(ctx, "", "team/bot"); err != nil || status != "killed" {
+			t.Errorf("%q, %v", status, err)
+		}
+		stops, err := o.Owner.Stops(ctx, o.ID)
+		if err != nil || len(stops) != 1 || stops[0].Reason != "it deletes the wrong things" {
+			t.Errorf("%+v, %v", stops, err)
+		}
+		entry, err := o.Owner.LogEntries(ctx, o.ID, client.LogFilter{Action: "agent.killed"})
+		if err != nil || len(entry.Items) != 1 || entry.Items[0].Index != stop.Index {
+			t.Errorf("%+v, %v", entry, err)
+		}
+		index, err := o.Owner.ReviveAgent(ctx, o.ID, "team/bot", "explained")
+		if err != nil || index <= stop.Index {
+			t.Errorf("%d, %v", index, err)
+		}
+		if said := decide(t, o, key.APIKey, "team/bot"); strings.Contains(said["reason"].(string), "stopped") {
+			t.Errorf("a revived agent is answered %v", said)
+		}
+	})
+}
+
+func TestWhoMayNotKill(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		ctx := t.Context()
+		key := o.AgentKey(o.Owner, o.ID)
+		decide(t, o, key.APIKey, "bot")
+		agent, approver := o.Public.WithKey(key.APIKey), o.Join(o.Owner, o.ID, "approver")
+		member, outsider := o.Join(o.Owner, o.ID, "member"), o.Person("outsider")
+		for name, c := range map[string]struct {
+			by   *client.Client
+			want int
+		}{
+			"a key": {agent, 401}, "an approver": {approver.Client, 403}, "a member": {member.Client, 403},
+			"an outsider": {outsider.Client, 403}, "nobody": {o.Public, 401},
+		} {
+			for what, call := range map[string]func() error{
+				"kill":   func() error { _, err := c.by.KillAgent(ctx, o.ID, "bot", "r"); return err },
+				"revive": func() error { _, err := c.by.ReviveAgent(ctx, o.ID, "bot", "r"); return err },
+				"scope":  func() error { _, err := c.by.KillScope(ctx, o.ID, "server", "s", "r", false); return err },
+			} {
+				if err := call(); client.StatusOf(err) != c.want {
+					t.Errorf("%s by %s: %v, want status %d", what, name, err, c.want)
+				}
+			}
+		}
+		if _, err := agent.Stops(ctx, o.ID); client.StatusOf(err) != 401 {
+			t.Errorf("a key reads why: %v", err)
+		}
+		if _, err := o.Owner.SetAgentSettings(ctx, o.ID,
+			client.AgentSettings{UnregisteredMayAct: true, ApproversMayKill: true}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := approver.KillAgent(ctx, o.ID, "bot", "r"); err != nil {
+			t.Errorf("an approver who may: %v", err)
+		}
+		if _, err := o.Owner.KillAgent(ctx, o.ID, "never-seen", "r"); client.StatusOf(err) != 404 {
+			t.Errorf("an agent nobody has seen: %v", err)
+		}
+	})
+}

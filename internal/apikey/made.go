@@ -1,0 +1,64 @@
+package apikey
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+// MadeFrom are the keys of an organization among some, and all that these made or were
+// replaced by, also by way of another organization.
+func MadeFrom(ctx context.Context, r database.Reader, orgID string, ids []string) ([]string, error) {
+	var all []string
+	for _, id := range ids {
+		made, err := database.Collect(ctx, r, database.Column[string], `
+			WITH RECURSIVE line (id) AS (
+				SELECT id FROM api_key WHERE id = $2
+				UNION
+				SELECT k.id FROM api_key k JOIN line l ON k.made_by = l.id
+			)
+			SELECT k.id FROM api_key k JOIN line l ON k.id = l.id WHERE k.org_id = $1`, orgID, id)
+		if err != nil {
+			return nil, fmt.Errorf("find the keys that a key made: %w", err)
+		}
+		all = append(all, made...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// isStopped reports whether the kill switch has stopped a key, or one that it comes from.
+func isStopped(ctx context.Context, r database.Reader, id string) (stopped bool, err error) {
+	err = r.QueryRow(ctx, `
+		WITH RECURSIVE line (id) AS (
+			SELECT id FROM api_key WHERE id = $1
+			UNION
+			SELECT k.made_by FROM api_key k JOIN line l ON k.id = l.id WHERE k.made_by IS NOT NULL
+		)
+		SELECT CASE WHEN COUNT(*) > 0 THEN 1 ELSE 0 END
+		FROM agent_stop_key k
+		JOIN line l ON k.key_id = l.id
+		JOIN agent_stop s ON s.id = k.stop_id AND s.lifted_at IS NULL`, id).Scan(database.ToBool(&stopped))
+	return stopped, database.Wrap(err, "read whether API key %s is stopped", id)
+}
+
+// refuseStopped refuses to make a key out of one that the kill switch has stopped.
+func refuseStopped(ctx context.Context, r database.Reader, id string) error {
+	stopped, err := isStopped(ctx, r, id)
+	if err == nil && stopped {
+		return fault.New(fault.Conflict, "this API key is stopped by the kill switch: nothing is made of it")
+	}
+	return err
+}
+
+// maker is the key that a caller makes another with; empty: a person makes it.
+func maker(p principal.Principal) string {
+	if p.Kind == principal.Key {
+		return p.KeyID
+	}
+	return ""
+}

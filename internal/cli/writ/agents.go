@@ -1,0 +1,143 @@
+package writ
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+)
+
+// agents holds the commands about the agents of an organization.
+func agents(s cli.Streams) *cobra.Command {
+	c := &cobra.Command{
+		Use: "agents", Short: "List, show and register the agents of an organization",
+		Long: `List, show and register the agents of an organization. You act as the person who signed in with writ login, or
+whose access token is in WRIT_ACCESS_TOKEN or in the file that --token names.`,
+	}
+	c.AddCommand(agentsList(s), agentsShow(s), agentsRegister(s), agentsLeases(s))
+	return c
+}
+
+func agentsList(s cli.Streams) *cobra.Command {
+	var p asPerson
+	var filter client.AgentFilter
+	list := func(ctx context.Context, c *client.Client, _ []string) (client.Page[client.Agent], error) {
+		return c.Agents(ctx, p.orgID, filter)
+	}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the agents that are registered or were seen, newest first", Args: cobra.NoArgs,
+		RunE: asking(&p, s, list, printAgents),
+	}
+	p.addFlags(cmd)
+	cmd.Flags().StringVar(&filter.Status, "status", "", "of this status: unregistered, active, suspended")
+	addPageFlags(cmd, &filter.List)
+	return cmd
+}
+
+func printAgents(s cli.Streams, found client.Page[client.Agent]) error {
+	if len(found.Items) == 0 {
+		fmt.Fprintln(s.Err, "writ: no agent is registered or was seen")
+		return nil
+	}
+	rows := make([][]any, len(found.Items))
+	for i, a := range found.Items {
+		rows[i] = []any{a.AgentID, a.Status, orDash(a.Name), len(a.Keys), orDash(a.Host), ago(a.LastSeenAt)}
+	}
+	return printPage(s, "AGENT\tSTATUS\tNAME\tKEYS\tHOST\tSEEN", rows, found.NextCursor)
+}
+
+func agentsShow(s cli.Streams) *cobra.Command {
+	var p asPerson
+	show := func(ctx context.Context, c *client.Client, args []string) (client.Agent, error) {
+		return c.Agent(ctx, p.orgID, args[0])
+	}
+	cmd := &cobra.Command{
+		Use: "show AGENT", Short: "Show one agent", Args: cobra.ExactArgs(1),
+		RunE: asking(&p, s, show, printAgent),
+	}
+	p.addFlags(cmd)
+	return cmd
+}
+
+func printAgent(s cli.Streams, a client.Agent) error {
+	owner := ""
+	if a.OwnerID != nil {
+		owner = *a.OwnerID
+	}
+	lines := [][2]string{
+		{"Agent", a.AgentID}, {"Status", a.Status}, {"Suspended", a.SuspendedFor}, {"Name", a.Name},
+		{"Owner", owner}, {"Product", a.Product}, {"Environment", a.Environment},
+		{"Description", a.Description}, {"Keys", strings.Join(a.Keys, " ")},
+		{"Seen with keys", strings.Join(a.SeenKeys, " ")}, {"Host", a.Host}, {"Last seen", ago(a.LastSeenAt)},
+	}
+	for _, line := range append(lines, activity(a)...) {
+		if line[1] == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(s.Out, "%-15s %s\n", line[0]+":", cli.Line(line[1])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// activity is what an agent does.
+func activity(a client.Agent) (lines [][2]string) {
+	if a.CurrentPlan != nil {
+		lines = append(lines, [2]string{"Plan", a.CurrentPlan.PlanID})
+	}
+	if t := a.Today; t != nil {
+		text := fmt.Sprintf("%d calls, %d denied, %d held", t.Calls, t.Denials, t.Holds)
+		if t.CostUSD != nil {
+			text += fmt.Sprintf(", $%.2f", *t.CostUSD)
+		}
+		lines = append(lines, [2]string{"Today", text}, [2]string{"24 hours", sparkline(a.Sparkline)})
+	}
+	return lines
+}
+
+// sparkline draws counts as bars of eight heights; nothing is a dot.
+func sparkline(counts []int64) string {
+	if len(counts) == 0 {
+		return ""
+	}
+	bars, most := []rune("▁▂▃▄▅▆▇█"), slices.Max(counts)
+	var drawn strings.Builder
+	for _, n := range counts {
+		if n <= 0 {
+			drawn.WriteRune('·')
+			continue
+		}
+		drawn.WriteRune(bars[(n-1)*int64(len(bars))/most])
+	}
+	return drawn.String()
+}
+
+func agentsRegister(s cli.Streams) *cobra.Command {
+	var p asPerson
+	var n client.NewAgent
+	register := func(ctx context.Context, c *client.Client, args []string) (client.Agent, error) {
+		n.AgentID = args[0]
+		return c.RegisterAgent(ctx, p.orgID, n)
+	}
+	cmd := &cobra.Command{
+		Use: "register AGENT", Short: "Register an agent under the id that its client sends", Args: cobra.ExactArgs(1),
+		RunE: asking(&p, s, register, printAgent),
+	}
+	p.addFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&n.Name, "name", "", "its name")
+	f.StringVar(&n.OwnerID, "owner", "", "the id of the member who answers for it; you, unless given")
+	f.StringVar(&n.Product, "product", "", "what it is part of")
+	f.StringVar(&n.Environment, "environment", "", "sandbox or production; any, unless given")
+	f.StringVar(&n.Description, "description", "", "what it does")
+	f.StringSliceVar(&n.Keys, "key", nil, "the id of a key that it may use; repeat it for several")
+	f.StringVar(&n.PublicKey, "public-key", "", "its Ed25519 public key in base64")
+	f.BoolVar(&n.IntentRequired, "intent-required", false, "deny its calls without a plan")
+	return cmd
+}

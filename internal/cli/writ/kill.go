@@ -1,0 +1,133 @@
+package writ
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+)
+
+// stopping is the flags of a command that stops something or lets it act again.
+type stopping struct {
+	asPerson
+	scope, reason string
+	keys          []string
+}
+
+func (k *stopping) addFlags(cmd *cobra.Command) {
+	k.asPerson.addFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&k.scope, "scope", "agent", "agent, organization, server, tool, plan or key")
+	f.StringVar(&k.reason, "reason", "", "why, for the log (required)")
+	_ = cmd.MarkFlagRequired("reason")
+}
+
+// subject is what is named on the command line.
+func subject(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// kill stops agents.
+func kill(s cli.Streams) *cobra.Command {
+	var k stopping
+	stop := func(ctx context.Context, c *client.Client, args []string) (client.Stop, error) {
+		if k.scope == "agent" {
+			return c.KillAgent(ctx, k.orgID, subject(args), k.reason, k.keys...)
+		}
+		org, err := k.organization(ctx, c)
+		if err != nil {
+			return client.Stop{}, err
+		}
+		return c.KillScope(ctx, org, k.scope, subject(args), k.reason, false)
+	}
+	cmd := &cobra.Command{
+		Use: "kill [SUBJECT]", Short: "Stop an agent and its keys, or a server, tool, plan or the organization",
+		Args: cobra.MaximumNArgs(1),
+		Long: `Stop an agent and its keys, or with --scope a server, a tool, a plan, an API key or the whole organization. The answer says from
+which entry of the log on nothing is allowed. Calls that already run go on. You act as the person who signed in.`,
+		RunE: asking(&k.asPerson, s, stop, printStop),
+	}
+	k.addFlags(cmd)
+	cmd.Flags().StringSliceVar(&k.keys, "key", nil, "the id of a further key to stop; repeat it for several")
+	cmd.AddCommand(killList(s))
+	return cmd
+}
+
+func printStop(s cli.Streams, stop client.Stop) error {
+	_, err := fmt.Fprintf(s.Out, "stopped: nothing is allowed from entry %d of the log on\n", stop.Index)
+	for _, line := range [][2]string{
+		{"keys", strings.Join(stop.Keys, " ")}, {"other agents", strings.Join(stop.Agents, " ")},
+	} {
+		if line[1] != "" && err == nil {
+			_, err = fmt.Fprintf(s.Out, "%s: %s\n", line[0], cli.Line(line[1]))
+		}
+	}
+	if stop.LeasesEndAt != nil && err == nil {
+		_, err = fmt.Fprintf(s.Out, "the last lease ends at %s: until then a call may run that asks nobody\n",
+			stop.LeasesEndAt.UTC().Format(time.RFC3339))
+	}
+	return err
+}
+
+// revive lets what was stopped act again.
+func revive(s cli.Streams) *cobra.Command {
+	var k stopping
+	lift := func(ctx context.Context, c *client.Client, args []string) (int64, error) {
+		if k.scope == "agent" {
+			return c.ReviveAgent(ctx, k.orgID, subject(args), k.reason)
+		}
+		org, err := k.organization(ctx, c)
+		if err != nil {
+			return 0, err
+		}
+		lifted, err := c.KillScope(ctx, org, k.scope, subject(args), k.reason, true)
+		return lifted.Index, err
+	}
+	cmd := &cobra.Command{
+		Use: "revive [SUBJECT]", Short: "Let what was stopped act again", Args: cobra.MaximumNArgs(1),
+		RunE: asking(&k.asPerson, s, lift, func(s cli.Streams, index int64) error {
+			_, err := fmt.Fprintf(s.Out,
+				"revived with entry %d of the log; plans and approvals from before stay ended\n", index)
+			return err
+		}),
+	}
+	k.addFlags(cmd)
+	return cmd
+}
+
+func killList(s cli.Streams) *cobra.Command {
+	var p asPerson
+	list := func(ctx context.Context, c *client.Client, _ []string) ([]client.Stop, error) {
+		org, err := p.organization(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return c.Stops(ctx, org)
+	}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List what is stopped", Args: cobra.NoArgs,
+		RunE: asking(&p, s, list, func(s cli.Streams, stops []client.Stop) error {
+			if len(stops) == 0 {
+				fmt.Fprintln(s.Err, "writ: nothing is stopped")
+				return nil
+			}
+			rows := make([][]any, len(stops))
+			for i, stop := range stops {
+				rows[i] = []any{
+					stop.Scope, orDash(stop.Subject), stop.Index, ago(&stop.StoppedAt), len(stop.Keys), stop.Reason,
+				}
+			}
+			return printPage(s, "SCOPE\tSUBJECT\tENTRY\tSTOPPED\tKEYS\tREASON", rows, "")
+		}),
+	}
+	p.addFlags(cmd)
+	return cmd
+}

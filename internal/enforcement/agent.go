@@ -1,0 +1,131 @@
+package enforcement
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"writ/internal/agent"
+	"writ/internal/audit"
+	"writ/internal/intent/plan"
+	"writ/internal/policy"
+	"writ/internal/policy/engine"
+	"writ/internal/toolcall"
+)
+
+type standingKey struct{ orgID, agentID, keyID string }
+
+// loadAgent reads what is registered of the agent that calls: the one that the call names, else its plan's.
+func (s *Service) loadAgent(ctx context.Context, c *call, v *view) error {
+	key := standingKey{c.by.OrgID, v.agentID(&c.request), c.by.KeyID}
+	known, ok := s.standing.get(key, v.policies.Version)
+	if !ok {
+		var err error
+		if known, err = s.agents.StandingOf(ctx, key.orgID, key.agentID, key.keyID); err != nil {
+			return fmt.Errorf("find the agent of a call: %w", err)
+		}
+		s.standing.put(key, v.policies.Version, known)
+	}
+	v.agent = known
+	v.unknown = known.Counting.Budget && !s.agents.BudgetsKnown()
+	return nil
+}
+
+// agentID is the agent of a call.
+func (v *view) agentID(r *Request) string {
+	if v.plan == nil {
+		return r.AgentID
+	}
+	return cmp.Or(r.AgentID, v.plan.Binding.AgentID)
+}
+
+// agentOf is the agent of a call as conditions see it.
+func (v *view) agentOf(r *Request) toolcall.Agent {
+	return toolcall.Agent{
+		ID:         v.agentID(r),
+		Name:       v.agent.Name,
+		Status:     string(v.agent.Status),
+		Registered: v.agent.Registered,
+	}
+}
+
+// refuseCaller is the deny of a call whose key or agent may not act, whatever it calls.
+func (v *view) refuseCaller(call *toolcall.Call) (engine.Decision, bool) {
+	if !v.key.validAt(call.Now) {
+		return refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one"), true
+	}
+	if v.unknown {
+		return refuse(policy.ByAgent, "budget",
+			"the agent has a budget, and this server cannot read what was spent: try again later"), true
+	}
+	return refuseAgent(&v.agent, call.Agent.ID)
+}
+
+// refuseAgent is the deny of a call of an agent that may not act.
+func refuseAgent(st *agent.Standing, agentID string) (engine.Decision, bool) {
+	switch {
+	case st.Stopped.All:
+		return stoppedBySwitch("a person has stopped this agent or its key"), true
+	case st.SuspendedAs != "":
+		return refuse(policy.ByAgent, "suspended", "agent "+st.SuspendedAs+" is suspended, and so are its keys: "+
+			"an administrator must set it active again"), true
+	case !st.MayAct && st.Stranger:
+		return refuse(policy.ByAgent, "unregistered", "unregistered agents may not act here"+
+			strangerNote(agentID)), true
+	case !st.MayAct && agentID == "":
+		return refuse(policy.ByAgent, "unregistered",
+			"the call names no agent, and unregistered agents may not act here"), true
+	case !st.MayAct:
+		return refuse(policy.ByAgent, "unregistered", "agent "+agentID+
+			" is not registered, and unregistered agents may not act here"), true
+	}
+	return engine.Decision{}, false
+}
+
+// stoppedBySwitch is the deny of what the kill switch has stopped. It does not say why: agents read it.
+func stoppedBySwitch(what string) engine.Decision {
+	return refuse(policy.ByAgent, "killed", what+": nothing is allowed until a person revives it")
+}
+
+// refuseStopped is the deny of a call of a tool, server or plan that the kill switch has stopped, under any of its
+// names.
+func (v *view) refuseStopped(questions []engine.Question) (engine.Decision, bool) {
+	st := &v.agent.Stopped
+	if v.plan != nil && st.HasPlan(v.plan.ID) {
+		return stoppedBySwitch("a person has stopped this plan"), true
+	}
+	if len(st.Servers)+len(st.Tools) == 0 {
+		return engine.Decision{}, false
+	}
+	for _, q := range questions {
+		if server, tool := q.Call.Name(); st.HasTool(server, tool) || st.HasTool(q.Call.Server, q.Call.Tool) {
+			return stoppedBySwitch("a person has stopped this tool or its server"), true
+		}
+	}
+	return engine.Decision{}, false
+}
+
+// endPlan takes away a plan that was declared before the agent, its key or the organization was stopped. It compares
+// the places in the log: clocks of replicas differ.
+func (s *Service) endPlan(ctx context.Context, c *call, v *view) error {
+	if v.plan == nil || v.agent.EndedBefore < 0 {
+		return nil
+	}
+	declared, err := audit.FirstAbout(ctx, s.db, audit.LogOf(c.by.OrgID), audit.Subject{Type: "plan", ID: v.plan.ID})
+	if err != nil {
+		return fmt.Errorf("find when the plan of a call was declared: %w", err)
+	}
+	if declared < v.agent.EndedBefore {
+		ended := *v.plan
+		ended.Status = plan.Failed
+		v.plan = &ended
+	}
+	return nil
+}
+
+// strangerNote says in a reason that the agent which the call names is not the registered one.
+func strangerNote(agentID string) string {
+	return "; agent " + agentID + " is bound to other keys, so that with this key it counts as unregistered"
+}
+
+var _ Agents = (*agent.Service)(nil)

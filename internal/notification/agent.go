@@ -1,0 +1,40 @@
+package notification
+
+import (
+	"context"
+
+	"writ/internal/database"
+	"writ/internal/notification/notice"
+	"writ/internal/principal"
+)
+
+// NotifyAgent notifies the people who manage agents of what happened to one, within the
+// change that it tells of.
+func (s *Service) NotifyAgent(ctx context.Context, tx *database.Tx, people []Person, a notice.Agent) error {
+	return s.notify(ctx, tx, allowed(people, principal.ManageAgents), a.Event(), "agent/"+database.NewID())
+}
+
+// notify writes the notifications, mails and deliveries of an event without a number.
+func (s *Service) notify(ctx context.Context, tx *database.Tx, to []Person, e notice.Event, cause string) error {
+	err := insertNotifications(ctx, tx, to, row{
+		orgID:   e.OrgID,
+		cause:   cause,
+		kind:    e.Kind,
+		subject: e.Subject(),
+		title:   e.Title(),
+		at:      e.At,
+	})
+	if err != nil {
+		return err
+	}
+	if s.Mail != nil {
+		off, err := mailOff(ctx, tx, e.OrgID)
+		if err != nil {
+			return err
+		}
+		if err := queueMails(ctx, tx, e, to, off); err != nil {
+			return err
+		}
+	}
+	return s.Webhooks.Enqueue(ctx, tx, e.OrgID, []notice.Event{e})
+}

@@ -1,0 +1,47 @@
+package notice
+
+import (
+	"net/url"
+	"strings"
+	"time"
+)
+
+// AgentSuspended is the kind of event that an agent was suspended because its owner left.
+const AgentSuspended Kind = "agent.suspended"
+
+// AgentTripped is the kind of event that the kill switch stopped an agent or a key without a person.
+const AgentTripped Kind = "agent.tripped"
+
+// Agent is an agent that something happened to, which nobody need answer.
+type Agent struct {
+	OrgID  string
+	ID     string // as clients send it
+	Kind   Kind
+	Reason string
+	// Key: the id is that of an API key which is bound to no agent.
+	Key bool
+	At  time.Time
+}
+
+// Event is what happened as an event. It has no number: its notifications are made in
+// the change that it tells of.
+func (a Agent) Event() Event {
+	return Event{OrgID: a.OrgID, Kind: a.Kind, At: a.At, Agent: &a}
+}
+
+// agentPhrases say what happened, after the agent's id.
+var agentPhrases = map[Kind]string{AgentSuspended: "was suspended", AgentTripped: "was stopped by a trip"}
+
+// title is what happened in one line.
+func (a Agent) title() string {
+	of := "Agent "
+	if a.Key {
+		of = "API key "
+	}
+	return of + safeName(a.ID) + " " + agentPhrases[a.Kind]
+}
+
+// AgentLink opens an agent in a browser.
+func AgentLink(publicURL, agentID string) string {
+	return strings.TrimRight(publicURL, "/") + "/ui/agents/" + url.PathEscape(agentID)
+}
