@@ -29,7 +29,8 @@ func (o *online) nextRun() (n int, key string, err error) {
 	if o.runs%runsOfKey == 0 {
 		var made struct{ APIKey string }
 		name := fmt.Sprint("bench ", o.runs)
-		err = o.server.asOwner(http.MethodPost, "/api-keys", map[string]string{"name": name, "organizationId": o.org}, &made)
+		err = o.server.asOwner(http.MethodPost, "/api-keys", map[string]string{"name": name, "organizationId": o.org},
+			&made)
 		o.key = made.APIKey
 	}
 	o.runs++
