@@ -12,6 +12,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/names"
 	"writ/internal/principal"
+	"writ/internal/toolname"
 )
 
 // Scope is what a stop is about.
@@ -40,7 +41,8 @@ type Stop struct {
 	Index     int64  // of its entry
 	StoppedBy string // empty: a trip
 	StoppedAt time.Time
-	Trip      Rule // empty: a person
+	Trip      Rule   // empty: a person
+	parent    string // the stop of another organization that it follows from; empty: none
 
 	Keys        []string   // that stop with an agent, sorted
 	LeasesEndAt *time.Time // when the last lease ends that may permit it; nil: none is left; only of a kill
@@ -64,16 +66,17 @@ func (s *Service) Kill(
 	if scope != OfAgent && len(more) > 0 {
 		return Stop{}, fault.Field("keys", "are only for an agent")
 	}
-	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx) (err error) {
-		stop, _, err = s.kill(ctx, tx, p, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
+	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, e *elsewhere) (err error) {
+		stop, _, err = s.kill(ctx, tx, p, e, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
 		return err
 	})
 	return stop, err
 }
 
-// kill stops a subject within a change; fresh is false if it was stopped before.
+// kill stops a subject within a change; fresh is false if it was stopped before. Without
+// elsewhere, what its keys made in other organizations goes on until a person kills it again.
 func (s *Service) kill(
-	ctx context.Context, tx *database.Tx, p principal.Principal, stop Stop, more []string,
+	ctx context.Context, tx *database.Tx, p principal.Principal, e *elsewhere, stop Stop, more []string,
 ) (_ Stop, fresh bool, err error) {
 	active, err := activeStops(ctx, tx, p.OrgID, stop.Scope, stop.Subject)
 	if err != nil {
@@ -83,8 +86,12 @@ func (s *Service) kill(
 		return Stop{}, false, err
 	}
 	for _, a := range active {
-		if !slices.ContainsFunc(stop.Keys, func(key string) bool { return !slices.Contains(a.Keys, key) }) {
-			return a, false, a.readAffected(ctx, tx, p.OrgID) // nothing is left to stop
+		isNew := func(key string) bool { return !slices.Contains(a.Keys, key) }
+		if a.parent == "" && !slices.ContainsFunc(stop.Keys, isNew) { // nothing is left to stop here
+			if err := s.killElsewhere(ctx, tx, p.OrgID, e, a); err != nil {
+				return Stop{}, false, err
+			}
+			return a, false, a.readAffected(ctx, tx, p.OrgID)
 		}
 	}
 	stop.ID, stop.StoppedBy, stop.StoppedAt = database.NewID(), p.UserID, tx.Now()
@@ -100,6 +107,9 @@ func (s *Service) kill(
 	}
 	stop.Index = entry.Index
 	if err := insertStop(ctx, tx, p.OrgID, stop); err != nil {
+		return Stop{}, false, err
+	}
+	if err := s.killElsewhere(ctx, tx, p.OrgID, e, stop); err != nil {
 		return Stop{}, false, err
 	}
 	return stop, true, stop.readAffected(ctx, tx, p.OrgID)
@@ -156,7 +166,7 @@ func (s *Service) Revive(
 	if reason, err = checkReason(reason); err != nil {
 		return 0, err
 	}
-	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx) error {
+	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, e *elsewhere) error {
 		active, err := activeStops(ctx, tx, p.OrgID, scope, subject)
 		if err != nil {
 			return err
@@ -168,6 +178,10 @@ func (s *Service) Revive(
 		}
 		if len(active) == 0 {
 			return fault.New(fault.Conflict, "it is not stopped")
+		}
+		active = slices.DeleteFunc(active, func(a Stop) bool { return a.parent != "" })
+		if len(active) == 0 {
+			return fault.New(fault.Conflict, "it was stopped in another organization, and is lifted there")
 		}
 		lifted := Stop{Scope: scope, Subject: subject}
 		for _, a := range active {
@@ -185,39 +199,12 @@ func (s *Service) Revive(
 			return err
 		}
 		index = entry.Index
+		if err := s.liftElsewhere(ctx, tx, e, active); err != nil {
+			return err
+		}
 		return lift(ctx, tx, p, scope, subject, index)
 	})
 	return index, err
-}
-
-// writeAsKiller makes a change of a person who may use the kill switch: owners and admins,
-// and approvers if the organization says so.
-func (s *Service) writeAsKiller(
-	ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx) error,
-) error {
-	if p.Kind != principal.User || p.OrgID == "" {
-		return fault.New(fault.Forbidden, "only a person may use the kill switch")
-	}
-	if err := p.Require(principal.KillAgents); err != nil {
-		return err
-	}
-	return s.db.Write(ctx, database.Change{
-		Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)},
-		Do: func(ctx context.Context, tx *database.Tx) error {
-			role, err := s.sources.Role(ctx, tx, p.OrgID, p.UserID)
-			if err != nil {
-				return err
-			}
-			settings, err := readSettings(ctx, tx, p.OrgID)
-			if err != nil {
-				return err
-			}
-			if !role.May(principal.KillAgents) || role == principal.Approver && !settings.ApproversMayKill {
-				return fault.New(fault.Forbidden, "your role in this organization does not use the kill switch")
-			}
-			return do(ctx, tx)
-		},
-	})
 }
 
 // Stops lists what is stopped now, the latest first.
@@ -294,7 +281,8 @@ func (s *Service) keysOf(
 	}
 	slices.Sort(made)
 	if made = slices.Compact(made); len(made) > maxStopKeys {
-		if stop.Trip != "" {
+		slices.Sort(roots)
+		if roots = slices.Compact(roots); stop.Trip != "" || len(roots) <= maxStopKeys {
 			return roots, nil // decisions find the others by where they come from
 		}
 		return nil, fault.New(fault.Conflict, "%d keys would stop, more than %d: stop the organization", len(made),
@@ -306,11 +294,15 @@ func (s *Service) keysOf(
 // rootsOf are the keys that an agent is known by: those that are bound to it or, if none are,
 // those that its id was seen with.
 func rootsOf(ctx context.Context, tx *database.Tx, orgID, agentID string) ([]string, error) {
-	a, err := find(ctx, tx, orgID, agentID)
-	if err != nil || len(a.Keys) > 0 {
-		return a.Keys, err
+	a, missing := find(ctx, tx, orgID, agentID)
+	if missing != nil && !fault.Is(missing, fault.NotFound) || len(a.Keys) > 0 {
+		return a.Keys, missing
 	}
-	return usedWith(ctx, tx, orgID, agentID)
+	used, err := usedWith(ctx, tx, orgID, agentID)
+	if err == nil && len(used) == 0 {
+		err = missing // its sighting may not be kept, but the log tells of it
+	}
+	return used, err
 }
 
 // endedBefore is the last index of stops that end plans and approvals; -1: none.
@@ -335,9 +327,9 @@ func stopped(stops []concern) (st Stopped) {
 		switch {
 		case s.lifted:
 		case s.scope == OfServer:
-			st.Servers = append(st.Servers, s.subject)
+			st.Servers = append(append(st.Servers, s.subject), toolname.Normal(s.subject)...)
 		case s.scope == OfTool:
-			st.Tools = append(st.Tools, s.subject)
+			st.Tools = append(st.Tools, spellings(s.subject)...)
 		case s.scope == OfPlan:
 			st.Plans = append(st.Plans, s.subject)
 		default:
@@ -345,6 +337,24 @@ func stopped(stops []concern) (st Stopped) {
 		}
 	}
 	return st
+}
+
+// spellings are the names of a stopped tool: as it was given, as every harness' name is read, and as harnesses write
+// its parts.
+func spellings(subject string) []string {
+	all := append([]string{subject}, toolname.Normal(subject)...)
+	read := toolname.Candidates(subject, "", "")
+	if server, tool, ok := strings.Cut(subject, "."); ok {
+		read = append(read, toolname.Candidate{Name: toolname.Name{Server: server, Tool: tool}})
+	}
+	for _, n := range read {
+		for _, server := range append(toolname.Normal(n.Server), n.Server) {
+			for _, tool := range append(toolname.Normal(n.Tool), n.Tool) {
+				all = append(all, server+"."+tool)
+			}
+		}
+	}
+	return all
 }
 
 // HasPlan reports whether a plan is stopped.

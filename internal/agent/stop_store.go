@@ -44,10 +44,10 @@ func activeStops(
 ) ([]Stop, error) {
 	stops, err := database.Collect(ctx, r, func(s database.Scanner) (st Stop, err error) {
 		err = s.Scan(&st.ID, &st.Scope, &st.Subject, &st.Reason, &st.Index, &st.StoppedBy,
-			database.ToTime(&st.StoppedAt), &st.Trip)
+			database.ToTime(&st.StoppedAt), &st.Trip, database.ToText(&st.parent))
 		return st, err
 	}, `
-		SELECT id, scope, subject, reason, position, stopped_by, stopped_at, trip
+		SELECT id, scope, subject, reason, position, stopped_by, stopped_at, trip, parent_id
 		FROM agent_stop
 		WHERE org_id = $1 AND lifted_at IS NULL AND ($2 = '' OR scope = $2 AND subject = $3)
 		ORDER BY position DESC LIMIT 1000`, orgID, string(scope), subject)
@@ -65,11 +65,15 @@ func activeStops(
 }
 
 func insertStop(ctx context.Context, tx *database.Tx, orgID string, s Stop) error {
+	var parent any
+	if s.parent != "" {
+		parent = s.parent
+	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO agent_stop (id, org_id, scope, subject, reason, position, stopped_by, stopped_at, trip)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		INSERT INTO agent_stop (id, org_id, scope, subject, reason, position, stopped_by, stopped_at, trip, parent_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		s.ID, orgID, string(s.Scope), s.Subject, s.Reason, s.Index, s.StoppedBy, database.Micros(s.StoppedAt),
-		string(s.Trip))
+		string(s.Trip), parent)
 	if err != nil {
 		return fmt.Errorf("store a stop: %w", err)
 	}
@@ -87,7 +91,7 @@ func lift(
 	_, err := tx.Exec(ctx, `
 		UPDATE agent_stop
 		SET lifted_by = $4, lifted_at = $5, lifted_position = $6
-		WHERE org_id = $1 AND scope = $2 AND subject = $3 AND lifted_at IS NULL`,
+		WHERE org_id = $1 AND scope = $2 AND subject = $3 AND lifted_at IS NULL AND parent_id IS NULL`,
 		p.OrgID, string(scope), subject, p.UserID, database.Micros(tx.Now()), index)
 	return database.Wrap(err, "lift a stop")
 }

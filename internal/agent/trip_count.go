@@ -77,7 +77,7 @@ func (s *Service) trip(
 	}
 	by := principal.Operator()
 	by.OrgID = orgID
-	stop, fresh, err := s.kill(ctx, tx, by, Stop{
+	stop, fresh, err := s.kill(ctx, tx, by, nil, Stop{
 		Scope: of.Scope, Subject: of.ID, Reason: t.reason(limit), Trip: t.rule,
 	}, nil)
 	if err != nil || !fresh {

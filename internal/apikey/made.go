@@ -31,6 +31,30 @@ func MadeFrom(ctx context.Context, r database.Reader, orgID string, ids []string
 	return slices.Compact(all), nil
 }
 
+// MadeElsewhere are the keys that some keys made or were replaced by in other organizations than one, by organization.
+func MadeElsewhere(ctx context.Context, r database.Reader, orgID string, ids []string) (map[string][]string, error) {
+	made := map[string][]string{}
+	for _, id := range ids {
+		_, err := database.Collect(ctx, r, func(s database.Scanner) (none struct{}, err error) {
+			var key, org string
+			if err = s.Scan(&key, &org); err == nil && !slices.Contains(made[org], key) {
+				made[org] = append(made[org], key)
+			}
+			return none, err
+		}, `
+			WITH RECURSIVE line (id) AS (
+				SELECT id FROM api_key WHERE id = $2
+				UNION
+				SELECT k.id FROM api_key k JOIN line l ON k.made_by = l.id
+			)
+			SELECT k.id, k.org_id FROM api_key k JOIN line l ON k.id = l.id WHERE k.org_id <> $1 ORDER BY k.id`, orgID, id)
+		if err != nil {
+			return nil, fmt.Errorf("find the keys that a key made elsewhere: %w", err)
+		}
+	}
+	return made, nil
+}
+
 // isStopped reports whether the kill switch has stopped a key, or one that it comes from.
 func isStopped(ctx context.Context, r database.Reader, id string) (stopped bool, err error) {
 	err = r.QueryRow(ctx, `

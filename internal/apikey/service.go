@@ -93,9 +93,11 @@ func (s *Service) issue(
 	if n, err = n.checked(s.db.Now(), allowed); err != nil {
 		return Issued{}, err
 	}
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(n.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) (err error) {
+	logs := []string{audit.LogOf(n.OrgID)}
+	if p.Kind == principal.Key && p.OrgID != "" && p.OrgID != n.OrgID {
+		logs = append(logs, audit.LogOf(p.OrgID)) // whoever stops the key either finds the new one or comes first
+	}
+	err = s.db.Write(ctx, database.Change{Logs: logs, Do: func(ctx context.Context, tx *database.Tx) (err error) {
 		if err := requireActive(ctx, tx, p); err != nil {
 			return err
 		}

@@ -146,16 +146,17 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Answered:  a.countAnswer,
 	})
 	a.Agents = agent.New(db, log, agent.Sources{
-		Role:         organization.RoleOf,
-		MissingKey:   apikey.Missing,
-		MadeFrom:     apikey.MadeFrom,
-		FindingKinds: execution.KindNames(),
-		Findings:     a.findings,
-		Spent:        a.spentByAgent,
-		Plans:        livePlansOf(db),
-		LeaseKey:     a.Intent.LeaseKey,
-		Tripped:      a.notifyTripped,
-		Suspended:    a.notifySuspended,
+		Role:          organization.RoleOf,
+		MissingKey:    apikey.Missing,
+		MadeFrom:      apikey.MadeFrom,
+		MadeElsewhere: apikey.MadeElsewhere,
+		FindingKinds:  execution.KindNames(),
+		Findings:      a.findings,
+		Spent:         a.spentByAgent,
+		Plans:         livePlansOf(db),
+		LeaseKey:      a.Intent.LeaseKey,
+		Tripped:       a.notifyTripped,
+		Suspended:     a.notifySuspended,
 	})
 	a.Webhooks = webhook.NewService(db, log, sealer, a.outbound, publicURL)
 	a.Notifications = notification.New(notification.Options{

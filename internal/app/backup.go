@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"writ/internal/agent"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
@@ -73,6 +74,8 @@ type Restored struct {
 	EndedPlans       int64 `json:"endedPlans"`
 	EndedApprovals   int64 `json:"endedApprovals"`
 	KeysRevokedAgain int   `json:"keysRevokedAgain"`
+	// StoppedAgain is how many stops of the kill switch were not in the backup.
+	StoppedAgain int `json:"stoppedAgain,omitzero"`
 	// ErasedAgain is how many payloads had been erased since the backup.
 	ErasedAgain int `json:"erasedAgain"`
 }
@@ -81,6 +84,7 @@ type Restored struct {
 type replacedData struct {
 	heads       map[string]audit.Head
 	revokedKeys []string
+	stops       []agent.ReplacedStop
 	erased      []audit.Erased
 }
 
@@ -155,6 +159,9 @@ func readPresent(ctx context.Context, o Options) (replacedData, error) {
 			present.heads[head.Log] = head
 		}
 		if present.revokedKeys, err = apikey.RevokedIDs(ctx, r); err != nil {
+			return err
+		}
+		if present.stops, err = agent.ReadStops(ctx, r); err != nil {
 			return err
 		}
 		present.erased, err = audit.ReadErased(ctx, r)
@@ -265,6 +272,9 @@ func (r *Restored) endRevived(
 		return err
 	}
 	if r.KeysRevokedAgain, err = apikey.RevokeAgain(ctx, tx, before.revokedKeys); err != nil {
+		return err
+	}
+	if r.StoppedAgain, err = agent.StopAgain(ctx, tx, log, before.stops); err != nil {
 		return err
 	}
 	r.ErasedAgain, err = log.EraseAgain(ctx, tx, before.erased, eraseCopies)

@@ -321,6 +321,62 @@ func TestRestoreOverANewerDatabase(t *testing.T) {
 	opensTheDoor(t, start(t, o), server.FirstRun)
 }
 
+// TestRestoreRevivesNobody: what the kill switch stopped after the backup is stopped again, and the log says so.
+func TestRestoreRevivesNobody(t *testing.T) {
+	t.Parallel()
+	o := options(t, database.Options{})
+	server := start(t, o)
+	org := server.FirstRun.OrganizationID
+	signIn := func(s *running) *client.Client {
+		t.Helper()
+		in, err := s.public.Login(t.Context(), server.FirstRun.Email, server.FirstRun.Password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.public.As(in.AccessToken)
+	}
+	owner := signIn(server)
+	key, err := owner.CreateKey(t.Context(), client.NewKey{Name: "bot", OrganizationID: org})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"bot", "fine", "lifted"} {
+		if _, err := owner.RegisterAgent(t.Context(), org, client.NewAgent{
+			AgentID: id, Keys: []string{key.ID},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saved := backup(t, o)
+	for _, id := range []string{"bot", "lifted"} {
+		if _, err := owner.KillAgent(t.Context(), org, id, "odd calls"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := owner.ReviveAgent(t.Context(), org, "lifted", "explained"); err != nil {
+		t.Fatal(err)
+	}
+	server.stop()
+	if report := restore(t, o, saved); report.StoppedAgain != 1 {
+		t.Errorf("report = %+v, want one stop again", report)
+	}
+	again := start(t, o)
+	owner = signIn(again)
+	stops, err := owner.Stops(t.Context(), org)
+	if err != nil || len(stops) != 1 || stops[0].Subject != "bot" || stops[0].Keys[0] != key.ID ||
+		stops[0].Reason != "odd calls" {
+		t.Fatalf("%+v, %v", stops, err)
+	}
+	entries, err := owner.LogEntries(t.Context(), org, client.LogFilter{Action: "agent.killed"})
+	if err != nil || len(entries.Items) != 1 || entries.Items[0].Index != stops[0].Index {
+		t.Errorf("%+v, %v", entries.Items, err)
+	}
+	if status, err := again.public.WithKey(key.APIKey).AgentStatus(t.Context(), "", "bot"); err != nil ||
+		status != "killed" {
+		t.Errorf("%q, %v", status, err)
+	}
+}
+
 // TestRestoreEndsWhatMayHaveEnded: a session, a plan and a key that ended after
 // the backup must not come back with it.
 func TestRestoreEndsWhatMayHaveEnded(t *testing.T) {

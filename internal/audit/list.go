@@ -232,7 +232,7 @@ func (q *entryQuery) narrowDecider(f Filter) {
 			expression = fmt.Sprintf(`(record::json ->> '%s')`, name)
 		}
 		if value != "" {
-			q.and(expression+" = ?", value)
+			q.and(expression+" = ?", found(value))
 		}
 	}
 	member("policy", f.Policy)

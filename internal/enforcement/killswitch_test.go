@@ -208,3 +208,45 @@ func (e *env) exported() (ledger.Report, error) {
 	}
 	return ledger.Verify(&file, ledger.Trust{Keys: keys})
 }
+
+// TestAToolStopsUnderItsHarnessNames: people kill what the log shows, and harnesses rewrite names.
+func TestAToolStopsUnderItsHarnessNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		scope         agent.Scope
+		subject, tool string
+	}{
+		{agent.OfTool, "mcp__bank__pay", "mcp__bank__pay"},
+		{agent.OfTool, "bank.pay now", "mcp__bank__pay_now"},
+		{agent.OfServer, "my bank", "mcp__my_bank__pay"},
+	} {
+		t.Run(c.subject, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, e *env) {
+				e.active("rules", allowAll)
+				pay := call("", c.tool, `{}`)
+				want(t, e.decide(pay), verdict.Allow, "", "")
+				e.kill(c.scope, c.subject)
+				if a := e.decide(pay); a.Verdict != verdict.Deny || a.Rule != "killed" {
+					t.Errorf("%s by %s, want a deny by the kill switch", a.Verdict, a.Rule)
+				}
+			})
+		})
+	}
+}
+
+// TestAnAgentWithoutASightingCanBeKilled: sightings are bounded, the log is not.
+func TestAnAgentWithoutASightingCanBeKilled(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		want(t, e.decide(as("bot")), verdict.Allow, "", "")
+		e.Exec(`DELETE FROM agent_seen`)
+		if stop := e.kill(agent.OfAgent, "bot"); len(stop.Keys) != 1 {
+			t.Errorf("the kill names %v, want the key that the log tells of", stop.Keys)
+		}
+		if a := e.decide(as("bot")); a.Rule != "killed" {
+			t.Errorf("%s by %s, want a deny by the kill switch", a.Verdict, a.Rule)
+		}
+	})
+}

@@ -33,7 +33,7 @@ type StopBody struct {
 	Subject   string      `json:"subject" doc:"Empty: the whole organization."`
 	Reason    string      `json:"reason"`
 	Index     int64       `json:"index" doc:"Of the entry in the organization's log. No entry behind it allows what is stopped."`
-	StoppedBy string      `json:"stoppedBy" doc:"The id of a person. Empty: a trip."`
+	StoppedBy string      `json:"stoppedBy" doc:"The id of a person. Empty: a trip, or a stop in another organization, where it is lifted."`
 	Trip      agent.Rule  `json:"trip,omitempty" enum:"costPerDay,callsPerMinute,denialsPerMinute,rejectedInARow,findingsPerDay" doc:"What tripped. Absent: a person stopped it."`
 	StoppedAt time.Time   `json:"stoppedAt"`
 	Keys      []string    `json:"keys" nullable:"false" doc:"The ids of the API keys that stop with an agent, and of those that came from them."`

@@ -95,3 +95,52 @@ func TestWhoMayNotKill(t *testing.T) {
 		}
 	})
 }
+
+// TestAKeyMadeElsewhereStopsToo: switching to another organization is no way out, and that organization's log says
+// from where on.
+func TestAKeyMadeElsewhereStopsToo(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		ctx := t.Context()
+		there := o.Organization(o.Owner, "There")
+		terminal := o.TerminalKey(o.Owner, o.ID)
+		switched, err := terminal.SwitchOrganization(ctx, there, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		decide(t, o, terminal.APIKey, "bot")
+		stopped := func() bool {
+			t.Helper()
+			return strings.Contains(decide(t, o, switched.APIKey, "bot")["reason"].(string), "stopped")
+		}
+		if stopped() {
+			t.Fatal("stopped before the kill")
+		}
+		if _, err := o.Owner.KillAgent(ctx, o.ID, "bot", "odd calls"); err != nil {
+			t.Fatal(err)
+		}
+		if !stopped() {
+			t.Error("a key that a stopped one made elsewhere still acts")
+		}
+		stops, err := o.Owner.Stops(ctx, there)
+		if err != nil || len(stops) != 1 || stops[0].Scope != "key" || len(stops[0].Keys) != 1 ||
+			strings.Contains(stops[0].Reason, "odd") {
+			t.Errorf("%+v, %v", stops, err)
+		}
+		entries, err := o.Owner.LogEntries(ctx, there, client.LogFilter{Action: "agent.killed"})
+		if err != nil || len(entries.Items) != 1 || entries.Items[0].Index != stops[0].Index {
+			t.Errorf("%+v, %v", entries, err)
+		}
+		if _, err := o.Owner.KillScope(ctx, there, "key", stops[0].Subject, "let it act",
+			true); client.StatusOf(err) != 409 ||
+			!stopped() {
+			t.Errorf("lifted where it was not stopped: %v", err)
+		}
+		if _, err := o.Owner.ReviveAgent(ctx, o.ID, "bot", "explained"); err != nil {
+			t.Fatal(err)
+		}
+		if stopped() {
+			t.Error("stopped after the revival")
+		}
+	})
+}

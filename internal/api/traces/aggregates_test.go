@@ -295,6 +295,7 @@ func TestTokens(t *testing.T) {
 		rule("groupBy is model unless given, and is echoed", func(t *testing.T, o *observed) {
 			for query, want := range map[string]string{
 				"": "model", "?groupBy=model": "model", "?groupBy=tool": "tool", "?groupBy=session": "session",
+				"?groupBy=agent": "agent",
 			} {
 				if answer := o.get("/tokens" +
 					query); string(answer.Body) != fmt.Sprintf(`{"groupBy":%q,"items":[]}`, want) {
@@ -303,7 +304,7 @@ func TestTokens(t *testing.T) {
 			}
 		})
 		rule("Any other groupBy is 400", func(t *testing.T, o *observed) {
-			for _, by := range []string{"Model", "agent", "model,tool", "*"} {
+			for _, by := range []string{"Model", "agents", "model,tool", "*"} {
 				o.refuse("/tokens?groupBy="+by, "groupBy")
 			}
 		})

@@ -68,9 +68,9 @@ func (in *seriesInput) query(now time.Time) (telemetry.SeriesQuery, error) {
 
 // SeriesBody is a metric over time.
 type SeriesBody struct {
-	Metric   string             `json:"metric" enum:"decisions,traces,errors,tokens,cost,p50,p95"`
+	Metric   string             `json:"metric" enum:"decisions,traces,errors,tokens,cost,p50,p95" doc:"As asked for."`
 	By       string             `json:"by" enum:",verdict,agent,tool,kind,model" doc:"What the values are of; empty: of the metric itself."`
-	Bucket   string             `json:"bucket" enum:"hour,day"`
+	Bucket   string             `json:"bucket" enum:"hour,day" doc:"As asked for."`
 	Buckets  []SeriesBucketBody `json:"buckets" nullable:"false" doc:"Every bucket of the time asked for, in order."`
 	Complete bool               `json:"complete" doc:"Whether every bucket is complete."`
 }
@@ -136,7 +136,7 @@ type DenialsBody struct {
 type DenialBody struct {
 	DecidedBy string `json:"decidedBy" doc:"The policy, or the part of Writ, as in decisions."`
 	Rule      string `json:"rule" doc:"Empty: none."`
-	Count     int64  `json:"count"`
+	Count     int64  `json:"count" doc:"How often it refused."`
 	LastIndex int64  `json:"lastIndex" doc:"Number of the latest one's entry in the organization's log."`
 }
 

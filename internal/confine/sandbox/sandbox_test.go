@@ -227,7 +227,7 @@ func TestProfile(t *testing.T) {
 		"nothing": {},
 		"all": {
 			write: []string{"/private/tmp/writ-run-1", `/Volumes/code/My "work"\x`}, read: []string{"/Volumes/code/go"},
-			protected: []string{"/Volumes/code/work/.git/hooks"}, proxyPort: 3128,
+			protected: []string{"/Volumes/code/app/.git/hooks"}, proxyPort: 3128,
 		},
 	} {
 		file := filepath.Join("testdata", "profile-"+name+".sb")

@@ -12,7 +12,7 @@ import (
 // readConfine reads what the rule demands of callers that can confine a call, and what the others get.
 func (r *Rule) readConfine(demand, otherwise *node.Value) {
 	if demand != nil {
-		r.Confine = ReadLimits(demand)
+		r.Confine = readLimits(demand, "write", "read", "net")
 		if r.Effect != verdict.Allow {
 			demand.Problem("is only for rules with effect allow")
 		}
@@ -31,12 +31,17 @@ func (r *Rule) readConfine(demand, otherwise *node.Value) {
 	}
 }
 
-// ReadLimits reads limits as a rule writes them.
-func ReadLimits(v *node.Value) *confine.Limits {
-	m := v.Members("write", "read", "net")
+// ReadAnswered reads limits as an answer has them: protect is of several rules, so that none can write it.
+func ReadAnswered(v *node.Value) *confine.Limits {
+	return readLimits(v, "write", "read", "net", "protect")
+}
+
+func readLimits(v *node.Value, names ...string) *confine.Limits {
+	m := v.Members(names...)
 	read := &confine.Limits{
-		Write: readList(m.Get("write"), checkDirectory),
-		Read:  readList(m.Get("read"), checkDirectory),
+		Write:   readList(m.Get("write"), checkDirectory),
+		Read:    readList(m.Get("read"), checkDirectory),
+		Protect: readList(m.Get("protect"), checkDirectory),
 	}
 	switch net := m.Get("net"); {
 	case net == nil || net.Node().Kind == node.String && net.Node().Text == noNet:

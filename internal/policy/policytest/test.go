@@ -63,7 +63,7 @@ func readWant(v *node.Value) Want {
 		Decision: decision, Policy: text(m.Get("policy")), Rule: text(m.Get("rule")), Reason: text(m.Get("reason")),
 	}
 	if demand := m.Get("confine"); demand != nil {
-		want.Confine = document.ReadLimits(demand)
+		want.Confine = document.ReadAnswered(demand)
 		if decision != verdict.Allow {
 			demand.Problem("is only for decision allow")
 		}
