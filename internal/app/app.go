@@ -143,6 +143,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Address:   organization.Address,
 		Digest:    a.Intent.Digest,
 		Ended:     agent.EndedBefore,
+		Class:     enforcement.StatedClass,
 		Answered:  a.countAnswer,
 	})
 	a.Agents = agent.New(db, log, agent.Sources{

@@ -101,7 +101,7 @@ type Call struct {
 	UserID, Email, AgentID, SessionID, PlanID string
 	Step                                      int // of the plan; -1: none
 	Labels                                    []string
-	// Widens: the step was added to a plan in use, and nobody has agreed to it. Not stored.
+	// Widens: the step was added to a plan in use, or no step fits, and nobody has agreed to it. Not stored.
 	Widens bool
 	// Since is the index of the log before which answers about the call have ended. Not stored.
 	Since int64
@@ -120,6 +120,7 @@ type Requirement struct {
 	Message       string
 	Approvers     *document.Approvers // nil: one person who may approve
 	Grounding     []Doubt             // the arguments in doubt, and why
+	Doubted       bool                // only a person who sees this call, or its doubt, can agree to it
 }
 
 // role is the lowest role of an approver; empty: anyone with the right to approve.

@@ -108,7 +108,7 @@ func (s *Service) open(ctx context.Context, tx *database.Tx, r Request, want Req
 	r.PolicyID, r.PolicyVersion, r.Rule, r.Reason, r.Message = want.PolicyID, want.PolicyVersion, want.Rule,
 		want.Reason, want.Message
 	r.Grounding = want.Grounding
-	if err := assess(ctx, tx, &r); err != nil {
+	if err := s.assess(ctx, tx, &r); err != nil {
 		return nil, err
 	}
 	if err := insertRequest(ctx, tx, &r); err != nil {

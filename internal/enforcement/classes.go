@@ -1,6 +1,7 @@
 package enforcement
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -83,38 +84,71 @@ func checkPatterns(at string, tools []document.Pattern) error {
 	return nil
 }
 
-// of is the class of a call that may have any of these names, and the kinds of its arguments. The strictest class of
-// those that the organization states counts, else that of a known harness's tool, else write.
-func (c Classes) of(named []toolname.Name) (class grounding.Class, kinds map[string]grounding.Kind) {
-	var ours grounding.Class
+// of is the class of a call that may have any of these names, and the kinds of its arguments. A tool about which nobody
+// states anything writes.
+func (c Classes) of(named []toolname.Candidate) (class grounding.Class, kinds map[string]grounding.Kind) {
+	return cmp.Or(c.stated(named), grounding.Write), c.kinds(named)
+}
+
+// stated is the strictest class of the names; empty: nobody states any. A name that is certain and without a class
+// writes, whatever the others do, and one that only may be meant can make the class stricter than that, but no more.
+func (c Classes) stated(named []toolname.Candidate) (class grounding.Class) {
+	silent := false
 	for _, n := range named {
-		for _, entry := range c.Classes {
-			if matchesAny(entry.Tools, n) {
-				class = grounding.Stricter(class, entry.Class)
-			}
+		one := c.statedFor(n.Name)
+		restricts := n.Naming > toolname.Reading
+		if restricts && grounding.Stricter(grounding.Write, one) == grounding.Write {
+			continue
 		}
-		ours = grounding.Stricter(ours, grounding.BuiltinClass(n.Server, n.Tool))
+		silent = silent || one == "" && n.Naming == toolname.Certain
+		class = grounding.Stricter(class, one)
+	}
+	if silent && class != "" {
+		return grounding.Stricter(class, grounding.Write)
+	}
+	return class
+}
+
+// statedFor is the class that the organization states of a tool, the strictest of several, else that of a known
+// harness's tool.
+func (c Classes) statedFor(n toolname.Name) (class grounding.Class) {
+	for _, entry := range c.Classes {
+		if matchesAny(entry.Tools, n) {
+			class = grounding.Stricter(class, entry.Class)
+		}
+	}
+	return cmp.Or(class, grounding.BuiltinClass(n.Server, n.Tool))
+}
+
+// kinds are the kinds of a call's arguments. A name that only may be meant can only make a value an identity.
+func (c Classes) kinds(named []toolname.Candidate) (kinds map[string]grounding.Kind) {
+	sure := slices.ContainsFunc(named, func(n toolname.Candidate) bool { return n.Naming == toolname.Certain })
+	for _, n := range named {
+		restricts := n.Naming > toolname.Reading || sure && n.Naming != toolname.Certain
 		for _, entry := range c.Kinds {
-			if !matchesAny(entry.Tools, n) {
+			if !matchesAny(entry.Tools, n.Name) {
 				continue
 			}
 			if kinds == nil {
 				kinds = map[string]grounding.Kind{}
 			}
 			for argument, kind := range entry.Arguments {
-				if known, ok := kinds[argument]; !ok || known != grounding.Identity {
+				if kinds[argument] != grounding.Identity && (!restricts || kind == grounding.Identity) {
 					kinds[argument] = kind // an identity is the strictest
 				}
 			}
 		}
 	}
-	switch {
-	case class != "":
-		return class, kinds
-	case ours != "":
-		return ours, kinds
+	return kinds
+}
+
+// StatedClass is the class of a tool that an organization states, else that of a known harness's tool; empty: neither.
+func StatedClass(ctx context.Context, r database.Reader, orgID, server, tool string) (grounding.Class, error) {
+	classes, err := readClasses(ctx, r, orgID)
+	if err != nil {
+		return "", err
 	}
-	return grounding.Write, kinds
+	return classes.stated(toolname.Candidates(tool, server, "")), nil
 }
 
 func matchesAny(patterns []document.Pattern, n toolname.Name) bool {

@@ -42,6 +42,7 @@ type grounded struct {
 	scope    scope.Key
 	revision int64 // of the scope
 	class    grounding.Class
+	outside  bool // of the plan, which names neither a step nor a tool that may be needed
 }
 
 // asks reports whether a person is asked about ungrounded calls.
@@ -92,7 +93,7 @@ func (c *call) ground(v *view, fit plan.Result) grounded {
 	if v.known == nil {
 		return grounded{}
 	}
-	class, kinds := v.classes.of(c.plainNames(v, fit))
+	class, kinds := v.classes.of(c.classNames(v, fit))
 	g := grounded{
 		judged:   true,
 		binds:    v.asks(),
@@ -105,8 +106,10 @@ func (c *call) ground(v *view, fit plan.Result) grounded {
 		g.Result = groundStep(v, class)
 		return g
 	}
+	declared := c.groundingPlan(v, fit)
+	g.outside = declared.Declared && !declared.Planned
 	options := grounding.Options{UnplannedBeforeText: v.settings.UnplannedBeforeText}
-	g.Result = grounding.Judge(v.known.Known, c.groundingPlan(v, fit), call, options)
+	g.Result = grounding.Judge(v.known.Known, declared, call, options)
 	return g
 }
 
@@ -122,10 +125,18 @@ func groundStep(v *view, class grounding.Class) grounding.Result {
 	return grounding.Result{Rule: grounding.Ungrounded, Doubts: []grounding.Reason{doubt}}
 }
 
-// plainNames are all names that the call may mean.
-func (c *call) plainNames(v *view, fit plan.Result) (list []toolname.Name) {
+// classNames are the names that say what the call does. A plan that was declared after running text may be the text's:
+// the servers that only it names make no call harmless.
+func (c *call) classNames(v *view, fit plan.Result) (list []toolname.Candidate) {
+	claimed := v.plan != nil && !v.plan.Grounds && c.request.Server == ""
+	if claimed {
+		list = toolname.Candidates(c.request.Tool, "", c.request.Source)
+	}
 	for _, n := range c.names(v, fit) {
-		list = append(list, n.Name)
+		if claimed && !slices.ContainsFunc(list, func(own toolname.Candidate) bool { return own.Name == n.Name }) {
+			n.Naming = toolname.Claimed
+		}
+		list = append(list, n.Candidate)
 	}
 	return list
 }
@@ -164,7 +175,7 @@ func fixedArguments(p *plan.Plan, steps []int, said func(string) bool) (fixed []
 
 // holdUngrounded makes the decision at least a hold if the call is in doubt and the organization asks.
 func (v *view) holdUngrounded(d engine.Decision, g grounded) engine.Decision {
-	if !v.asks() || !g.judged || g.Pass {
+	if !g.doubted() {
 		return d
 	}
 	held := refuse(policy.ByIntent, string(g.drift()), g.Sentence())
@@ -181,6 +192,9 @@ func (g *grounded) drift() plan.Drift {
 	}
 	return plan.Ungrounded
 }
+
+// doubted reports whether a person must agree to the call because of where its values come from.
+func (g *grounded) doubted() bool { return g.judged && g.binds && !g.Pass }
 
 // outsidePlan reports whether a refusal of the plan is left to grounding: a call of another tool is held, not denied.
 func (v *view) outsidePlan(fit plan.Result) bool { return v.asks() && fit.Drift == plan.NotInPlan }
