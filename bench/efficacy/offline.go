@@ -80,7 +80,7 @@ func (s *offlineSession) judge(c *call) (grounding.Result, error) {
 	if err != nil {
 		return grounding.Result{}, err
 	}
-	p := grounding.Plan{Declared: true, Given: s.given, Used: s.used}
+	p := grounding.Plan{Declared: s.decider.setup.declares(s.run), Given: s.given, Used: s.used}
 	p.Planned = s.decider.setup.may && slices.Contains(s.run.May, c.Tool)
 	if !s.decider.setup.given {
 		p.Given = nil

@@ -102,8 +102,8 @@ func (o *online) begin(r *run) (session, error) {
 		return nil, err
 	}
 	s := &onlineSession{online: o, run: r, key: key, session: fmt.Sprint("run-", n)}
-	if o.setup.planless {
-		return s, nil
+	if !o.setup.declares(r) {
+		return s, s.statePrompt()
 	}
 	steps := []any{}
 	for _, st := range o.setup.plan(r) {
@@ -143,6 +143,16 @@ func (o *online) begin(r *run) (session, error) {
 		err = fmt.Errorf("the answer has no token")
 	}
 	return s, err
+}
+
+// statePrompt states the prompt of a session that declares no plan.
+func (s *onlineSession) statePrompt() error {
+	if !s.setup.prompt {
+		return nil
+	}
+	return s.post("/iap/sdk/prompt", map[string]any{
+		"session_id": s.session, "agent_id": s.session, "prompt": s.run.Prompt,
+	}, nil)
 }
 
 func (s *onlineSession) decide(c *call) (answer, error) {

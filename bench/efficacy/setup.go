@@ -9,6 +9,7 @@ type setup struct {
 	early     bool   // unplannedBeforeText: allow
 	denies    bool   // the policy denies everything
 	planless  bool   // no plan is declared
+	bare      bool   // a run for which no plan was made declares none, instead of an empty one
 	oracle    bool
 	// The facts that are told.
 	prompt, given, may, outputs bool
@@ -27,6 +28,9 @@ func (s setup) plan(r *run) []step {
 	}
 	return r.Declared
 }
+
+// declares reports whether a run declares a plan.
+func (s setup) declares(r *run) bool { return !s.planless && (!s.bare || s.plan(r) != nil) }
 
 func (s setup) options() grounding.Options { return grounding.Options{UnplannedBeforeText: s.early} }
 
@@ -59,6 +63,8 @@ func asked() []setup {
 	}
 	add("declared plan, unplannedBeforeText: hold", func(s *setup) { s.early = false })
 	add("declared plan without may", func(s *setup) { s.may = false })
+	add("declared plan, none where none was made", func(s *setup) { s.bare = true })
+	add("declared plan without may, none where none was made", func(s *setup) { s.bare, s.may = true, false })
 	add("oracle plan", func(s *setup) { s.oracle = true })
 	add("declared plan without the prompt", func(s *setup) { s.prompt = false })
 	add("declared plan without given values", func(s *setup) { s.given = false })

@@ -10,7 +10,7 @@ import (
 // the value, else says why none does; empty: there is none.
 func (j *judge) field(folded string, kind address) (found Reason) {
 	for _, o := range j.outputs {
-		for _, i := range o.fields[folded] {
+		for i := range o.equal(folded) {
 			reason := Reason{Origin: FromField, Of: o.tool}
 			switch {
 			case o.echoes(folded):
@@ -41,12 +41,9 @@ func (o *Output) echoes(folded string) bool {
 // mentioned is the tool whose running text mentions a value; empty: none does. A leaf
 // that is the value is not a text about it.
 func (j *judge) mentioned(folded string) string {
-	number := isNumber(folded)
+	number, sought := isNumber(folded), whole(folded)
 	for _, o := range j.outputs {
-		if !strings.Contains(o.text, folded) {
-			continue
-		}
-		for _, i := range o.running {
+		for i := range o.holding(sought) {
 			l := &o.leaves[i]
 			if l.folded == folded || j.user.hold(l.folded) {
 				continue

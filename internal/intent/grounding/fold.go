@@ -4,12 +4,17 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"writ/internal/policy/document/node"
 )
 
 // fold is text as it is compared: in lower case, with single spaces, and without the
 // scheme of URLs. A letter of another script that folds to an ASCII letter stays as it
 // is, so that a look-alike never equals what it looks like.
 func fold(text string) string {
+	if isFolded(text) {
+		return text
+	}
 	var b strings.Builder
 	b.Grow(len(text))
 	space := false
@@ -31,6 +36,35 @@ func fold(text string) string {
 	}
 	return dropSchemes(b.String())
 }
+
+// isFolded reports whether a text is as it is compared already, and plain enough to see that at once.
+func isFolded(text string) bool {
+	before := byte(' ')
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' || c == ' ' && before == ' ' ||
+			c == '/' && before == '/' {
+			return false
+		}
+		before = c
+	}
+	return before != ' '
+}
+
+// shown is a text without the characters that do not show: whoever reads it does not see them, and a model skips them.
+func shown(text string) string {
+	if !strings.ContainsFunc(text, isHidden) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if isHidden(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func isHidden(r rune) bool { return r > utf8.RuneSelf && node.Hidden(r) }
 
 func lower(r rune) rune {
 	if r < utf8.RuneSelf {

@@ -1,6 +1,9 @@
 package grounding
 
-import "testing"
+import (
+	"testing"
+	"unicode/utf8"
+)
 
 func FuzzOutput(f *testing.F) {
 	for _, seed := range []string{
@@ -25,6 +28,30 @@ func FuzzOutput(f *testing.F) {
 		lost := Judge(NewKnown([]string{prompt}, outputs, false), Plan{Declared: true, Planned: true}, call, Options{})
 		if lost.Pass && !first.Pass {
 			t.Errorf("an unreported output helps: %s, then %s", inWords(first), inWords(lost))
+		}
+	})
+}
+
+// FuzzSieve: what stands in a text always passes.
+func FuzzSieve(f *testing.F) {
+	for _, seed := range []string{"", "a", noise, "p7@x.example", "请 send x 发送", "Ünï cöde", "a\x00b", "a--b c", "\xff"} {
+		f.Add(seed+" "+seed, 0, len(seed))
+	}
+	f.Fuzz(func(t *testing.T, text string, from, to int) {
+		text = fold(text)
+		if from < 0 || to < from || to > len(text) {
+			return
+		}
+		s, v := newSieve(len(text)), text[from:to]
+		if !utf8.ValidString(v) { // no value of JSON is cut within a character
+			return
+		}
+		s.addText(text)
+		if !s.mayHold(part(v)) {
+			t.Errorf("%q does not pass in %q", v, text)
+		}
+		if mentions(text, v) && !s.mayHold(whole(v)) {
+			t.Errorf("%q is not whole in %q", v, text)
 		}
 	})
 }

@@ -82,6 +82,29 @@ var weekdays = map[string]bool{
 	"sunday": true,
 }
 
+// dateWords are the words and letters within dates and times.
+var dateWords = map[string]bool{
+	"t": true, "z": true, "am": true, "pm": true, "jan": true, "january": true, "feb": true, "february": true,
+	"mar": true, "march": true, "apr": true, "april": true, "may": true, "jun": true, "june": true, "jul": true,
+	"july": true, "aug": true, "august": true, "sep": true, "september": true, "oct": true, "october": true,
+	"nov": true, "november": true, "dec": true, "december": true,
+}
+
+// looksLikeDate reports whether a text has only what dates have: most values are told apart without trying each form.
+func looksLikeDate(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; !isNameByte(c) && strings.IndexByte(" .,:/+-", c) < 0 {
+			return false
+		}
+	}
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r < 'A' }) {
+		if !dateWords[strings.ToLower(word)] {
+			return false
+		}
+	}
+	return true
+}
+
 // isDate reports whether a text is a date or a time.
 func isDate(text string) bool {
 	text = strings.TrimSpace(text)
@@ -90,6 +113,9 @@ func isDate(text string) bool {
 	}
 	if weekdays[fold(text)] {
 		return true
+	}
+	if !looksLikeDate(text) {
+		return false
 	}
 	for _, form := range dateForms {
 		if _, err := time.Parse(form, text); err == nil {

@@ -15,9 +15,9 @@ type Output struct {
 
 	leaves  []leaf
 	records []record
-	fields  map[string][]int // folded text -> indexes of leaves
-	text    string           // all running text, folded, with a line break between leaves
-	running []int            // the leaves in text
+	fields  map[string]int32 // folded text -> index of the first leaf
+	text    *sieve           // of the running text
+	running []int32          // the leaves that are running text
 }
 
 // record is the nearest object of leaves.
@@ -34,23 +34,66 @@ func NewOutput(call Call, output string) *Output {
 	}
 	leaves, records := leavesOf(output)
 	o.leaves, o.records = leaves, make([]record, records)
-	o.fields = make(map[string][]int, len(leaves))
-	var text strings.Builder
-	for i, l := range leaves {
+	o.fields = make(map[string]int32, len(leaves))
+	size := 0
+	for i := len(leaves) - 1; i >= 0; i-- {
+		l := &leaves[i]
 		key := strings.TrimRight(l.folded, "/")
-		o.fields[key] = append(o.fields[key], i)
+		l.next = none
+		if next, ok := o.fields[key]; ok {
+			l.next = next
+		}
+		o.fields[key] = int32(i)
 		if l.long {
 			o.records[l.record].long = true
 		}
 		if l.running {
-			o.running = append(o.running, i)
-			text.WriteString(l.folded)
-			text.WriteByte('\n')
+			size += len(l.folded)
 		}
 	}
-	o.text = text.String()
+	o.addRunning(size)
 	return o
 }
+
+// addRunning finds the running text, which has this size.
+func (o *Output) addRunning(size int) {
+	o.text = newSieve(size)
+	for i := range o.leaves {
+		if l := &o.leaves[i]; l.running {
+			o.running = append(o.running, int32(i))
+			o.text.addText(l.folded)
+		}
+	}
+}
+
+// equal are the indexes of the leaves that equal a folded value.
+func (o *Output) equal(folded string) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		i, ok := o.fields[folded]
+		for ; ok && i != none; i = o.leaves[i].next {
+			if !yield(int(i)) {
+				return
+			}
+		}
+	}
+}
+
+// holding are the indexes of the running leaves that may hold a value.
+func (o *Output) holding(v value) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		if o.text == nil || !o.text.mayHold(v) {
+			return
+		}
+		for _, i := range o.running {
+			if !yield(int(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Size is how many bytes the output has; 0: it is unknown.
+func (o *Output) Size() int { return o.size }
 
 // Speaks reports whether the output has running text, whoever's it is.
 func (o *Output) Speaks() bool { return o.unknown || len(o.running) > 0 }
@@ -132,5 +175,5 @@ func (k *Known) Says(value string) bool { return k.user.hold(identity(value)) }
 
 // speaks reports whether an output has running text that is not the user's.
 func (o *Output) speaks(user words) bool {
-	return slices.ContainsFunc(o.running, func(i int) bool { return !user.hold(o.leaves[i].folded) })
+	return slices.ContainsFunc(o.running, func(i int32) bool { return !user.hold(o.leaves[i].folded) })
 }

@@ -10,11 +10,15 @@ import (
 type leaf struct {
 	text   string // as the tool wrote it
 	folded string
-	record int // the index of its record
+	record int32 // the index of its record
+	next   int32 // the next leaf with the same text; none: there is none
 	// running: it has five words or more. Whether it is the user's depends on the prompt.
 	running bool
 	long    bool // it has twelve words or more
 }
+
+// none is no index of a leaf.
+const none = -1
 
 // maxLeaves bounds the leaves of an output. One that has more is text.
 const maxLeaves = 20_000
@@ -43,17 +47,17 @@ type leafReader struct {
 	full    bool
 }
 
-func (r *leafReader) record() int {
+func (r *leafReader) record() int32 {
 	r.records++
-	return r.records - 1
+	return int32(r.records - 1)
 }
 
-func (r *leafReader) add(text string, record int) {
+func (r *leafReader) add(text string, record int32) {
 	if len(r.leaves) >= maxLeaves {
 		r.full = true
 		return
 	}
-	folded := fold(text)
+	folded := fold(shown(text))
 	if folded == "" {
 		return
 	}
@@ -67,7 +71,7 @@ func (r *leafReader) add(text string, record int) {
 	})
 }
 
-func (r *leafReader) walk(n *node.Node, record int) {
+func (r *leafReader) walk(n *node.Node, record int32) {
 	switch n.Kind {
 	case node.Map:
 		record = r.record()

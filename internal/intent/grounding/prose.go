@@ -14,12 +14,13 @@ func (j *judge) prose(a *argument) (Reason, bool) {
 	if j.user.hold(folded) || slices.Contains(j.given, a.folded) {
 		return Reason{}, false
 	}
+	sought := part(folded)
 	if countWords(folded, copiedWords) >= copiedWords {
 		if j.unknown {
 			return Reason{Argument: a.path, Origin: Nowhere}, true // it may be copied from what nobody reported
 		}
 		for _, o := range j.outputs {
-			if at := j.copied(o, folded); at >= 0 {
+			if at := j.copied(o, sought); at != none {
 				l := o.leaves[at].folded
 				from := strings.Index(l, folded)
 				commanded := ordered(l, from, from+len(folded))
@@ -40,15 +41,12 @@ func (j *judge) prose(a *argument) (Reason, bool) {
 }
 
 // copied is the leaf of running text that holds a text and more; -1: none.
-func (j *judge) copied(o *Output, folded string) int {
-	if !strings.Contains(o.text, folded) {
-		return -1
-	}
-	for _, i := range o.running {
+func (j *judge) copied(o *Output, v value) int {
+	for i := range o.holding(v) {
 		l := &o.leaves[i]
-		if len(l.folded) > len(folded) && strings.Contains(l.folded, folded) && !j.user.hold(l.folded) {
+		if len(l.folded) > len(v.text) && strings.Contains(l.folded, v.text) && !j.user.hold(l.folded) {
 			return i
 		}
 	}
-	return -1
+	return none
 }

@@ -1,19 +1,13 @@
 package grounding
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // text looks for a value in running text. Its origin is FromRead if text that the user
 // pointed at grounds it.
 func (j *judge) text(name, folded string, kind address) Reason {
-	found := Reason{Origin: Nowhere}
+	found, sought := Reason{Origin: Nowhere}, whole(folded)
 	for _, o := range j.outputs {
-		if !strings.Contains(o.text, folded) {
-			continue
-		}
-		for _, i := range o.running {
+		for i := range o.holding(sought) {
 			l := &o.leaves[i]
 			at := find(l.folded, folded, ownLetters)
 			if at < 0 {

@@ -2,17 +2,18 @@ package scope
 
 import "sync"
 
-// Limits of the cache: states, and outputs of all of them. An output that is parsed takes a few times its size.
+// Limits of the cache: states, and bytes of the outputs of all of them. One that is parsed takes about six times its
+// size.
 const (
-	cacheStates  = 1024
-	cacheOutputs = 8192
+	cacheStates = 1024
+	cacheBytes  = 16 << 20
 )
 
 // cache holds what was read of scopes, by scope and plan.
 type cache struct {
-	mu      sync.Mutex
-	states  map[string]*State
-	outputs int
+	mu     sync.Mutex
+	states map[string]*State
+	bytes  int
 }
 
 func (c *cache) get(name string) *State {
@@ -30,18 +31,18 @@ func (c *cache) put(name string, s *State) {
 	}
 	c.drop(name)
 	for other := range c.states {
-		if len(c.states) < cacheStates && c.outputs+len(s.outputs) <= cacheOutputs {
+		if len(c.states) < cacheStates && c.bytes+s.bytes <= cacheBytes {
 			break
 		}
 		c.drop(other)
 	}
 	c.states[name] = s
-	c.outputs += len(s.outputs)
+	c.bytes += s.bytes
 }
 
 func (c *cache) drop(name string) {
 	if old := c.states[name]; old != nil {
-		c.outputs -= len(old.outputs)
+		c.bytes -= old.bytes
 		delete(c.states, name)
 	}
 }

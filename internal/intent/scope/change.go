@@ -63,6 +63,19 @@ func raise(ctx context.Context, tx *database.Tx, orgID, id string) (revision int
 
 // dropOld drops the oldest outputs of a scope beyond the limits.
 func dropOld(ctx context.Context, tx *database.Tx, id string) error {
+	var count, bytes int64
+	err := tx.Prepared().QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(size), 0) FROM known_output WHERE scope_id = $1`,
+		id).Scan(&count, &bytes)
+	if err != nil {
+		return fmt.Errorf("count the outputs of a session: %w", err)
+	}
+	if count <= grounding.MaxOutputs && bytes <= grounding.MaxBytes {
+		return nil
+	}
+	return dropOldest(ctx, tx, id)
+}
+
+func dropOldest(ctx context.Context, tx *database.Tx, id string) error {
 	type row struct {
 		id   string
 		size int64
@@ -140,12 +153,20 @@ func (s *Service) Take(ctx context.Context, tx *database.Tx, r Report) (decision
 	if err != nil {
 		return "", fmt.Errorf("store an output: %w", err)
 	}
-	if state == unknown || grounding.NewOutput(grounding.Call{}, text).Speaks() {
+	if state == unknown || speaks(text) {
 		if err := speak(ctx, tx, r.OrgID, scopeID, base); err != nil {
 			return "", err
 		}
 	}
 	return decisionID, dropOld(ctx, tx, scopeID)
+}
+
+// maxRead is the size up to which an output is read for running text while others wait for the commit. A larger one
+// counts as running text.
+const maxRead = 64 << 10
+
+func speaks(text string) bool {
+	return len(text) > maxRead || grounding.NewOutput(grounding.Call{}, text).Speaks()
 }
 
 // speak notes that a scope, and its key's, has running text.

@@ -91,6 +91,7 @@ type State struct {
 	Known    *grounding.Known
 
 	outputs []*output
+	bytes   int // of all outputs
 	dropped bool
 }
 
