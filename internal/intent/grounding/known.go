@@ -92,11 +92,28 @@ func (o *Output) holding(v value) func(yield func(int) bool) {
 	}
 }
 
-// Size is how many bytes the output has; 0: it is unknown.
-func (o *Output) Size() int { return o.size }
+// Memory is about how many bytes of memory the output takes.
+func (o *Output) Memory() int {
+	const itself, leaf = 512, 80
+	return itself + 3*o.size + leaf*len(o.leaves)
+}
 
 // Speaks reports whether the output has running text, whoever's it is.
 func (o *Output) Speaks() bool { return o.unknown || len(o.running) > 0 }
+
+// Speaks reports whether a text, as an output, has running text. A stretch of words without any mark is within one leaf,
+// whatever the structure is, so that most texts need not be read.
+func Speaks(text string) bool {
+	for stretch := range strings.FieldsFuncSeq(text, isMark) {
+		if countWords(stretch, runningWords) >= runningWords {
+			return true
+		}
+	}
+	return NewOutput(Call{}, text).Speaks()
+}
+
+// isMark reports whether a character may separate leaves.
+func isMark(r rune) bool { return strings.ContainsRune("{}[]:,\"'#|>&*!?\\\n\r", r) }
 
 // UnknownOutput is the output of a call that was allowed and whose report is missing, cut or too large.
 func UnknownOutput(call Call) *Output {

@@ -93,3 +93,26 @@ func TestBuiltinClasses(t *testing.T) {
 		t.Error("the classes are not in order")
 	}
 }
+
+// TestSpeaks: a text speaks if it has a leaf of five words or more.
+func TestSpeaks(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"":                                    false,
+		"one two three four":                  false,
+		"one two three four five":             true,
+		"one, two, three: four, five":         false, // a map
+		"one, two, three, four; five":         true,
+		`{"a":"one two","b":"three four"}`:    false,
+		`{"a":"one two three four five"}`:     true,
+		`{"a":"one, two, three, four, five"}`: true,
+		"a: one two\nb: three four\nc: five":  false,
+		"- one two\n- three\n- four five six": false,
+		"one\ntwo\nthree\nfour\nfive":         true,
+		"请把钱发给他今天就发":                          true,
+	} {
+		if Speaks(text) != want || NewOutput(Call{}, text).Speaks() != want {
+			t.Errorf("%q: %t, want %t", text, Speaks(text), want)
+		}
+	}
+}

@@ -2,11 +2,10 @@ package scope
 
 import "sync"
 
-// Limits of the cache: states, and bytes of the outputs of all of them. One that is parsed takes about six times its
-// size.
+// Limits of the cache: states, and the memory that all of them take.
 const (
 	cacheStates = 1024
-	cacheBytes  = 16 << 20
+	cacheBytes  = 96 << 20
 )
 
 // cache holds what was read of scopes, by scope and plan.

@@ -141,7 +141,8 @@ func (s *Service) Take(ctx context.Context, tx *database.Tx, r Report) (decision
 	if r.Output != nil && len(*r.Output) <= grounding.MaxBytes {
 		text, state = *r.Output, known
 	}
-	if _, err := raise(ctx, tx, r.OrgID, scopeID); err != nil {
+	spoken, err := raiseSpoken(ctx, tx, r.OrgID, scopeID, base)
+	if err != nil {
 		return "", err
 	}
 	// An empty output is known too, so that what is sealed is never empty.
@@ -153,7 +154,7 @@ func (s *Service) Take(ctx context.Context, tx *database.Tx, r Report) (decision
 	if err != nil {
 		return "", fmt.Errorf("store an output: %w", err)
 	}
-	if state == unknown || speaks(text) {
+	if !spoken && (state == unknown || speaks(text)) {
 		if err := speak(ctx, tx, r.OrgID, scopeID, base); err != nil {
 			return "", err
 		}
@@ -166,7 +167,19 @@ func (s *Service) Take(ctx context.Context, tx *database.Tx, r Report) (decision
 const maxRead = 64 << 10
 
 func speaks(text string) bool {
-	return len(text) > maxRead || grounding.NewOutput(grounding.Call{}, text).Speaks()
+	return len(text) > maxRead || grounding.Speaks(text)
+}
+
+// raiseSpoken raises the revision of a scope, and reports whether it is known already that it and its key's have
+// running text.
+func raiseSpoken(ctx context.Context, tx *database.Tx, orgID, id, base string) (bool, error) {
+	if _, err := raise(ctx, tx, orgID, id); err != nil {
+		return false, err
+	}
+	var spoken int64
+	err := tx.Prepared().QueryRow(ctx, `SELECT COUNT(*) FROM known_scope WHERE (id = $1 OR id = $2) AND spoken = 1`, id,
+		base).Scan(&spoken)
+	return spoken == 2 || spoken == 1 && id == base, database.Wrap(err, "read whether a session has running text")
 }
 
 // speak notes that a scope, and its key's, has running text.

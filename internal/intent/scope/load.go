@@ -36,15 +36,12 @@ func (s *Service) Load(ctx context.Context, key Key, planID string) (*State, err
 	parsed := make([]*grounding.Output, len(state.outputs))
 	for i, o := range state.outputs {
 		parsed[i] = o.parsed
-		state.bytes += minSize + o.parsed.Size()
+		state.bytes += o.parsed.Memory()
 	}
 	state.Known = grounding.NewKnown(prompts, parsed, dropped)
 	s.cache.put(name, state)
 	return state, nil
 }
-
-// minSize is what an output takes at least.
-const minSize = 256
 
 // Revision is the present revision of a scope; 0: nothing is known.
 func Revision(ctx context.Context, r database.Reader, id string) (int64, error) {

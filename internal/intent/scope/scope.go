@@ -91,7 +91,7 @@ type State struct {
 	Known    *grounding.Known
 
 	outputs []*output
-	bytes   int // of all outputs
+	bytes   int // of memory
 	dropped bool
 }
 

@@ -58,7 +58,8 @@ CREATE TABLE known_output (
   sealed_call   BYTEA  NOT NULL,
   sealed_output BYTEA  NOT NULL
 );
-CREATE INDEX known_output_by_scope ON known_output (scope_id, number);
+-- It has all that is read of a scope whose outputs are cached: outputs themselves are long.
+CREATE INDEX known_output_by_scope ON known_output (scope_id, number, id, plan_id, state, size);
 CREATE INDEX known_output_awaited ON known_output (org_id, key_id, plan_id, number) WHERE state = 0;
 CREATE INDEX known_output_by_decision ON known_output (org_id, decided);
 CREATE INDEX known_output_by_report ON known_output (org_id, reported) WHERE reported >= 0;
