@@ -2,6 +2,7 @@ package grounding
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ type argument struct {
 const (
 	maxArguments = 2_000
 	maxNesting   = 64
+	maxExact     = 1 << 53 // larger numbers with a fraction or many digits lose some, and two become one
 )
 
 // leaves are the leaves of the arguments, sorted by name.
@@ -76,6 +78,7 @@ func (r *argumentReader) value(path, name string, v any, depth int) {
 	case int64:
 		r.number(path, name, strconv.FormatInt(v, 10))
 	case float64:
+		r.over = r.over || math.Abs(v) > maxExact
 		r.number(path, name, strconv.FormatFloat(v, 'f', -1, 64))
 	case bool, nil:
 	default:
@@ -168,6 +171,9 @@ func plain(n *node.Node) any {
 	case node.Null, node.Bool:
 		return nil
 	case node.Number:
+		if i, err := strconv.ParseInt(n.Text, 10, 64); err == nil {
+			return i
+		}
 		if f, err := strconv.ParseFloat(n.Text, 64); err == nil {
 			return f
 		}

@@ -17,6 +17,8 @@ func (j *judge) field(folded string, kind address) (found Reason) {
 				reason.Origin = FromEcho
 			case j.blind():
 				reason.Origin = Nowhere
+			case j.led(o):
+				reason.Origin = FromText
 			case kind != noAddress && o.records[o.leaves[i].record].long && !j.pointed(o, i):
 				reason.Origin = FromText
 			default:
@@ -31,6 +33,21 @@ func (j *judge) field(folded string, kind address) (found Reason) {
 		}
 	}
 	return found
+}
+
+// led reports whether only a text says what the call of an output asked with: then it says which output there is, too.
+func (j *judge) led(o *Output) bool {
+	if known, ok := j.ledTo[o]; ok {
+		return known // false while it is being found out
+	}
+	if j.ledTo == nil {
+		j.ledTo = map[*Output]bool{}
+	}
+	j.ledTo[o] = false
+	j.ledTo[o] = slices.ContainsFunc(o.asked, func(a argument) bool {
+		return a.kind == Identity && j.identity(a.name, a.value, a.folded).Origin == FromText
+	})
+	return j.ledTo[o]
 }
 
 // echoes reports whether the call of an output asked with the value.

@@ -57,6 +57,8 @@ type judge struct {
 	plan  *Plan
 	call  *Call
 	given []string // as identities are compared
+	// ledTo are the outputs of which it is known whether only a text asked for them.
+	ledTo map[*Output]bool
 }
 
 func newJudge(k *Known, p *Plan, call *Call) *judge {

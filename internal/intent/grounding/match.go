@@ -57,6 +57,9 @@ func wholeWords(text string, from, to int) bool {
 	if !ownLetters(text, from, to) {
 		return false
 	}
+	if cutsNumber(text, from, to) {
+		return false
+	}
 	single := !strings.Contains(text[from:to], " ")
 	before, size := utf8.DecodeLastRuneInString(text[:from])
 	if joins(before, joinsBefore, single) {
@@ -71,6 +74,13 @@ func wholeWords(text string, from, to int) bool {
 		}
 	}
 	return true
+}
+
+// cutsNumber reports whether the value is a part of a number with commas: 1,000.
+func cutsNumber(text string, from, to int) bool {
+	digit := func(i int) bool { return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9' }
+	comma := func(i int) bool { return i >= 0 && i < len(text) && text[i] == ',' }
+	return digit(from) && comma(from-1) && digit(from-2) || digit(to-1) && comma(to) && digit(to+1)
 }
 
 func joins(r rune, set string, single bool) bool {

@@ -38,7 +38,7 @@ func (j *judge) readable(o *Output, at int, name, folded string, kind address) b
 	case kind == mailAddress && another(mails(l.text), folded), kind == webAddress && another(links(l.text), folded):
 		return false
 	}
-	return j.pointed(o, at)
+	return j.pointed(o, at) && !j.led(o)
 }
 
 // another reports whether there is an address beside the value.
