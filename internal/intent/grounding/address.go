@@ -62,12 +62,22 @@ func reaches(name, value string) bool {
 
 // hasWeb reports whether a word is a URL: a scheme with an authority, // or www. in front.
 func hasWeb(word string) bool {
-	if strings.HasPrefix(word, "//") && len(word) > 2 || strings.Contains(word, "://") {
+	if strings.HasPrefix(word, "//") && len(word) > 2 || strings.Contains(word, "://") || hasScheme(word) {
 		return true
 	}
 	const www = "www."
 	for i := 0; i+len(www) < len(word); i++ {
 		if strings.EqualFold(word[i:i+len(www)], www) && (i == 0 || !isWordRune(rune(word[i-1]))) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasScheme reports whether a word begins as a URL does, whose slashes many programs add themselves.
+func hasScheme(word string) bool {
+	for _, scheme := range []string{"http:", "https:", "ftp:"} {
+		if len(word) > len(scheme) && strings.EqualFold(word[:len(scheme)], scheme) {
 			return true
 		}
 	}
@@ -126,6 +136,15 @@ func links(text string) []string {
 		}
 	}
 	return found
+}
+
+// hostOf is the host of a link, with its port: whoever has it sees what the rest of the link says.
+func hostOf(link string) string {
+	link = strings.TrimLeft(link, "/")
+	if end := strings.IndexAny(link, "/?#"); end >= 0 {
+		link = link[:end]
+	}
+	return link[strings.LastIndexByte(link, '@')+1:]
 }
 
 // mails are the e-mail addresses in a text, as identities are compared.

@@ -110,6 +110,19 @@ func (r *argumentReader) text(path, name, text string, depth int) {
 		}
 	}
 	r.add(path, name, text, kind)
+	if kind == Prose && !namesProse(name) {
+		r.reached(path, name, text)
+	}
+}
+
+// reached adds the addresses within a long text: a list of recipients is long, too, and so is one with a long name.
+func (r *argumentReader) reached(path, name, text string) {
+	for _, mail := range mails(text) {
+		r.add(path, name, mail, Identity)
+	}
+	for _, link := range links(text) {
+		r.add(path, name, "https://"+link, Identity)
+	}
 }
 
 // addresses adds the addresses in JSON that is prose: they reach somebody wherever they stand.

@@ -64,7 +64,7 @@ func shown(text string) string {
 	}, text)
 }
 
-func isHidden(r rune) bool { return r > utf8.RuneSelf && node.Hidden(r) }
+func isHidden(r rune) bool { return r > utf8.RuneSelf && node.Invisible(r) }
 
 func lower(r rune) rune {
 	if r < utf8.RuneSelf {

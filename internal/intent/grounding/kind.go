@@ -27,7 +27,7 @@ func kindOf(name, value string, class Class) Kind {
 	switch {
 	case addressOf(name, value) != noAddress:
 		return Identity
-	case !runs && hasAnyWord(name, proseNames) && !hasAnyWord(name, idNames):
+	case !runs && namesProse(name):
 		return Prose
 	case !runs && countWords(value, longWords+1) > longWords:
 		return Prose
@@ -36,6 +36,9 @@ func kindOf(name, value string, class Class) Kind {
 	}
 	return Identity
 }
+
+// namesProse reports whether an argument's name says that people read it.
+func namesProse(name string) bool { return hasAnyWord(name, proseNames) && !hasAnyWord(name, idNames) }
 
 // kindOfNumber is the kind of a number, written as text. One that is long or named like
 // an id says which, not how much.

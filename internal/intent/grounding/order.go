@@ -6,12 +6,18 @@ import "strings"
 // orders something.
 func ordered(text string, from, to int) bool {
 	start := sentenceStart(text, from)
-	if start > 0 {
+	for end := start; start > 0; {
 		start = sentenceStart(text, start-1)
+		if countWords(text[start:end], sentenceWords) >= sentenceWords {
+			break // else the dot was that of an abbreviation
+		}
 	}
 	end := to + sentenceEnd(text[to:])
 	return orders(text[start:end])
 }
+
+// sentenceWords are the fewest words of a sentence.
+const sentenceWords = 4
 
 // sentenceStart is where the sentence begins that holds the offset.
 func sentenceStart(text string, at int) int {

@@ -1,6 +1,7 @@
 package grounding
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -29,7 +30,7 @@ func (j *judge) prose(a *argument) (Reason, bool) {
 		}
 	}
 	for _, link := range links(a.value) {
-		of := j.mentioned(link)
+		of := cmp.Or(j.mentioned(link), j.mentioned(hostOf(link)))
 		if of == "" && !j.unknown {
 			continue
 		}
