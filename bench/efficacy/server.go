@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -77,13 +78,23 @@ func (s *server) stop() {
 	_ = s.process.Wait()
 }
 
-// asOwner calls the server as its first person.
+// errThrottled: people may answer only so fast. No answer about a call is throttled.
+var errThrottled = errors.New("too many requests")
+
+// asOwner calls the server as its first person, who waits when asked to.
 func (s *server) asOwner(method, path string, body, answer any) error {
-	token, err := s.signIn()
-	if err != nil {
-		return err
+	for range 60 {
+		token, err := s.signIn()
+		if err != nil {
+			return err
+		}
+		err = s.call(method, path, "Authorization", "Bearer "+token, body, answer)
+		if !errors.Is(err, errThrottled) {
+			return err
+		}
+		time.Sleep(5 * time.Second)
 	}
-	return s.call(method, path, "Authorization", "Bearer "+token, body, answer)
+	return errThrottled
 }
 
 // signIn is the first person's access token, renewed before it expires.
@@ -124,6 +135,9 @@ func (s *server) call(method, path, header, credential string, body, answer any)
 	got, err := io.ReadAll(response.Body)
 	if err != nil {
 		return err
+	}
+	if response.StatusCode == http.StatusTooManyRequests {
+		return errThrottled
 	}
 	if response.StatusCode/100 != 2 {
 		return fmt.Errorf("%s %s: %s: %s", method, path, response.Status, got)

@@ -227,7 +227,7 @@ func TestErasedOutputs(t *testing.T) {
 			}
 			return decided, reported
 		}
-		decided, reported := begin("report")
+		_, reported := begin("report")
 		erase(database.NewID(), reported)
 		if !e.grounds("D-1") {
 			t.Error("another organization's entry was erased")
@@ -236,7 +236,7 @@ func TestErasedOutputs(t *testing.T) {
 		if e.grounds("D-1") {
 			t.Error("the report was erased, and grounds")
 		}
-		decided, _ = begin("decision")
+		decided, _ := begin("decision")
 		erase(e.key.OrgID, decided)
 		if e.grounds("D-1") {
 			t.Error("the decision was erased, and its output grounds")
