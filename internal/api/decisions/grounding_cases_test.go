@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 	"writ/internal/testserver"
 )
 

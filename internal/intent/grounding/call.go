@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // Call is a call to be judged.

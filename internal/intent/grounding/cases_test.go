@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // noise ends the time in which only the user can have spoken.

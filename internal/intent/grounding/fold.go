@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // fold is text as it is compared: in lower case, with single spaces, and without the

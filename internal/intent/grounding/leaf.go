@@ -3,7 +3,7 @@ package grounding
 import (
 	"strings"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // leaf is one value of an output.
