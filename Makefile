@@ -69,6 +69,10 @@ layout:
 scripts-syntax:
 	@for script in scripts/* .ci/run; do bash -n "$$script" || exit 1; done
 
+.PHONY: bench-efficacy
+bench-efficacy: build ## Replay recorded runs over HTTP: make bench-efficacy DATA=FOLDER
+	@cd bench/efficacy && exec go run . -data $(DATA) -writd ../../bin/writd -causes
+
 .PHONY: bench
 bench: build ## Measure the server and the client that were just built
 	@cd bench && exec go run . -writd ../bin/writd -writ ../bin/writ

@@ -15,6 +15,7 @@
 //	soak      ingest and reads together for a while, and the memory they take
 //	enforce   a recorded decision over HTTP beside an echo and beside OPA's server
 //	agents    a decision with 10,000 registered agents beside one with none
+//	grounding a decision by what a session knows, a report that adds to it, and the memory that takes
 //	replay    recorded decisions replayed under another policy, and a decision beside that
 //	evidence  an append to the log with its proof, and the check of a proof
 //	policy    a decision beside other policy engines, over 10 to 10,000 rules
@@ -83,6 +84,7 @@ var parts = []part{
 	{"ways", (*bench).ways},
 	{"growth", (*bench).growth},
 	{"agents", (*bench).agents},
+	{"grounding", (*bench).grounding},
 	{"replay", (*bench).replay},
 	{"evidence", (*bench).evidence},
 	{"policy", (*bench).policy},

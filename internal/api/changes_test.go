@@ -107,6 +107,9 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /iap/sdk/preflight":               w.preflight,
 		"PUT /organization/{orgId}/enforcement": w.changeSettings,
 
+		"PUT /organization/{orgId}/tool-classes": w.changeClasses,
+		"POST /iap/sdk/prompt":                   w.statePrompt,
+
 		"POST /notifications/{id}/read":                                           w.readNotification,
 		"POST /notifications/read-all":                                            w.readAll,
 		"PUT /notifications/preferences":                                          w.changePreferences,

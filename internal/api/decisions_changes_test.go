@@ -23,6 +23,20 @@ func (w *changes) declarePlan() func(context.Context) (string, error) {
 	})
 }
 
+func (w *changes) statePrompt() func(context.Context) (string, error) {
+	agent := w.agent()
+	return inLog(w.org, func(ctx context.Context) error {
+		body := json.RawMessage(`{"session_id":"s","prompt":"pay the rent"}`)
+		return agent.Call(ctx, http.MethodPost, "/iap/sdk/prompt", nil, body, nil)
+	})
+}
+
+func (w *changes) changeClasses() func(context.Context) (string, error) {
+	return inLog(w.org, func(ctx context.Context) error {
+		return w.owner.Call(ctx, http.MethodPut, "/organization/"+w.org+"/tool-classes", nil, toolClasses, nil)
+	})
+}
+
 func (w *changes) endPlan() func(context.Context) (string, error) {
 	agent := w.agent()
 	id := w.Declare(agent.APIKey, "end").PlanID

@@ -31,6 +31,7 @@ import (
 	"writ/internal/execution"
 	"writ/internal/forwarding"
 	"writ/internal/intent"
+	"writ/internal/intent/scope"
 	"writ/internal/keyring"
 	"writ/internal/mail"
 	"writ/internal/notification"
@@ -68,6 +69,7 @@ type Areas struct {
 	TelemetryDB   *database.DB
 	Telemetry     *telemetry.Service
 	Policies      *policy.Service
+	Scopes        *scope.Service
 	Intent        *intent.Service
 	Approvals     *approval.Service
 	Agents        *agent.Service
@@ -132,14 +134,16 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Auth = auth.New(db, log, a.Keyring, post, publicURL)
 	a.Organizations = organization.New(db, log, post, publicURL)
 	a.Keys = apikey.New(db, log, o.Logger)
-	a.Intent = intent.New(db, log, a.Keyring, sealer, agent.PlanEnded)
-	a.Executions = execution.New(db, log, a.Intent, a.Keys, leases{a})
+	a.Scopes = scope.New(db, sealer)
+	a.Intent = intent.New(db, log, a.Keyring, sealer, a.Scopes, agent.PlanEnded)
+	a.Executions = execution.New(db, log, a.Intent, a.Keys, a.Scopes, leases{a})
 	a.Approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,
 		Role:      organization.RoleOf,
 		Address:   organization.Address,
 		Digest:    a.Intent.Digest,
 		Ended:     agent.EndedBefore,
+		Class:     enforcement.StatedClass,
 		Answered:  a.countAnswer,
 	})
 	a.Agents = agent.New(db, log, agent.Sources{
@@ -167,8 +171,8 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Policies = policy.New(db, log, spending{a.Telemetry}, policy.ProposalNotifier{
 		Proposed: a.notifyProposal, Settled: a.Notifications.SettleProposal,
 	})
-	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Approvals, a.Organizations, a.Keys, a.Agents,
-		o.Logger)
+	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Scopes, a.Approvals, a.Organizations, a.Keys,
+		a.Agents, o.Logger)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
 	a.projector = projection.New(db, a.Telemetry, a.recent)
 	a.Forwarding = forwarding.New(forwarding.Options{

@@ -6,6 +6,7 @@ import (
 	"writ/internal/approval"
 	"writ/internal/database"
 	"writ/internal/intent"
+	"writ/internal/intent/scope"
 	"writ/internal/notification/webhook"
 )
 
@@ -19,6 +20,9 @@ func eraseCopies(ctx context.Context, tx *database.Tx, log string, positions []i
 		return err
 	}
 	if err := approval.EraseArguments(ctx, tx, log, positions); err != nil {
+		return err
+	}
+	if err := scope.Erase(ctx, tx, log, positions); err != nil {
 		return err
 	}
 	return intent.EraseTexts(ctx, tx, log, positions)

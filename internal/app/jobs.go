@@ -68,6 +68,7 @@ func (s *Server) startJobs() {
 		s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
 		s.attempt(ctx, "sweep limits", s.Policies.Sweep)
 		s.attempt(ctx, "forget old Idempotency-Keys", s.Intent.Prune)
+		s.attempt(ctx, "forget what is known of old sessions", s.Scopes.Prune)
 		s.attempt(ctx, "forget old notifications", s.Notifications.Prune)
 		s.attempt(ctx, "forget agents that were seen long ago", s.Agents.Prune)
 		s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)

@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"writ/internal/fault"
+	"writ/internal/intent/grounding"
 	"writ/internal/policy/document"
 )
 
@@ -100,11 +101,14 @@ type Call struct {
 	UserID, Email, AgentID, SessionID, PlanID string
 	Step                                      int // of the plan; -1: none
 	Labels                                    []string
-	// Widens: the step was added to a plan in use, and nobody has agreed to it. Not stored.
+	// Widens: the step was added to a plan in use, or no step fits, and nobody has agreed to it. Not stored.
 	Widens bool
 	// Since is the index of the log before which answers about the call have ended. Not stored.
 	Since int64
 }
+
+// Doubt says why an argument of a call is in doubt, without its value.
+type Doubt = grounding.Reason
 
 // Requirement is the approval that a rule requires.
 type Requirement struct {
@@ -115,6 +119,8 @@ type Requirement struct {
 	Reason        string
 	Message       string
 	Approvers     *document.Approvers // nil: one person who may approve
+	Grounding     []Doubt             // the arguments in doubt, and why
+	Doubted       bool                // only a person who sees this call, or its doubt, can agree to it
 }
 
 // role is the lowest role of an approver; empty: anyone with the right to approve.
@@ -159,6 +165,7 @@ type Request struct {
 	Role          string
 	Needed        int
 	Via           Via
+	Grounding     []Doubt  // the arguments in doubt, and why, without their values
 	ArgumentsFrom string   // as in decision.Details; empty: the call or the client states them
 	Amount        *float64 // as the client states it
 	Domain        string   // what the client calls the server

@@ -6,11 +6,12 @@ import (
 
 	"writ/internal/approval/risk"
 	"writ/internal/database"
+	"writ/internal/intent/grounding"
 )
 
 // assess weighs the risk of a new request, within its transaction, by what its key did
 // before. What it reads is bounded, because others wait for the same commit.
-func assess(ctx context.Context, tx *database.Tx, r *Request) error {
+func (s *Service) assess(ctx context.Context, tx *database.Tx, r *Request) error {
 	past, err := risk.History(ctx, tx, risk.Caller{
 		OrgID:   r.OrgID,
 		KeyID:   r.KeyID,
@@ -22,9 +23,14 @@ func assess(ctx context.Context, tx *database.Tx, r *Request) error {
 	if err != nil {
 		return fmt.Errorf("assess a request for approval: %w", err)
 	}
+	class, err := s.classOf(ctx, tx, r)
+	if err != nil {
+		return err
+	}
 	facts := risk.Facts{
 		Server:    r.Server,
 		Tool:      r.Tool,
+		Class:     class,
 		Arguments: r.Arguments,
 		Unseen:    r.Arguments == "" && (len(r.Digest) > 0 || r.Via == ViaStep),
 		Amount:    r.Amount,
@@ -45,6 +51,18 @@ func assess(ctx context.Context, tx *database.Tx, r *Request) error {
 		r.Risk.Reasons = append(r.Risk.Reasons, RiskReason(reason))
 	}
 	return nil
+}
+
+// classOf is what is stated about the tool of a request; empty: nothing.
+func (s *Service) classOf(ctx context.Context, tx *database.Tx, r *Request) (grounding.Class, error) {
+	if s.sources.Class == nil {
+		return "", nil
+	}
+	class, err := s.sources.Class(ctx, tx, r.OrgID, r.Server, r.Tool)
+	if err != nil {
+		return "", fmt.Errorf("assess a request for approval: %w", err)
+	}
+	return class, nil
 }
 
 // planOf is how the call relates to its plan. A call that a decision judged is within the

@@ -107,7 +107,8 @@ func (s *Service) open(ctx context.Context, tx *database.Tx, r Request, want Req
 	r.Kind, r.Role, r.Needed = want.Kind, want.role(), want.needed()
 	r.PolicyID, r.PolicyVersion, r.Rule, r.Reason, r.Message = want.PolicyID, want.PolicyVersion, want.Rule,
 		want.Reason, want.Message
-	if err := assess(ctx, tx, &r); err != nil {
+	r.Grounding = want.Grounding
+	if err := s.assess(ctx, tx, &r); err != nil {
 		return nil, err
 	}
 	if err := insertRequest(ctx, tx, &r); err != nil {

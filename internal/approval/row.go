@@ -18,7 +18,7 @@ const columns = `
 	r.policy_id, r.policy_version, r.rule, r.reason, r.message, r.role, r.needed,
 	r.requested_via, r.amount, r.domain, r.asked_for, r.risk, r.repeats, r.last_asked_at,
 	r.status, r.note, r.self_approved, r.scope, r.edited, r.edited_digest, r.decided_by, r.decided_role, r.covered_by,
-	r.arguments_from, COALESCE(r.opened_at_entry, -1),
+	r.arguments_from, r.grounding, COALESCE(r.opened_at_entry, -1),
 	r.created_at, r.expires_at, r.decided_at, r.executed_at, r.grant_micros,
 	COALESCE(g.id, ''), COALESCE(g.expires_at, 0), g.used_at`
 
@@ -28,14 +28,14 @@ func scanRequest(s database.Scanner) (r Request, err error) {
 	var created, expires, granted, self, life int64
 	var asked, decided, executed, used sql.NullInt64
 	var amount sql.NullFloat64
-	var risk string
+	var risk, doubts string
 	err = s.Scan(
 		&r.ID, &r.OrgID, &r.KeyID, &r.OwnerID, &r.Kind, &r.Server, &r.Tool, &r.Digest, &r.Arguments,
 		&r.UserID, &r.Email, &r.AgentID, &r.SessionID, &r.PlanID, &r.Step,
 		&r.PolicyID, &r.PolicyVersion, &r.Rule, &r.Reason, &r.Message, &r.Role, &r.Needed,
 		&r.Via, &amount, &r.Domain, &r.AskedFor, &risk, &r.Repeats, &asked,
 		&r.Status, &r.Note, &self, &r.scopeText, &r.Edited, &r.editedDigest, &r.DecidedBy, &r.DecidedRole, &r.CoveredBy,
-		&r.ArgumentsFrom, &r.OpenedAt,
+		&r.ArgumentsFrom, &doubts, &r.OpenedAt,
 		&created, &expires, &decided, &executed, &life,
 		&r.grant.id, &granted, &used)
 	if err != nil {
@@ -52,6 +52,11 @@ func scanRequest(s database.Scanner) (r Request, err error) {
 	if r.Scope, err = parseScope(r.scopeText); err != nil {
 		return Request{}, fmt.Errorf("scope of request %s: %w", r.ID, err)
 	}
+	if doubts != "" {
+		if err := json.Unmarshal([]byte(doubts), &r.Grounding); err != nil {
+			return Request{}, fmt.Errorf("grounding of request %s: %w", r.ID, err)
+		}
+	}
 	if r.Risk, err = parseRisk(risk); err != nil {
 		return Request{}, fmt.Errorf("risk of request %s: %w", r.ID, err)
 	}
@@ -63,6 +68,12 @@ func insertRequest(ctx context.Context, tx *database.Tx, r *Request) error {
 	if err != nil {
 		return fmt.Errorf("store request %s: its risk: %w", r.ID, err)
 	}
+	doubts := []byte{}
+	if len(r.Grounding) > 0 {
+		if doubts, err = json.Marshal(r.Grounding); err != nil {
+			return fmt.Errorf("store request %s: its grounding: %w", r.ID, err)
+		}
+	}
 	var amount sql.NullFloat64
 	if r.Amount != nil {
 		amount = sql.NullFloat64{Float64: *r.Amount, Valid: true}
@@ -73,18 +84,18 @@ func insertRequest(ctx context.Context, tx *database.Tx, r *Request) error {
 			user_id, email, agent_id, session_id, plan_id, step,
 			policy_id, policy_version, rule, reason, message, role, needed,
 			requested_via, amount, domain, asked_for, risk_level, risk,
-			status, note, self_approved, created_at, expires_at, grant_micros, arguments_from
+			status, note, self_approved, created_at, expires_at, grant_micros, arguments_from, grounding
 		) VALUES (
 			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
 			$16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28,
-			$29, '', 0, $30, $31, $32, $33
+			$29, '', 0, $30, $31, $32, $33, $34
 		)`,
 		r.ID, r.OrgID, r.KeyID, r.OwnerID, string(r.Kind), r.Server, r.Tool, r.Digest, r.Arguments,
 		r.UserID, r.Email, r.AgentID, r.SessionID, r.PlanID, r.Step,
 		r.PolicyID, r.PolicyVersion, r.Rule, r.Reason, r.Message, r.Role, r.Needed,
 		string(r.Via), amount, r.Domain, r.AskedFor, string(r.Risk.Level), risk,
 		string(r.Status), database.Micros(r.CreatedAt), database.Micros(r.ExpiresAt), r.GrantLife().Microseconds(),
-		r.ArgumentsFrom)
+		r.ArgumentsFrom, string(doubts))
 	return database.Wrap(err, "store request %s", r.ID)
 }
 

@@ -97,6 +97,9 @@ func (a *StandingApproval) lifts(c Call, w Requirement) bool {
 			return false
 		}
 	}
+	if w.Doubted && !a.ofDoubt(w) {
+		return false
+	}
 	switch a.Scope {
 	case Session:
 		return a.SessionID != "" && a.Tool != "" && a.ofRule(w)
@@ -109,6 +112,13 @@ func (a *StandingApproval) lifts(c Call, w Requirement) bool {
 	}
 	return false
 }
+
+// ofDoubt reports whether whoever gave it was asked because of where values come from, as this call is. Who agreed to
+// what a policy holds has not agreed to values that only a text names.
+func (a *StandingApproval) ofDoubt(w Requirement) bool { return w.PolicyID == byIntent && a.ofRule(w) }
+
+// byIntent is the decidedBy of calls that are held because of their plan, or of where their values come from.
+const byIntent = "writ:intent"
 
 func (a *StandingApproval) ofRule(w Requirement) bool {
 	return a.policyID == w.PolicyID && a.rule == w.Rule

@@ -24,6 +24,7 @@ import (
 	"writ/internal/audit/ledger"
 	"writ/internal/confine"
 	"writ/internal/database"
+	"writ/internal/intent/grounding"
 	"writ/internal/principal"
 	"writ/internal/verdict"
 )
@@ -82,9 +83,11 @@ type Details struct {
 	Duration    time.Duration   `json:"-"`
 	Environment string          `json:"environment,omitzero"`
 	Failed      []Failure       `json:"failed,omitempty"`
-	Incomplete  bool            `json:"incomplete,omitzero"`
-	Judged      Judged          `json:"judged,omitzero"`
-	Labels      []string        `json:"labels,omitempty"`
+	// Grounding are the arguments in doubt, and why, without their values.
+	Grounding  []grounding.Reason `json:"grounding,omitempty"`
+	Incomplete bool               `json:"incomplete,omitzero"`
+	Judged     Judged             `json:"judged,omitzero"`
+	Labels     []string           `json:"labels,omitempty"`
 	// PlacedOn is the server the call was on, if its name claimed another server and a
 	// rule about that one decided. Server is then the claimed one.
 	PlacedOn string         `json:"placedOn,omitzero"`
@@ -112,6 +115,7 @@ type Judged struct {
 
 	CanConfine   bool   `json:"canConfine,omitzero"` // the caller said that it can confine the call
 	Email        string `json:"email,omitzero"`      // of the user
+	Grounded     bool   `json:"grounded,omitzero"`   // the call's values are the user's, or from where the user pointed
 	Organization string `json:"organization,omitzero"`
 	OwnerID      string `json:"owner,omitzero"` // of the key
 	OwnerRole    string `json:"ownerRole,omitzero"`

@@ -102,7 +102,7 @@ func (c *call) approvalCall(o *outcome) approval.Call {
 		SessionID: r.SessionID,
 		Step:      -1,
 		Labels:    r.Labels,
-		Widens:    o.widened,
+		Widens:    o.widened || o.grounded.outside,
 		Since:     o.endedBefore,
 	}
 	if o.plan != nil {
@@ -137,6 +137,8 @@ func requirementOf(o *outcome) approval.Requirement {
 		Reason:        o.Reason,
 		Message:       o.Message,
 		Approvers:     o.Approvers,
+		Grounding:     o.grounded.Doubts,
+		Doubted:       o.grounded.doubted(),
 	}
 }
 

@@ -10,7 +10,9 @@ import (
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/database"
+	"writ/internal/intent/grounding"
 	"writ/internal/intent/plan"
+	"writ/internal/intent/scope"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
@@ -34,8 +36,12 @@ func (s *Service) CheckApproved(
 	if err != nil || !usable {
 		return nil, err
 	}
+	named, err := s.planNamed(ctx, v, found)
+	if err != nil {
+		return nil, err
+	}
 	err = s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
-		released, err = s.release(ctx, tx, p, q, v)
+		released, err = s.release(ctx, tx, p, q, v, named)
 		return err
 	})
 	if err != nil {
@@ -46,7 +52,7 @@ func (s *Service) CheckApproved(
 
 // release records a decision that uses the grant, unless anything changed since the call was judged.
 func (s *Service) release(
-	ctx context.Context, tx *database.Tx, p principal.Principal, q approval.Question, v *view,
+	ctx context.Context, tx *database.Tx, p principal.Principal, q approval.Question, v *view, named *plan.Declared,
 ) (*approval.Release, error) {
 	now, err := s.log.Version(ctx, tx, audit.LogOf(p.OrgID))
 	if err != nil || now != v.policies.Version {
@@ -56,11 +62,43 @@ func (s *Service) release(
 	if err != nil || r == nil {
 		return nil, err
 	}
-	decisionID, err := s.recordRelease(ctx, tx, p, r, v)
+	c, appended, err := s.recordRelease(ctx, tx, p, r, v)
+	if err == nil {
+		err = s.rememberRelease(ctx, tx, c, v, named, appended)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("record that the grant of request %s is released: %w", r.ID, err)
 	}
-	return s.approvals.Release(ctx, tx, r, decisionID)
+	return s.approvals.Release(ctx, tx, r, c.id)
+}
+
+// planNamed is the plan that the request names, whoever compared the call with it: what the call returns belongs to the
+// plan's session; nil: there is none, or it is not the key's.
+func (s *Service) planNamed(ctx context.Context, v *view, r *approval.Request) (*plan.Declared, error) {
+	if r.PlanID == "" || v.settings.Grounding == GroundingOff {
+		return nil, nil
+	}
+	found, err := s.plans.Find(ctx, r.OrgID, v.policies.Generation, plan.Presented{PlanID: r.PlanID})
+	if err != nil || found == nil || found.Binding.KeyID != r.KeyID {
+		return nil, err
+	}
+	return found, nil
+}
+
+// rememberRelease adds the call of a released grant to what is known of its session. Nobody sees its arguments, so that
+// its output stays unknown.
+func (s *Service) rememberRelease(
+	ctx context.Context, tx *database.Tx, c *call, v *view, named *plan.Declared, appended *audit.Appended,
+) error {
+	if !v.asks() && (named == nil || v.settings.Grounding != GroundingObserve) {
+		return nil
+	}
+	return s.scopes.Allow(ctx, tx, c.scopeKey(&view{plan: named}), scope.Call{
+		DecisionID: c.id,
+		Tool:       c.request.Tool,
+		Class:      grounding.Write,
+		Position:   appended.Index,
+	})
 }
 
 // wouldUse reports whether a decision about a request's call would use its grant now, and by which view. It judges the
@@ -166,10 +204,10 @@ func needsNoArguments(set *engine.Set, questions []engine.Question, r *approval.
 	return true
 }
 
-// recordRelease records a decision that lets a client run a call by its approval alone, and returns the decision's id.
+// recordRelease records a decision that lets a client run a call by its approval alone.
 func (s *Service) recordRelease(
 	ctx context.Context, tx *database.Tx, by principal.Principal, r *approval.Request, v *view,
-) (string, error) {
+) (*call, *audit.Appended, error) {
 	c := &call{
 		by:      by,
 		id:      database.NewID(),
@@ -206,6 +244,6 @@ func (s *Service) recordRelease(
 			o.plan.Under = v.plan.Under
 		}
 	}
-	_, err := s.record(ctx, tx, c, o)
-	return c.id, err
+	appended, err := s.record(ctx, tx, c, o)
+	return c, appended, err
 }

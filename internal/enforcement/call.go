@@ -19,7 +19,7 @@ const (
 	maxPaths  = 100
 )
 
-// call is a request that was read. Nothing in it changes while it is judged.
+// call is a request that was read. Nothing but grounded changes while it is judged.
 type call struct {
 	by      principal.Principal
 	request Request // with names as they are stored
@@ -32,7 +32,8 @@ type call struct {
 	argumentsFrom string
 	verifies      bool // it is about a step, and the call was not sent
 
-	problem string // why the call cannot be judged; empty: it can
+	problem  string   // why the call cannot be judged; empty: it can
+	grounded grounded // set while it is judged
 }
 
 // read reads a request. A call with a problem is denied, and recorded like any other.
@@ -81,7 +82,8 @@ func (c *call) readNames() {
 			text = names.Clean(redaction.Text(text)) // cut last: redaction does not recognize half a secret
 		}
 		if redaction.HoldsKey(text) {
-			c.fail("the name of the " + field.name + " holds what looks like a key: send a name, which is stored as it is")
+			c.fail("the name of the " + field.name +
+				" holds what looks like a key: send a name, which is stored as it is")
 			text = redaction.Text(text)
 		}
 		*field.text = text

@@ -16,6 +16,7 @@ import (
 
 	"writ/internal/audit/ledger"
 	"writ/internal/confine"
+	"writ/internal/intent/grounding"
 	"writ/internal/intent/plan"
 	"writ/internal/policy/document"
 	"writ/internal/verdict"
@@ -58,6 +59,9 @@ type Answer struct {
 
 	// Confine is what an allowed call must be confined to; nil: nothing.
 	Confine *confine.Limits
+
+	// Grounding says which arguments are in doubt, and why, without their values.
+	Grounding []grounding.Reason
 
 	Recorded bool // the decision is in the log
 	Receipt  *ledger.Receipt

@@ -22,6 +22,7 @@ import (
 	"writ/internal/enforcement"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
+	"writ/internal/intent/scope"
 	"writ/internal/keyring"
 	"writ/internal/organization"
 	"writ/internal/policy"
@@ -51,6 +52,7 @@ type areas struct {
 	ring      *keyring.Ring
 	audit     *audit.Service
 	policies  *policy.Service
+	scopes    *scope.Service
 	plans     *intent.Service
 	keys      *apikey.Service
 	approvals *approval.Service
@@ -113,8 +115,9 @@ func assemble(ctx context.Context, db *database.DB) (*areas, error) {
 // assembleOn makes the services anew: they have cached nothing yet.
 func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 	a := &areas{db: db, sealer: sealer, audit: audit.New(log, approval.EraseArguments)}
+	a.scopes = scope.New(db, sealer)
 	a.ring, a.keys = keyring.New(db, log, sealer), apikey.New(db, log, slog.New(slog.DiscardHandler))
-	a.plans, a.policies = intent.New(db, log, a.ring, sealer, agent.PlanEnded),
+	a.plans, a.policies = intent.New(db, log, a.ring, sealer, a.scopes, agent.PlanEnded),
 		policy.New(db, log, &a.meanwhile, policy.ProposalNotifier{})
 	a.approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,
@@ -140,8 +143,8 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 
 func decisionsOn(a *areas, approvals *approval.Service) *enforcement.Service {
 	log := a.audit.Log
-	return enforcement.New(a.db, log, a.policies, a.plans, approvals, organization.New(a.db, log, nil, ""), a.keys,
-		a.agents, slog.New(slog.DiscardHandler))
+	return enforcement.New(a.db, log, a.policies, a.plans, a.scopes, approvals, organization.New(a.db, log, nil, ""),
+		a.keys, a.agents, slog.New(slog.DiscardHandler))
 }
 
 func (a *areas) digest(ctx context.Context, orgID, canonical string) ([]byte, error) {

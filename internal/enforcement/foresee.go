@@ -67,7 +67,11 @@ func (s *Service) Foresee(
 		_, refused = v.refuseCaller(call)
 	}
 	if refused {
-		s.logger.WarnContext(ctx, "nothing could be predicted for a plan, so its client must ask about every call", "error", err)
+		s.logger.WarnContext(ctx, "nothing could be predicted for a plan, so its client must ask about every call",
+			"error", err)
+		return clientpolicy.Unknown(tools), []clientpolicy.SnapshotEntry{}
+	}
+	if v.asks() { // what a call may do depends on what its session knows by then
 		return clientpolicy.Unknown(tools), []clientpolicy.SnapshotEntry{}
 	}
 	set := v.policies.Set

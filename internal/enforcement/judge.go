@@ -12,6 +12,7 @@ import (
 	"writ/internal/agent"
 	"writ/internal/audit"
 	"writ/internal/decision"
+	"writ/internal/intent/grounding"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
@@ -40,6 +41,7 @@ type candidate struct {
 	// sessionUse is what the session had used, if a condition asked.
 	sessionUse *decision.SessionUse
 	final      bool // a deny that is recorded even if something changed since
+	grounded   grounded
 }
 
 // refuse is a deny that no policy made.
@@ -68,12 +70,14 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		fit = c.checkIntent(v, now)
 	}
 	widened := fit.Drift == plan.Widened
-	if c.needsPlan(v) && !fit.OK && !widened {
+	if c.needsPlan(v) && !fit.OK && !widened && !v.outsidePlan(fit) {
 		// The reason may quote arguments.
 		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason))
 		return d
 	}
 	d.steps, d.widened = fit.Steps, widened
+	c.grounded = c.ground(v, fit)
+	d.grounded = c.grounded
 	questions := c.questions(v, fit, now)
 	if refused, ok := v.refuseStopped(questions); ok {
 		d.Decision = refused
@@ -81,6 +85,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	}
 	s.judgeByPolicies(ctx, c, v, questions, &d)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
+	d.Decision = v.holdUngrounded(d.Decision, d.grounded)
 	c.refuseNames(&d)
 	if widened {
 		held := refuse(policy.ByIntent, string(fit.Drift), fit.Reason)
@@ -154,7 +159,8 @@ func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 
 func (c *call) checkName(v *view, server, tool string, now time.Time) plan.Result {
 	r := &c.request
-	return plan.Check(v.plan, v.presented, plan.Call{Server: server, Tool: tool, Arguments: c.args.Canonical},
+	return plan.Check(v.plan, v.presented,
+		plan.Call{Server: server, Tool: tool, Arguments: c.args.Canonical, GivenGround: v.asks()},
 		plan.Binding{
 			OrgID:   c.by.OrgID,
 			KeyID:   c.by.KeyID,
@@ -267,6 +273,8 @@ func (c *call) toolcall(v *view, n toolname.Name, step int, now time.Time) *tool
 		}
 		call.Session.ID = cmp.Or(call.Session.ID, v.plan.Binding.Session)
 	}
+	// A read that nobody has seen may reach a host.
+	call.Intent.Grounded = c.grounded.Pass && !(c.verifies && c.grounded.Rule == grounding.FreeRead)
 	return call
 }
 
@@ -289,6 +297,7 @@ func (d *candidate) judged() (j decision.Judged) {
 		AgentStatus:     d.caller.Agent.Status,
 
 		CanConfine:   d.caller.CanConfine,
+		Grounded:     d.caller.Intent.Grounded,
 		Email:        d.caller.User.Email,
 		Organization: d.caller.Org.Name,
 		OwnerID:      d.caller.Key.OwnerID,

@@ -35,6 +35,7 @@ var recordedIn = map[string]func(r *decision.Record) any{
 	"Intent.Step":      func(r *decision.Record) any { return r.Judged.Step },
 	"Intent.Declared":  func(r *decision.Record) any { return r.PlanID },
 	"Intent.Goal":      func(r *decision.Record) any { return r.PlanID }, // the plan tells it
+	"Intent.Grounded":  func(r *decision.Record) any { return r.Judged.Grounded },
 	"Labels":           func(r *decision.Record) any { return r.Labels },
 	"Environment":      func(r *decision.Record) any { return r.Environment },
 	"Now.wall":         func(r *decision.Record) any { return r.At },

@@ -174,6 +174,9 @@ func (c *call) judgeLease(v *view, r LeaseRequest, life time.Duration, now time.
 
 // refuseLease is why not every call of a tool is allowed, under all names that it may have; empty: each is.
 func (c *call) refuseLease(v *view, caller *toolcall.Call, tool lease.Tool) string {
+	if v.asks() {
+		return "the organization asks a person where only a text says what a call does, so that every call must be asked about"
+	}
 	if tool.Server == "" && toolname.IsCut(tool.Tool) {
 		return "the harness cut the name of the tool, so nobody can tell which tool it is"
 	}

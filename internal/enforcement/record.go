@@ -49,6 +49,7 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 			Duration:      time.Since(c.started),
 			Shadows:       o.shadows,
 			Demanded:      o.Demanded,
+			Grounding:     o.grounded.Doubts,
 		},
 	}
 	if o.Verdict == verdict.Allow {

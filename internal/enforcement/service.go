@@ -13,6 +13,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/intent"
+	"writ/internal/intent/scope"
 	"writ/internal/organization"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
@@ -53,6 +54,7 @@ type Service struct {
 	log       *audit.Log
 	policies  *policy.Service
 	plans     *intent.Service
+	scopes    *scope.Service
 	approvals *approval.Service
 	people    People
 	keys      Keys
@@ -65,18 +67,20 @@ type Service struct {
 	holders  cache[holderKey, keyStatus]
 	settings cache[string, Settings]
 	standing cache[standingKey, agent.Standing]
+	classes  cache[string, Classes]
 }
 
 // New makes a service.
 func New(
 	db *database.DB, log *audit.Log, policies *policy.Service, plans *intent.Service,
-	approvals *approval.Service, people People, keys Keys, agents Agents, logger *slog.Logger,
+	scopes *scope.Service, approvals *approval.Service, people People, keys Keys, agents Agents, logger *slog.Logger,
 ) *Service {
 	return &Service{
 		db:        db,
 		log:       log,
 		policies:  policies,
 		plans:     plans,
+		scopes:    scopes,
 		approvals: approvals,
 		people:    people,
 		keys:      keys,
@@ -92,7 +96,8 @@ const maxAttempts = 8
 // Decide judges a call of a key. It never fails: a call that cannot be judged or recorded is denied with a reason.
 func (s *Service) Decide(ctx context.Context, p principal.Principal, r Request) Answer {
 	if !p.HasScope(principal.Enforce) || p.OrgID == "" {
-		return refuseUnrecorded(r.Server, "", "decisions are made for an API key of the scope enforce, in an organization")
+		return refuseUnrecorded(r.Server, "",
+			"decisions are made for an API key of the scope enforce, in an organization")
 	}
 	c := s.read(ctx, p, r)
 	var o outcome
@@ -189,6 +194,7 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 		ApprovalID: o.approvalID(),
 		Approvers:  o.Approvers,
 		Recorded:   true,
+		Grounding:  o.grounded.Doubts,
 	}
 	if o.Verdict == verdict.Allow {
 		a.Confine = o.Confine

@@ -1,6 +1,7 @@
 package enforcement
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -20,6 +21,10 @@ type Settings struct {
 	MaxPlanTTL     time.Duration // the longest life of a plan, in whole seconds
 	// PlannedMayAllow: VerifyStep may allow a step because of the arguments that its plan states, else it holds it.
 	PlannedMayAllow bool
+	// Grounding says what is done about a call that only a text asks for.
+	Grounding Grounding
+	// UnplannedBeforeText: while only the user can have spoken, a call outside of its plan runs too. Else it is held.
+	UnplannedBeforeText bool
 }
 
 // Limits of MaxPlanTTL.
@@ -29,7 +34,9 @@ const (
 )
 
 // Defaults are the settings of an organization that has changed none.
-func Defaults() Settings { return Settings{MaxPlanTTL: intent.DefaultMaxLife} }
+func Defaults() Settings {
+	return Settings{MaxPlanTTL: intent.DefaultMaxLife, Grounding: GroundingObserve}
+}
 
 // PlannedArguments is what VerifyStep answers where only planned arguments make it an allow: hold or allow.
 func (s Settings) PlannedArguments() string {
@@ -39,7 +46,18 @@ func (s Settings) PlannedArguments() string {
 	return verdict.Hold.String()
 }
 
+// Unplanned is what is done about a call outside of its plan before any running text: hold or allow.
+func (s Settings) Unplanned() string {
+	if s.UnplannedBeforeText {
+		return verdict.Allow.String()
+	}
+	return verdict.Hold.String()
+}
+
 func (s Settings) check() error {
+	if !s.Grounding.Valid() {
+		return fault.Field("grounding", "must be off, observe or ask")
+	}
 	if s.MaxPlanTTL < MinPlanTTL || s.MaxPlanTTL > LongestPlanTTL || s.MaxPlanTTL%time.Second != 0 {
 		return fault.Field("maxPlanTtlSeconds", "must be from %.0f to %.0f", MinPlanTTL.Seconds(),
 			LongestPlanTTL.Seconds())
@@ -72,6 +90,7 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 	if err := p.Require(principal.ManagePolicies); err != nil {
 		return Settings{}, err
 	}
+	to.Grounding = cmp.Or(to.Grounding, GroundingObserve)
 	if err := to.check(); err != nil {
 		return Settings{}, err
 	}
@@ -86,7 +105,8 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 			Subject: audit.Subject{Type: "organization", ID: p.OrgID},
 			Payload: map[string]any{
 				"intentRequired": to.IntentRequired, "maxPlanTtlSeconds": int64(to.MaxPlanTTL / time.Second),
-				"plannedArguments": to.PlannedArguments(),
+				"plannedArguments": to.PlannedArguments(), "grounding": string(to.Grounding),
+				"unplannedBeforeText": to.Unplanned(),
 			},
 		})
 		return err
@@ -96,26 +116,29 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 
 func readSettings(ctx context.Context, r database.Reader, orgID string) (s Settings, err error) {
 	var seconds int64
+	var unplanned string
 	err = r.QueryRow(ctx, `
-		SELECT intent_required, max_plan_ttl_seconds, planned_may_allow
+		SELECT intent_required, max_plan_ttl_seconds, planned_may_allow, grounding, unplanned_before_text
 		FROM enforcement_settings
 		WHERE org_id = $1`, orgID).Scan(database.ToBool(&s.IntentRequired), &seconds,
-		database.ToBool(&s.PlannedMayAllow))
+		database.ToBool(&s.PlannedMayAllow), &s.Grounding, &unplanned)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Defaults(), nil
 	}
-	s.MaxPlanTTL = time.Duration(seconds) * time.Second
+	s.MaxPlanTTL, s.UnplannedBeforeText = time.Duration(seconds)*time.Second, unplanned == verdict.Allow.String()
 	return s, database.Wrap(err, "read the settings of organization %s", orgID)
 }
 
 func writeSettings(ctx context.Context, tx *database.Tx, orgID string, to Settings) error {
 	_, err := tx.Exec(ctx, `
-		INSERT INTO enforcement_settings (org_id, intent_required, max_plan_ttl_seconds, planned_may_allow, updated_at)
-		VALUES ($1, $2, $3, $4, $5)
+		INSERT INTO enforcement_settings (org_id, intent_required, max_plan_ttl_seconds, planned_may_allow, grounding,
+			unplanned_before_text, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (org_id) DO UPDATE
 		SET intent_required = excluded.intent_required, max_plan_ttl_seconds = excluded.max_plan_ttl_seconds,
-			planned_may_allow = excluded.planned_may_allow, updated_at = excluded.updated_at`,
+			planned_may_allow = excluded.planned_may_allow, grounding = excluded.grounding,
+			unplanned_before_text = excluded.unplanned_before_text, updated_at = excluded.updated_at`,
 		orgID, database.Bit(to.IntentRequired), int64(to.MaxPlanTTL/time.Second), database.Bit(to.PlannedMayAllow),
-		database.Micros(tx.Now()))
+		string(to.Grounding), to.Unplanned(), database.Micros(tx.Now()))
 	return database.Wrap(err, "store the settings of organization %s", orgID)
 }

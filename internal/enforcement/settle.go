@@ -47,6 +47,9 @@ func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view,
 	if o.appended, err = s.record(ctx, tx, c, &o); err == nil && o.opened {
 		err = approval.Opened(ctx, tx, o.approval, o.appended)
 	}
+	if err == nil {
+		err = s.remember(ctx, tx, c, &o, o.appended)
+	}
 	return o, err
 }
 
@@ -57,6 +60,9 @@ func changed(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate
 	}
 	if d.plan != nil && d.Verdict != verdict.Deny && !tx.Now().Before(d.plan.Expires) {
 		return true, nil // the plan expired meanwhile
+	}
+	if more, err := d.grounded.changed(ctx, tx); err != nil || more {
+		return more, err
 	}
 	if v == nil || !v.bySession {
 		return false, nil
@@ -87,7 +93,7 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 		o.stale = true // judging again finds the limit spent
 		return nil
 	}
-	if o.plan != nil {
+	if o.plan != nil && !o.unplanned() {
 		step, refused, err := s.plans.UseStep(ctx, tx, o.plan, o.steps)
 		if err != nil {
 			return err
@@ -106,9 +112,12 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 	return s.consume(ctx, tx, c, o)
 }
 
+// unplanned reports whether the call fits no step, and grounding let it through: there is none to claim.
+func (o *outcome) unplanned() bool { return len(o.steps) == 0 && o.grounded.judged }
+
 // canRun denies a call whose plan has no step left, before anybody is asked to approve it.
 func (s *Service) canRun(ctx context.Context, tx *database.Tx, o *outcome) (bool, error) {
-	if o.plan == nil {
+	if o.plan == nil || o.unplanned() {
 		return true, nil
 	}
 	can, refused, err := s.plans.CanUse(ctx, tx, o.plan, o.steps)

@@ -209,10 +209,13 @@ func TestSettings(t *testing.T) {
 			}
 			return got
 		}
-		if got := get(); got != (enforcement.Settings{MaxPlanTTL: 24 * time.Hour}) {
+		if got := get(); got != enforcement.Defaults() {
 			t.Errorf("defaults: %+v", got)
 		}
-		good := enforcement.Settings{IntentRequired: true, MaxPlanTTL: 90 * time.Second}
+		good := enforcement.Settings{
+			IntentRequired: true, MaxPlanTTL: 90 * time.Second, Grounding: enforcement.GroundingAsk,
+			UnplannedBeforeText: true,
+		}
 		for name, by := range map[string]principal.Principal{
 			"a key": e.agent, "a member": testenv.Person(e.bob, e.acme, principal.Member), "nobody": {},
 		} {

@@ -122,6 +122,7 @@ func (s *Service) withPlanned(ctx context.Context, c *call, step *plan.Step) (*c
 
 // judgeStep judges steps that are alike as one call.
 func (s *Service) judgeStep(ctx context.Context, c *call, v *view, alike []int, fit plan.Result) *judgedStep {
+	c.grounded = c.ground(v, plan.Result{OK: true, Steps: alike[:1]})
 	j := &judgedStep{call: c, questions: c.questions(v, plan.Result{OK: true, Steps: alike[:1]}, s.db.Now())}
 	j.since, j.plan, j.steps, j.widened = v.policies.Version, v.plan, alike, fit.Drift == plan.Widened
 	j.endedBefore, j.counting = v.agent.EndedBefore, v.agent.Counting
@@ -133,6 +134,8 @@ func (s *Service) judgeStep(ctx context.Context, c *call, v *view, alike []int, 
 	s.judgeByPolicies(ctx, c, v, j.questions, &j.candidate)
 	j.PolicyID = cmp.Or(j.PolicyID, policy.ByDefault)
 	j.weighArguments(v, s.policies.Spent(ctx, c.by.OrgID))
+	j.grounded = c.grounded
+	j.Decision = v.holdUngrounded(j.Decision, j.grounded)
 	if j.widened {
 		j.restrict(verdict.Hold, string(fit.Drift), fit.Reason)
 	}

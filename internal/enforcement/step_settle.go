@@ -33,7 +33,11 @@ func (s *Service) settleSteps(ctx context.Context, tx *database.Tx, judged []*ju
 	if err != nil {
 		return outcome{}, nil, err
 	}
-	if first.isStale(now, tx.Now()) {
+	known, err := first.grounded.changed(ctx, tx)
+	if err != nil {
+		return outcome{}, nil, err
+	}
+	if known || first.isStale(now, tx.Now()) {
 		return outcome{attempt: attempt{true, now.Epoch != first.since.Epoch}}, nil, nil
 	}
 	steps, decisive, err := s.approveSteps(ctx, tx, judged)
@@ -197,7 +201,9 @@ func (s *Service) recordStep(ctx context.Context, tx *database.Tx, c *call, o *o
 		return fmt.Errorf("record a step: %w", err)
 	}
 	if o.opened {
-		return approval.Opened(ctx, tx, o.approval, o.appended)
+		if err := approval.Opened(ctx, tx, o.approval, o.appended); err != nil {
+			return err
+		}
 	}
-	return nil
+	return s.remember(ctx, tx, c, o, o.appended)
 }

@@ -10,6 +10,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
+	"writ/internal/intent/scope"
 	"writ/internal/policy"
 	"writ/internal/toolcall"
 )
@@ -31,6 +32,9 @@ type view struct {
 	presented   plan.Presented
 	bySession   bool   // the call presents no plan, so that its session's counts
 	sessionPlan string // the id of that plan; empty: none
+
+	known   *scope.State // of the call's session; nil: it does not matter
+	classes Classes
 }
 
 // loadView loads what a call is judged by, from caches unless fresh.
@@ -71,7 +75,10 @@ func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, err
 	if err := s.loadAgent(ctx, c, v); err != nil {
 		return nil, err
 	}
-	return v, s.endPlan(ctx, c, v)
+	if err := s.endPlan(ctx, c, v); err != nil {
+		return nil, err
+	}
+	return v, s.loadKnown(ctx, c, v)
 }
 
 // loadCurrent loads a fresh view whose policies are not broken.

@@ -10,11 +10,13 @@ import (
 	"writ/internal/database"
 	"writ/internal/decision"
 	"writ/internal/names"
+	"writ/internal/toolname"
 )
 
 // stored is an execution as it is matched.
 type stored struct {
 	id, keyID, planID, sessionID, agentID, tool, status string
+	taken                                               string // the decision that the report itself took; mostly empty
 	confined                                            string // as JSON; empty: the client does not say
 	leaseID                                             string // empty: no lease was presented
 	position, executedAt                                int64
@@ -25,10 +27,10 @@ type stored struct {
 func readExecutions(ctx context.Context, r database.Reader, orgID string, from int64, limit int) ([]stored, error) {
 	return database.Collect(ctx, r, func(row database.Scanner) (e stored, err error) {
 		err = row.Scan(&e.id, &e.position, &e.executedAt, &e.keyID, &e.planID, &e.sessionID, &e.agentID, &e.tool,
-			&e.digest, &e.status, &e.seq, &e.confined, &e.leaseID)
+			&e.digest, &e.status, &e.seq, &e.confined, &e.taken, &e.leaseID)
 		return e, err
 	}, `
-		SELECT id, position, executed_at, key_id, plan_id, session_id, agent_id, tool, digest, status, seq, confined, lease_id
+		SELECT id, position, executed_at, key_id, plan_id, session_id, agent_id, tool, digest, status, seq, confined, decision_id, lease_id
 		FROM execution
 		WHERE org_id = $1 AND position >= $2
 		ORDER BY position
@@ -66,7 +68,7 @@ func insertAwaited(ctx context.Context, tx *database.Tx, orgID string, d *decisi
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0)`,
 		orgID, d.Index, d.ID, database.Micros(d.At), d.KeyID, d.PlanID, names.Cut(d.SessionID, maxLabel),
 		names.Cut(d.AgentID, maxLabel), names.Cut(d.Tool, maxLabel),
-		names.Cut(wireName(d.Server, d.Tool), maxLabel), digest, demanded)
+		names.Cut(toolname.Wire(d.Server, d.Tool), maxLabel), digest, demanded)
 	return err
 }
 
@@ -88,7 +90,7 @@ const maxCandidates = 100
 // by plan and arguments, else by arguments, else by plan.
 func takeAwaited(ctx context.Context, tx *database.Tx, orgID string, e stored) (awaited, error) {
 	waiting, err := readAwaited(ctx, tx, `tool`, orgID, e.keyID, e.tool)
-	if name := calledAs(e.tool); err == nil && name != "" {
+	if name := toolname.CalledWire(e.tool); err == nil && name != "" {
 		var more []awaited
 		more, err = readAwaited(ctx, tx, `wire_name`, orgID, e.keyID, name)
 		waiting = append(waiting, more...)
@@ -105,12 +107,15 @@ func takeAwaited(ctx context.Context, tx *database.Tx, orgID string, e stored) (
 		if w.planID == e.planID {
 			fit++
 		}
+		if e.taken != "" && w.decisionID == e.taken {
+			fit += 4
+		}
 		if fit > found || fit == found && w.position < best.position {
 			best, found = w, fit
 		}
 	}
-	if found < 0 {
-		return awaited{}, nil
+	if found < 0 || e.taken != "" && best.decisionID != e.taken {
+		return awaited{decisionID: e.taken}, nil
 	}
 	_, err = tx.Exec(ctx, `DELETE FROM awaited_outcome WHERE org_id = $1 AND position = $2`, orgID, best.position)
 	return best, err

@@ -16,6 +16,7 @@ import (
 	"writ/internal/execution"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/intent/scope"
 	"writ/internal/principal"
 	"writ/internal/testenv"
 	"writ/internal/verdict"
@@ -40,7 +41,7 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
 		base.Set(noon)
 		e := &env{Env: base, plans: map[string]string{}}
-		e.service = execution.New(e.DB, e.Log, plans{e}, keys{e}, nil)
+		e.service = execution.New(e.DB, e.Log, plans{e}, keys{e}, scope.New(e.DB, testenv.Sealer(t, 1)), nil)
 		e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
 		e.agent, e.other, e.foreign = key(e.acme, "gemini"), key(e.acme, ""), key(e.globex, "gemini")
 		e.owner = testenv.Person(database.NewID(), e.acme, principal.Owner)

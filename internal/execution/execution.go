@@ -25,7 +25,9 @@
 //
 // A late report resolves its finding, which stays visible.
 //
-// Reports are claims: evidence of what a client said. They allow nothing.
+// Reports are claims: evidence of what a client said. They allow nothing. But a report
+// that takes its decision (the same key, plan, tool and arguments, in its own
+// transaction) tells what the tool returned, and calls are grounded in that.
 package execution
 
 import (
@@ -96,16 +98,18 @@ type Service struct {
 	plans Plans
 	keys  Keys
 
-	leases Leases
+	outputs Outputs
+	leases  Leases
 }
 
 // New makes the service.
-func New(db *database.DB, log *audit.Log, plans Plans, keys Keys, leases Leases) *Service {
+func New(db *database.DB, log *audit.Log, plans Plans, keys Keys, outputs Outputs, leases Leases) *Service {
 	return &Service{
-		db:     db,
-		log:    log,
-		plans:  plans,
-		keys:   keys,
-		leases: leases,
+		db:      db,
+		log:     log,
+		plans:   plans,
+		keys:    keys,
+		outputs: outputs,
+		leases:  leases,
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"writ/internal/audit"
@@ -245,6 +244,12 @@ func (m *matcher) settle(ctx context.Context, e stored) error {
 			return err
 		}
 	}
+	if e.taken != "" {
+		return nil
+	}
+	if err := m.outputs.Close(ctx, tx, orgID, found.decisionID); err != nil {
+		return err
+	}
 	_, err = tx.Exec(ctx, `UPDATE execution SET decision_id = $2 WHERE id = $1`, e.id, found.decisionID)
 	return err
 }
@@ -265,24 +270,3 @@ func (m *matcher) noteReporter(ctx context.Context, e stored) error {
 // reporterOf is how a key is stored that reports. A product would not do: its name is the choice of whoever makes a
 // key, and a key of another owner would have outcomes of this one awaited.
 func reporterOf(keyID string) string { return "key/" + keyID }
-
-// wireName is a tool of an MCP server in the form that harnesses name it by,
-// with one or two underscores: mcp_github_get_me, mcp__github__get_me.
-func wireName(server, tool string) string { return flat(server + "_" + tool) }
-
-// flat removes the differences between those forms.
-func flat(name string) string {
-	for strings.Contains(name, "__") {
-		name = strings.ReplaceAll(name, "__", "_")
-	}
-	return strings.Trim(name, "_")
-}
-
-// calledAs is the wire name of a reported tool; empty: a plain tool.
-func calledAs(tool string) string {
-	rest, ok := strings.CutPrefix(tool, "mcp_")
-	if !ok {
-		return ""
-	}
-	return flat(rest)
-}

@@ -13,6 +13,8 @@ import (
 	"writ/internal/database"
 	"writ/internal/decision"
 	"writ/internal/execution"
+	"writ/internal/intent/scope"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
@@ -235,7 +237,8 @@ func TestReconcilingIsTheSameInAnySlices(t *testing.T) {
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() {
-				if err := execution.New(e.DB, e.Log, plans{e}, keys{e}, nil).Reconcile(t.Context()); err != nil {
+				if err := execution.New(e.DB, e.Log, plans{e}, keys{e}, scope.New(e.DB, testenv.Sealer(t, 1)),
+					nil).Reconcile(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})

@@ -232,7 +232,11 @@ func (s *Service) keep(ctx context.Context, tx *database.Tx, it *item) (Reported
 	if err != nil {
 		return Reported{}, err
 	}
-	if err := insertExecution(ctx, tx, id, added.Index, it); err != nil {
+	taken, err := s.take(ctx, tx, it, added.Index)
+	if err != nil {
+		return Reported{}, err
+	}
+	if err := insertExecution(ctx, tx, id, added.Index, it, taken); err != nil {
 		return Reported{}, fmt.Errorf("store a report: %w", err)
 	}
 	if err := s.compareWithPlan(ctx, tx, id, added.Index, it); err != nil {
@@ -315,7 +319,7 @@ func findByHash(ctx context.Context, tx *database.Tx, orgID string, hash [sha256
 	return found, database.OrMissing(err, nil, "find a report")
 }
 
-func insertExecution(ctx context.Context, tx *database.Tx, id string, position int64, it *item) error {
+func insertExecution(ctx context.Context, tx *database.Tx, id string, position int64, it *item, taken string) error {
 	now := database.Micros(tx.Now())
 	executed := now
 	if !it.executedAt.IsZero() {
@@ -332,9 +336,9 @@ func insertExecution(ctx context.Context, tx *database.Tx, id string, position i
 	_, err = tx.Prepared().Exec(ctx, `
 		INSERT INTO execution (id, org_id, position, row_hash, received_at, executed_at, key_id, plan_id, session_id, agent_id, user_id,
 			server, tool, step, digest, status, seq, confined, decision_id, lease_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, '', $19)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
 		id, it.by.OrgID, position, it.hash[:], now, executed, it.by.KeyID, it.planID, it.sessionID, it.agentID,
 		it.userID,
-		it.server, it.tool, it.step, it.digest, it.status, seq, confined, it.payload.Lease)
+		it.server, it.tool, it.step, it.digest, it.status, seq, confined, taken, it.payload.Lease)
 	return err
 }

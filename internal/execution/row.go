@@ -113,6 +113,7 @@ type row struct {
 	seq         *int64
 	arguments   string // canonical, not redacted; empty: they have no such form
 	statesInput bool
+	output      *string // exact; nil: absent or cut
 	hash        [sha256.Size]byte
 	confined    *Confined
 	refused     []string
@@ -149,7 +150,7 @@ type payload struct {
 }
 
 // parseRow reads a row of any shape. The result holds no secrets except in arguments,
-// which are not stored.
+// which are not stored, and in output, which is sealed.
 func parseRow(raw jsontext.Value) (row, error) {
 	var w wireRow
 	if raw.Kind() != '{' || json.Unmarshal(raw, &w) != nil {
@@ -169,7 +170,7 @@ func parseRow(raw jsontext.Value) (row, error) {
 		r.step = *n
 	}
 	input, output := first(w.Input, w.ToolInput), first(w.Output, w.Summary)
-	r.statesInput = input != nil
+	r.statesInput, r.output = input != nil, exactOutput(w.Output)
 	if text, err := canonical.Transform(orEmpty(input)); err == nil {
 		r.arguments = string(text)
 	}

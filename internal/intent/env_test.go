@@ -10,6 +10,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
+	"writ/internal/intent/scope"
 	"writ/internal/keyring"
 	"writ/internal/principal"
 	"writ/internal/testenv"
@@ -46,7 +47,7 @@ func (e *env) key(ownerID, orgID string) principal.Principal {
 func newService(t testing.TB, db *database.DB, fill byte) *intent.Service {
 	t.Helper()
 	sealer, log := testenv.Sealer(t, fill), audit.Unsigned(db)
-	return intent.New(db, log, keyring.New(db, log, sealer), sealer, nil)
+	return intent.New(db, log, keyring.New(db, log, sealer), sealer, scope.New(db, sealer), nil)
 }
 
 // request asks for a token for a plan.

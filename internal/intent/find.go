@@ -173,6 +173,9 @@ func (s *Service) declared(row planRow) (*plan.Declared, error) {
 		Root:      row.Hash,
 		Bytes:     len(stored.Plan),
 		Widened:   stored.Widened,
+		Grounds:   row.grounds,
+
+		WidenedMay: stored.WidenedMay,
 	}, nil
 }
 

@@ -32,6 +32,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/fault"
+	"writ/internal/intent/grounding"
 	"writ/internal/intent/plan"
 	"writ/internal/names"
 	"writ/internal/redaction"
@@ -61,6 +62,9 @@ type Request struct {
 	// 0: those of this package.
 	DefaultLife, MaxLife time.Duration
 
+	// Prompt is what the user said, from the harness. Absent: the goal of the plan.
+	Prompt *string
+
 	IdempotencyKey string // optional; a repeated request gets the same answer
 }
 
@@ -86,6 +90,10 @@ func (r Request) checked() (Request, error) {
 		}
 	}
 	r.Email = strings.ToLower(r.Email)
+	if r.Prompt != nil && len(*r.Prompt) > grounding.MaxPrompt {
+		return Request{}, fault.New(fault.TooLarge, "prompt has %d bytes; at most %d are allowed", len(*r.Prompt),
+			grounding.MaxPrompt)
+	}
 	if len(r.IdempotencyKey) > maxIdempotencyKey {
 		return Request{}, fault.Field("Idempotency-Key", "must be at most %d bytes", maxIdempotencyKey)
 	}

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -15,7 +16,9 @@ import (
 	"writ/internal/canonical"
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/intent/grounding"
 	"writ/internal/intent/plan"
+	"writ/internal/intent/scope"
 	"writ/internal/principal"
 	"writ/internal/redaction"
 )
@@ -210,6 +213,8 @@ type sealedPlan struct {
 	Token   plan.Token `json:"token"`
 	JWT     string     `json:"jwt"`
 	Widened []int      `json:"widened,omitempty"` // see plan.Declared; not signed
+	// WidenedMay: see plan.Declared.
+	WidenedMay []int `json:"widenedMay,omitempty"`
 }
 
 // sealContext binds sealed bytes to their row and to the hash in it.
@@ -218,10 +223,14 @@ func sealContext(planID, root string) string { return "plan/" + planID + "/" + r
 // add stores and records the plan. Its entry is an observation, which does not raise
 // the log's generation: a new plan makes no cached plan stale.
 func (s *Service) add(ctx context.Context, tx *database.Tx, n *newPlan) error {
-	if err := insertPlan(ctx, tx, n); err != nil {
+	grounds, err := scope.Clean(ctx, tx, ScopeOf(n.binding))
+	if err != nil {
 		return err
 	}
-	_, err := s.log.Append(ctx, tx, audit.Entry{
+	if err := insertPlan(ctx, tx, n, grounds); err != nil {
+		return err
+	}
+	added, err := s.log.Append(ctx, tx, audit.Entry{
 		Log:         n.by.OrgID,
 		Action:      mintedAction,
 		Actor:       n.by,
@@ -243,7 +252,42 @@ func (s *Service) add(ctx context.Context, tx *database.Tx, n *newPlan) error {
 			Widened:   n.issued.Widened,
 		},
 	})
+	if err != nil {
+		return err
+	}
+	return s.sayPrompt(ctx, tx, n, grounds, added.Index)
+}
+
+// sayPrompt stores the user's words: the prompt that the harness states, else the goal, if nothing but the
+// user can have shaped it.
+func (s *Service) sayPrompt(ctx context.Context, tx *database.Tx, n *newPlan, grounds bool, position int64) error {
+	words := ""
+	switch {
+	case n.request.Prompt != nil:
+		words = *n.request.Prompt
+	case grounds:
+		words = n.plan.Words()
+	}
+	if words == "" || len(words) > grounding.MaxPrompts {
+		return nil
+	}
+	err := s.scopes.Say(ctx, tx, ScopeOf(n.binding), n.id, words, position)
+	if n.request.Prompt == nil && fault.Is(err, fault.TooLarge) {
+		return nil // no client has to count the bytes of its goals
+	}
 	return err
+}
+
+// ScopeOf is the scope that what is known under a plan belongs to, where its calls state no session or context.
+func ScopeOf(b plan.Binding) scope.Key {
+	return scope.Key{
+		OrgID:   b.OrgID,
+		KeyID:   b.KeyID,
+		Session: b.Session,
+		Context: b.Context,
+		User:    cmp.Or(b.UserID, b.Email),
+		Agent:   b.AgentID,
+	}
 }
 
 // recorded is what the audit log says about a new plan.
@@ -318,7 +362,8 @@ func (r Request) digest(policy []byte) ([sha256.Size]byte, error) {
 		User, Email      string
 		Agent            string
 		Context, Session string
-	}{r.Plan, policy, r.ExpiresIn, r.UserID, r.Email, r.AgentID, r.ContextID, r.SessionID})
+		Prompt           *string `json:",omitzero"`
+	}{r.Plan, policy, r.ExpiresIn, r.UserID, r.Email, r.AgentID, r.ContextID, r.SessionID, r.Prompt})
 	return sha256.Sum256(text), database.Wrap(err, "digest of the request")
 }
 

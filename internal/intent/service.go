@@ -6,6 +6,7 @@ import (
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/intent/scope"
 	"writ/internal/keyring"
 	"writ/internal/principal"
 	"writ/internal/secret"
@@ -25,6 +26,7 @@ type Service struct {
 	log     *audit.Log
 	keys    *keyring.Ring
 	sealer  *secret.Sealer
+	scopes  *scope.Service
 	ended   Ended
 	plans   *cache
 	digests digestKeys
@@ -34,7 +36,9 @@ type Service struct {
 type Ended func(ctx context.Context, r database.Reader, orgID, agentID, keyID string, plans ...string) (bool, error)
 
 // New makes a service. It starts no job: the app calls Prune. With a nil Ended nothing stops.
-func New(db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sealer, ended Ended) *Service {
+func New(
+	db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sealer, scopes *scope.Service, ended Ended,
+) *Service {
 	if ended == nil {
 		ended = func(context.Context, database.Reader, string, string, string, ...string) (bool, error) {
 			return false, nil
@@ -45,6 +49,7 @@ func New(db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sea
 		log:    log,
 		keys:   keys,
 		sealer: sealer,
+		scopes: scopes,
 		ended:  ended,
 		plans:  newCache(),
 	}

@@ -21,6 +21,7 @@ type planRow struct {
 	jwtHash   [sha256.Size]byte
 	sealed    []byte
 	shown     []byte
+	grounds   bool
 }
 
 // columns are those that scanPlan reads, of plan as p and plan_anchor as a.
@@ -46,6 +47,7 @@ const columns = `
 	p.expires_at,
 	p.created_at,
 	p.ended_at,
+	p.grounds,
 	a.root`
 
 const tables = ` FROM plan p JOIN plan_anchor a ON a.plan_id = p.id AND a.number = p.anchor `
@@ -57,23 +59,24 @@ func scanPlan(s database.Scanner, more ...any) (r planRow, err error) {
 	err = s.Scan(append([]any{
 		&r.ID, &b.OrgID, &b.KeyID, &r.ownerID, &b.UserID, &b.Email, &b.AgentID, &b.Context, &b.Session, &r.ParentID,
 		&r.stored, &r.Goal, &r.Source, &r.Steps, &r.Anchor, &r.signature, &jwtHash, database.ToTime(&r.IssuedAt),
-		database.ToTime(&r.ExpiresAt), database.ToTime(&r.CreatedAt), database.ToOptionalTime(&r.EndedAt), &r.Hash,
+		database.ToTime(&r.ExpiresAt), database.ToTime(&r.CreatedAt), database.ToOptionalTime(&r.EndedAt),
+		database.ToBool(&r.grounds), &r.Hash,
 	}, more...)...)
 	copy(r.jwtHash[:], jwtHash)
 	return r, err
 }
 
-func insertPlan(ctx context.Context, tx *database.Tx, n *newPlan) error {
+func insertPlan(ctx context.Context, tx *database.Tx, n *newPlan, grounds bool) error {
 	now, b, root := database.Micros(tx.Now()), n.binding, n.tree.Root()
 	signature, jwt := sha256.Sum256([]byte(n.issued.Token.Signature)), sha256.Sum256([]byte(n.issued.JWT))
 	_, err := tx.Exec(ctx, `
 		INSERT INTO plan (id, org_id, key_id, owner_id, user_id, email, agent_id, context_id, session_id, parent_id, status,
-			goal, source, steps, anchor, signature, signature_hash, jwt_hash, issued_at, expires_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 1, $15, $16, $17, $18, $19, $20)`,
+			goal, source, steps, anchor, signature, signature_hash, jwt_hash, issued_at, expires_at, created_at, grounds)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 1, $15, $16, $17, $18, $19, $20, $21)`,
 		n.id, b.OrgID, b.KeyID, n.by.UserID, b.UserID, b.Email, b.AgentID, b.Context, b.Session,
 		database.OptionalText(n.parentID), string(plan.Active),
 		n.goal, n.source, len(n.plan.Steps), n.issued.Token.Signature, signature[:], jwt[:],
-		database.Micros(n.issuedAt), database.Micros(n.expires), now)
+		database.Micros(n.issuedAt), database.Micros(n.expires), now, database.Bit(grounds))
 	if err != nil {
 		return fmt.Errorf("store plan %s: %w", n.id, err)
 	}

@@ -41,7 +41,7 @@ func (s *Service) widening(ctx context.Context, n *newPlan) error {
 			before = append(before, declared)
 		}
 	}
-	n.issued.Widened = n.plan.Widening(before)
+	n.issued.Widened, n.issued.WidenedMay = n.plan.Widening(before), n.plan.WideningMay(before)
 	return nil
 }
 

@@ -183,6 +183,7 @@ func (r *yamlReader) resolve(n *Node, text string) *Node {
 		n.Kind, n.Text = Bool, strings.ToLower(text)
 	}
 	switch {
+	case text == "" || strings.IndexByte("+-._0123456789", text[0]) < 0: // a number begins so
 	case jsonNumber().MatchString(text):
 		n.Kind = Number
 	case numberLike().MatchString(text):

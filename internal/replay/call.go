@@ -57,7 +57,7 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 		},
 		User: toolcall.User{ID: r.UserID, Email: r.Email},
 		Key:  toolcall.Key{ID: r.KeyID}, Org: toolcall.Org{ID: r.OrgID}, Session: toolcall.Session{ID: r.SessionID},
-		Intent: toolcall.Intent{PlanID: r.PlanID, Step: r.Step, Declared: r.PlanID != ""},
+		Intent: toolcall.Intent{PlanID: r.PlanID, Step: r.Step, Declared: r.PlanID != "", Grounded: r.Judged.Grounded},
 		Labels: r.Labels, Environment: r.Environment, Now: r.At, CanConfine: r.Judged.CanConfine,
 	}
 	k.lacks("key", "owner")

@@ -111,4 +111,5 @@ type Intent struct {
 	Goal     string
 	Step     string
 	Declared bool
+	Grounded bool // false also where that was not judged
 }

@@ -115,6 +115,8 @@ type ApprovalBody struct {
 	Reason        string `json:"reason,omitempty"`
 	Message       string `json:"message,omitempty" doc:"The rule's own words."`
 
+	Grounding []approval.Doubt `json:"grounding,omitempty" doc:"The arguments in doubt, and why, without their values."`
+
 	ApproverRole string `json:"approverRole,omitempty" doc:"The lowest role of an approver; absent: any with the right to approve."`
 	Needed       int    `json:"needed" doc:"How many people must approve."`
 	SelfApproved bool   `json:"selfApproved" doc:"Whether the requester approved it, because nobody else could or the organization allows it."`
@@ -171,6 +173,7 @@ func approvalBody(caller principal.Principal, r approval.Request) ApprovalBody {
 		PolicyVersion:  r.PolicyVersion,
 		Rule:           r.Rule,
 		Reason:         r.Reason,
+		Grounding:      r.Grounding,
 		Message:        r.Message,
 		ApproverRole:   r.Role,
 		Needed:         r.Needed,

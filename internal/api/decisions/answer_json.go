@@ -1,8 +1,12 @@
 package decisions
 
 import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"writ/internal/api/policies"
 	"writ/internal/canonical"
+	"writ/internal/intent/grounding"
 )
 
 // The answers to calls are written by hand: an agent waits for each of them, and
@@ -56,9 +60,21 @@ func (b *DecisionBody) write(o *canonical.Object) {
 		o.Texts("protect", b.Confine.Protect)
 		o.End()
 	}
+	if len(b.Grounding) > 0 {
+		o.Value("grounding", func(out []byte) []byte { return appendGrounding(out, b.Grounding) })
+	}
 	if b.Receipt != nil {
 		b.Receipt.Write(o, "receipt")
 	}
+}
+
+// appendGrounding writes the arguments in doubt. Few calls have any, so that encoding by reflection does.
+func appendGrounding(out []byte, doubts []grounding.Reason) []byte {
+	text, err := json.Marshal(doubts, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return append(out, "[]"...) // texts alone can always be written
+	}
+	return append(out, text...)
 }
 
 // writeMatched writes the policy that decided, or null.

@@ -37,6 +37,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	r.ShapeErrors(decisionErrors)
 	r = r.Tagged("enforcement")
 	h.mountTokens(r)
+	h.mountPrompts(r)
 	h.mountPlans(r)
 	h.mountEnforce(r)
 	h.mountVerifyStep(r)
@@ -56,6 +57,7 @@ func (h *Handlers) MountSettings(r *route.Router) {
 	route.Handle(r, route.Put("/organization/{orgId}/enforcement", "Change how calls of an organization are judged").
 		For(route.Person).Needs(principal.ManagePolicies).Records("enforcement.settings_changed").Configures(),
 		h.putSettings)
+	h.mountClasses(r)
 }
 
 // SettingsBody says how calls are judged.
@@ -63,6 +65,8 @@ type SettingsBody struct {
 	IntentRequired    bool   `json:"intentRequired" doc:"Whether a call without a plan is denied on every surface."`
 	MaxPlanTTLSeconds int64  `json:"maxPlanTtlSeconds" minimum:"1" maximum:"2592000" doc:"The longest life of a plan."`
 	PlannedArguments  string `json:"plannedArguments,omitempty" enum:"hold,allow" doc:"What POST /iap/verify-step answers about a step that is allowed only with the arguments which its plan states: hold, unless set, asks a person; allow trusts the plan until a report says otherwise."`
+	Grounding         string `json:"grounding,omitempty" enum:"off,observe,ask" doc:"What is done about a call whose values only a text gives. off: nothing; observe, unless set: it is recorded; ask: a person is asked."`
+	BeforeText        string `json:"unplannedBeforeText,omitempty" enum:"hold,allow" doc:"With grounding: ask, what is done about a call that its plan does not name while only the user can have spoken: hold, unless set, or allow."`
 }
 
 func shownSettings(s enforcement.Settings, err error) (SettingsBody, error) {
@@ -73,6 +77,8 @@ func shownSettings(s enforcement.Settings, err error) (SettingsBody, error) {
 		IntentRequired:    s.IntentRequired,
 		MaxPlanTTLSeconds: int64(s.MaxPlanTTL / time.Second),
 		PlannedArguments:  s.PlannedArguments(),
+		Grounding:         string(s.Grounding),
+		BeforeText:        s.Unplanned(),
 	}, nil
 }
 
@@ -94,6 +100,9 @@ func (h *Handlers) putSettings(
 		IntentRequired:  in.Body.IntentRequired,
 		MaxPlanTTL:      time.Duration(in.Body.MaxPlanTTLSeconds) * time.Second,
 		PlannedMayAllow: in.Body.PlannedArguments == wordAllow,
+
+		Grounding:           enforcement.Grounding(in.Body.Grounding),
+		UnplannedBeforeText: in.Body.BeforeText == wordAllow,
 	}))
 }
 

@@ -6,6 +6,7 @@ import (
 	"writ/internal/api/policies"
 	"writ/internal/audit/ledger"
 	"writ/internal/enforcement"
+	"writ/internal/intent/grounding"
 	"writ/internal/verdict"
 )
 
@@ -58,6 +59,7 @@ type DecisionBody struct {
 	ApprovalID string                  `json:"approvalId,omitempty" doc:"The approval this waits for, or that let the call run."`
 	Approvers  *policies.ApproversBody `json:"approvers,omitempty" doc:"Who must say yes, where the rule says."`
 	Confine    *policies.ConfineBody   `json:"confine,omitzero" doc:"With allow: the call may run only confined to this; {} permits least. Only callers that state the capability confine get it."`
+	Grounding  []grounding.Reason      `json:"grounding,omitempty" doc:"The arguments in doubt, and why, without their values. With grounding: ask the call is then held."`
 	Receipt    *ledger.Receipt         `json:"receipt,omitempty" doc:"Proves that the decision is in the organization's log."`
 }
 
@@ -91,6 +93,7 @@ func decisionBody(d enforcement.Answer) DecisionBody {
 		PlanID:            d.PlanID,
 		DecisionID:        d.DecisionID,
 		ApprovalID:        d.ApprovalID,
+		Grounding:         d.Grounding,
 		Receipt:           d.Receipt,
 	}
 	if body.Allowed {

@@ -30,6 +30,7 @@ type mintInput struct {
 		SessionID *string          `json:"session_id,omitempty" nullable:"true" doc:"The session the plan is for. Calls that state another are refused."`
 		UserEmail *string          `json:"user_email,omitempty" nullable:"true" doc:"The member the agent works for."`
 		Policy    route.SentObject `json:"policy,omitempty" nullable:"true" doc:"The client's own; signed as it is, and never a grant."`
+		Prompt    *string          `json:"prompt,omitempty" nullable:"true" doc:"What the user said, from the harness, at most 64 KiB: calls are grounded in it. Prompts of one session add up. Absent: the goal of the plan."`
 		ExpiresIn *float64         `json:"expires_in,omitempty" nullable:"true" doc:"Seconds, rounded up; at most what the organization allows. Absent: ttl_seconds of the manifest that the key registered for the agent, else 300."`
 	}
 }
@@ -99,6 +100,7 @@ func (h *Handlers) mintToken(ctx context.Context, caller principal.Principal, in
 		SessionID:      route.OrEmpty(b.SessionID),
 		Plan:           b.Plan,
 		Policy:         b.Policy,
+		Prompt:         b.Prompt,
 		ExpiresIn:      b.ExpiresIn,
 		DefaultLife:    life,
 		MaxLife:        settings.MaxPlanTTL,

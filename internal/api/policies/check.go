@@ -261,6 +261,7 @@ type IntentBody struct {
 	Goal     string `json:"goal,omitempty" maxLength:"4000"`
 	Step     string `json:"step,omitempty" maxLength:"200"`
 	Declared bool   `json:"declared,omitempty"`
+	Grounded bool   `json:"grounded,omitempty"`
 }
 
 func (h *Handlers) simulatePolicy(

@@ -1,6 +1,11 @@
 package risk
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"writ/internal/intent/grounding"
+)
 
 // Class is what a tool does, judging by its name.
 type Class string
@@ -64,6 +69,31 @@ var (
 	sendVerbs   = words("send post publish share mail email message invite upload tweet notify reply forward comment submit broadcast call dm announce push export")
 	writeVerbs  = words("write create update set add put edit insert append modify patch move rename copy schedule reschedule reserve book deploy merge commit install save change make replace enable start assign approve accept register import apply configure upsert sync close open mark rotate grant multiedit notebookedit mkdir touch chmod chown")
 )
+
+// classOf is the class of a tool. What is stated about it counts before its name, which then only says more precisely
+// what the tool does.
+func classOf(stated grounding.Class, server, tool string) Class {
+	named := ClassOf(server, tool)
+	switch stated {
+	case grounding.Execute:
+		return Shell
+	case grounding.Egress:
+		return named.among(Send, Secrets, Money)
+	case grounding.Write:
+		return named.among(Write, Secrets, Money, Delete, Send)
+	case grounding.Read:
+		return named.among(Read, Secrets)
+	}
+	return named
+}
+
+// among is the class if it is one of some, else another.
+func (c Class) among(otherwise Class, some ...Class) Class {
+	if slices.Contains(some, c) {
+		return c
+	}
+	return otherwise
+}
 
 // ClassOf finds the class by the words of a tool's name, else by those of its server.
 func ClassOf(server, tool string) Class {

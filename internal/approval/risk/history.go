@@ -75,14 +75,17 @@ func (p *Past) add(c Caller, entry *audit.Stored) error {
 		// Another tool of that name.
 	case record.Verdict == verdict.Allow.String():
 		p.Remember(string(said.Arguments))
-	case record.Policy == byIntent && record.Time > database.Micros(c.At.Add(-DriftWindow)):
+	case record.Policy == byIntent && record.Rule != ungrounded && record.Time > database.Micros(c.At.Add(-DriftWindow)):
 		p.Drifted++
 	}
 	return nil
 }
 
-// byIntent is the decidedBy of a call that is not in its plan.
-const byIntent = "writ:intent"
+// byIntent is the decidedBy of a call that is not in its plan, unless the rule says that it is only in doubt.
+const (
+	byIntent   = "writ:intent"
+	ungrounded = "ungrounded"
+)
 
 // said is the part of a decision's payload that matters here.
 type said struct {

@@ -15,7 +15,11 @@
 // its class, not in the rest. The level helps approvers; policies and plans protect.
 package risk
 
-import "time"
+import (
+	"time"
+
+	"writ/internal/intent/grounding"
+)
 
 // Level is how careful an approver should be.
 type Level string
@@ -87,6 +91,8 @@ const (
 // Facts are all that is known about a request when it is opened.
 type Facts struct {
 	Server, Tool string
+	// Class is what is stated about the tool, by the organization or for a known harness; empty: nothing.
+	Class grounding.Class
 	// Arguments are a redacted JSON object; empty: there are none to see.
 	Arguments string
 	// Unseen: the call has arguments that are not shown, because they are too long.
@@ -124,7 +130,7 @@ type Past struct {
 // Assess weighs the facts.
 func Assess(f Facts) Assessment {
 	args := readArguments(f.Arguments)
-	class := ClassOf(f.Server, f.Tool)
+	class := classOf(f.Class, f.Server, f.Tool)
 	var t tally
 	t.class(class)
 	t.amount(largest(args.amounts, f.Amount), f.Past)

@@ -23,19 +23,21 @@ type pushing struct {
 
 // pushed is what `writ policy push --json` prints.
 type pushed struct {
-	PolicyID      string                 `json:"policyId"`
-	Name          string                 `json:"name"`
-	Version       int                    `json:"version"`
-	ActiveVersion *int                   `json:"activeVersion"`
-	Before        int                    `json:"versionBefore,omitempty"` // that Changes are compared with; absent: it is new
-	Changes       []client.PolicyChange  `json:"changes"`
-	Warnings      []client.PolicyProblem `json:"warnings"`
+	PolicyID      string `json:"policyId"`
+	Name          string `json:"name"`
+	Version       int    `json:"version"`
+	ActiveVersion *int   `json:"activeVersion"`
+	// that Changes are compared with; absent: it is new
+	Before   int                    `json:"versionBefore,omitempty"`
+	Changes  []client.PolicyChange  `json:"changes"`
+	Warnings []client.PolicyProblem `json:"warnings"`
 }
 
 func policyPush(s cli.Streams) *cobra.Command {
 	var p pushing
 	cmd := &cobra.Command{
-		Use: "push FILE", Short: "Store a policy on a server, and with --activate put it in force", Args: cobra.ExactArgs(1),
+		Use: "push FILE", Short: "Store a policy on a server, and with --activate put it in force",
+		Args: cobra.ExactArgs(1),
 		Long: `Store the policy in a YAML or JSON file on a server: as the next version of the policy with its name, or as a new
 one. Without --activate it decides nothing yet. A policy with errors is not stored; each error is printed with its
 line and column.`,

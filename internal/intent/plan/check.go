@@ -50,6 +50,10 @@ type Declared struct {
 	Plan  *Plan
 	Root  string // of the plan's tree, in hex
 	Bytes int    // of its text
+	// Grounds: it was declared before any running text, so that its goal and values are the user's.
+	Grounds bool
+	// WidenedMay are the indexes of Plan.May that the earlier plan did not name either. They permit nothing.
+	WidenedMay []int
 	// Widened are the indexes of steps, ascending, that the earlier plan it continues
 	// did not permit: a person must agree to their calls.
 	Widened []int
@@ -63,6 +67,8 @@ type Call struct {
 	// checked.
 	Arguments   Arguments
 	NoArguments bool
+	// GivenGround: what a step gives grounds arguments instead of fixing them, unless the step is strict.
+	GivenGround bool
 }
 
 // Drift is how a call deviates from its plan. Empty: it does not.
@@ -79,6 +85,7 @@ const (
 	OtherArguments Drift = "arguments"    // the tool, but other arguments
 	OutOfOrder     Drift = "out_of_order" // an earlier step must be used first
 	Widened        Drift = "widened"      // the step was added to a live plan, and nobody agreed yet
+	Ungrounded     Drift = "ungrounded"   // only a text says what the call does, and nobody agreed yet
 	UsedUp         Drift = "used_up"      // max_calls reached
 	BadProof       Drift = "bad_proof"    // the proof does not lead to the plan's root
 )

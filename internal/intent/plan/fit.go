@@ -19,7 +19,7 @@ func (p *Plan) Fit(call Call) Result {
 		if !s.names(call.Server, name) {
 			continue
 		}
-		if !call.NoArguments && !s.takes(call.Arguments) {
+		if !call.NoArguments && !(call.GivenGround && !s.Strict) && !s.takes(call.Arguments) {
 			if near < 0 {
 				near = i
 			}

@@ -48,6 +48,11 @@ func Parse(raw []byte) (*Plan, error) {
 			return nil, err
 		}
 	}
+	if p.May, err = d.May.tools(p.Source); err != nil {
+		return nil, err
+	}
+	p.words = cmp.Or(d.Goal.text, d.Metadata.Goal.text)
+	p.given = givenValues(p.Steps)
 	p.autoMinted = d.autoMinted()
 	return p, nil
 }
@@ -58,6 +63,7 @@ type document struct {
 	Source   text           `json:"source"`
 	Ordered  bool           `json:"ordered"`
 	Steps    steps          `json:"steps"`
+	May      mayList        `json:"may"`
 	Plan     jsontext.Value `json:"plan"` // a wrapper around the plan
 	Metadata metadata       `json:"metadata"`
 }

@@ -31,7 +31,9 @@ const (
 	MaxSteps = 500
 	MaxDepth = 64 // arrays and objects open at once
 
-	maxGoal        = 4096 // bytes; longer ones are cut, as they decide nothing
+	MaxMay = 100 // tools that may be needed
+
+	maxGoal        = 4096 // bytes; longer ones are cut where they are shown
 	maxDescription = 1024
 	maxCalls       = 1_000_000
 )
@@ -42,7 +44,12 @@ type Plan struct {
 	Source  string // who wrote it, in the client's words
 	Ordered bool   // steps may be used only in the order of their index
 	Steps   []Step
+	// May are tools that may be needed beside those of the steps. They count only where a person is asked about
+	// ungrounded calls.
+	May []Step
 
+	words      string            // the whole goal
+	given      []string          // the texts and numbers that steps give
 	digest     [sha256.Size]byte // of the client's text in canonical form
 	autoMinted bool
 }

@@ -36,6 +36,7 @@ var (
 		text("goal", func(i *toolcall.Intent) string { return i.Goal }),
 		text("step", func(i *toolcall.Intent) string { return i.Step }),
 		boolean("declared", func(i *toolcall.Intent) bool { return i.Declared }),
+		boolean("grounded", func(i *toolcall.Intent) bool { return i.Grounded }),
 	)
 )
 

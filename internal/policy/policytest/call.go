@@ -84,10 +84,11 @@ func readSession(v *node.Value) toolcall.Session {
 }
 
 func readIntent(v *node.Value) toolcall.Intent {
-	m := v.Members("planId", "goal", "step", "declared")
+	m := v.Members("planId", "goal", "step", "declared", "grounded")
 	return toolcall.Intent{
 		PlanID: text(m.Get("planId")), Goal: text(m.Get("goal")), Step: text(m.Get("step")),
 		Declared: m.Get("declared").Bool(),
+		Grounded: m.Get("grounded").Bool(),
 	}
 }
 

@@ -1,0 +1,47 @@
+package scope
+
+import "sync"
+
+// Limits of the cache: states, and the memory that all of them take.
+const (
+	cacheStates = 1024
+	cacheBytes  = 96 << 20
+)
+
+// cache holds what was read of scopes, by scope and plan.
+type cache struct {
+	mu     sync.Mutex
+	states map[string]*State
+	bytes  int
+}
+
+func (c *cache) get(name string) *State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.states[name]
+}
+
+// put caches a state. A full cache drops arbitrary ones: which of many sessions goes on is unknown.
+func (c *cache) put(name string, s *State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.states == nil {
+		c.states = map[string]*State{}
+	}
+	c.drop(name)
+	for other := range c.states {
+		if len(c.states) < cacheStates && c.bytes+s.bytes <= cacheBytes {
+			break
+		}
+		c.drop(other)
+	}
+	c.states[name] = s
+	c.bytes += s.bytes
+}
+
+func (c *cache) drop(name string) {
+	if old := c.states[name]; old != nil {
+		c.bytes -= old.bytes
+		delete(c.states, name)
+	}
+}

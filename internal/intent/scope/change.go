@@ -1,0 +1,270 @@
+package scope
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/intent/grounding"
+)
+
+// Call is an allowed call.
+type Call struct {
+	DecisionID string
+	PlanID     string
+	Tool       string
+	WireName   string // server and tool as harnesses join them
+	Digest     []byte // of the arguments; empty: nobody has seen them
+	Arguments  string // JSON
+	Class      grounding.Class
+	Uses       []string // identities that it uses
+	Position   int64    // of the decision in the log
+}
+
+// Allow adds an allowed call to a scope, in the decision's transaction: its output is unknown until it is reported.
+func (s *Service) Allow(ctx context.Context, tx *database.Tx, key Key, c Call) error {
+	number, err := raise(ctx, tx, key.OrgID, key.ID())
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(sealedCall{Tool: c.Tool, Class: c.Class, Arguments: c.Arguments, Uses: c.Uses})
+	if err != nil {
+		return fmt.Errorf("seal a call: %w", err)
+	}
+	state := int64(awaited)
+	if len(c.Digest) == 0 {
+		state = unknown
+		c.Digest = []byte{}
+	}
+	_, err = tx.Prepared().Exec(ctx, `
+		INSERT INTO known_output (id, org_id, scope_id, base_id, number, key_id, plan_id, tool, wire_name, digest, state, size, decided,
+			reported, sealed_call, sealed_output)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, -1, $13, $14)`,
+		c.DecisionID, key.OrgID, key.ID(), key.base(), number, key.KeyID, c.PlanID, c.Tool, c.WireName, c.Digest, state,
+		c.Position, s.sealer.Seal(callContext(c.DecisionID), text), []byte{})
+	if err != nil {
+		return fmt.Errorf("store an allowed call: %w", err)
+	}
+	return dropOld(ctx, tx, key.ID())
+}
+
+// raise raises the revision of a scope, which it makes if there is none.
+func raise(ctx context.Context, tx *database.Tx, orgID, id string) (revision int64, err error) {
+	err = tx.QueryRow(ctx, `
+		INSERT INTO known_scope (id, org_id, revision, spoken, dropped, prompt_bytes, used_at)
+		VALUES ($1, $2, 1, 0, 0, 0, $3)
+		ON CONFLICT (id) DO UPDATE SET revision = known_scope.revision + 1, used_at = excluded.used_at
+		RETURNING revision`, id, orgID, database.Micros(tx.Now())).Scan(&revision)
+	return revision, database.Wrap(err, "change what is known of a session")
+}
+
+// dropOld drops the oldest outputs of a scope beyond the limits.
+func dropOld(ctx context.Context, tx *database.Tx, id string) error {
+	var count, bytes int64
+	err := tx.Prepared().QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(size), 0) FROM known_output WHERE scope_id = $1`,
+		id).Scan(&count, &bytes)
+	if err != nil {
+		return fmt.Errorf("count the outputs of a session: %w", err)
+	}
+	if count <= grounding.MaxOutputs && bytes <= grounding.MaxBytes {
+		return nil
+	}
+	return dropOldest(ctx, tx, id)
+}
+
+func dropOldest(ctx context.Context, tx *database.Tx, id string) error {
+	type row struct {
+		id   string
+		size int64
+	}
+	rows, err := database.Collect(ctx, tx, func(r database.Scanner) (o row, err error) {
+		err = r.Scan(&o.id, &o.size)
+		return o, err
+	}, `
+		SELECT id, size
+		FROM known_output
+		WHERE scope_id = $1
+		ORDER BY number DESC`, id)
+	if err != nil {
+		return fmt.Errorf("read the sizes of outputs: %w", err)
+	}
+	var size int64
+	dropped := false
+	for i, o := range rows {
+		if size += o.size; i < grounding.MaxOutputs && size <= grounding.MaxBytes {
+			continue
+		}
+		dropped = true
+		if _, err := tx.Exec(ctx, `DELETE FROM known_output WHERE id = $1`, o.id); err != nil {
+			return fmt.Errorf("drop an output: %w", err)
+		}
+	}
+	if !dropped {
+		return nil
+	}
+	_, err = tx.Exec(ctx, `UPDATE known_scope SET dropped = 1 WHERE id = $1`, id)
+	return database.Wrap(err, "note that outputs were dropped")
+}
+
+// Report is what a client says that a call returned.
+type Report struct {
+	OrgID, KeyID, PlanID string
+	Tool                 string
+	WireName             string // if the tool's name is one that harnesses join; empty: it is not
+	Digest               []byte
+	Output               *string // nil: absent, cut or unreadable
+	Position             int64   // of the report in the log
+}
+
+// Take lets a report take the oldest call that waits and is of the same key, plan, tool and arguments, and returns the
+// id of its decision. Without one it returns "", and the report grounds nothing.
+func (s *Service) Take(ctx context.Context, tx *database.Tx, r Report) (decisionID string, err error) {
+	if len(r.Digest) == 0 {
+		return "", nil
+	}
+	var scopeID, base string
+	var sealed []byte
+	err = tx.QueryRow(ctx, `
+		SELECT id, scope_id, base_id, sealed_call
+		FROM known_output
+		WHERE org_id = $1 AND key_id = $2 AND plan_id = $3 AND state = 0 AND digest = $4
+			AND (tool = $5 OR wire_name = $6 AND wire_name <> '')
+		ORDER BY number
+		LIMIT 1`, r.OrgID, r.KeyID, r.PlanID, r.Digest, r.Tool, r.WireName).Scan(&decisionID, &scopeID, &base, &sealed)
+	if err = database.OrMissing(err, nil, "find the call of a report"); err != nil || decisionID == "" {
+		return "", err
+	}
+	text, state := "", int64(unknown)
+	if r.Output != nil && len(*r.Output) <= grounding.MaxBytes {
+		text, state = *r.Output, known
+	}
+	spoken, err := raiseSpoken(ctx, tx, r.OrgID, scopeID, base)
+	if err != nil {
+		return "", err
+	}
+	// An empty output is known too, so that what is sealed is never empty.
+	_, err = tx.Exec(ctx, `
+		UPDATE known_output
+		SET state = $2, size = $3, reported = $4, sealed_output = $5
+		WHERE id = $1`, decisionID, state, len(text), r.Position,
+		s.sealer.Seal(outputContext(decisionID), []byte(text)))
+	if err != nil {
+		return "", fmt.Errorf("store an output: %w", err)
+	}
+	if !spoken && (state == unknown || speaks(text)) {
+		if err := speak(ctx, tx, r.OrgID, scopeID, base); err != nil {
+			return "", err
+		}
+	}
+	return decisionID, dropOld(ctx, tx, scopeID)
+}
+
+// maxRead is the size up to which an output is read for running text while others wait for the commit. A larger one
+// counts as running text.
+const maxRead = 64 << 10
+
+func speaks(text string) bool {
+	return len(text) > maxRead || grounding.Speaks(text)
+}
+
+// raiseSpoken raises the revision of a scope, and reports whether it is known already that it and its key's have
+// running text.
+func raiseSpoken(ctx context.Context, tx *database.Tx, orgID, id, base string) (bool, error) {
+	if _, err := raise(ctx, tx, orgID, id); err != nil {
+		return false, err
+	}
+	var spoken int64
+	err := tx.Prepared().QueryRow(ctx, `SELECT COUNT(*) FROM known_scope WHERE (id = $1 OR id = $2) AND spoken = 1`, id,
+		base).Scan(&spoken)
+	return spoken == 2 || spoken == 1 && id == base, database.Wrap(err, "read whether a session has running text")
+}
+
+// speak notes that a scope, and its key's, has running text.
+func speak(ctx context.Context, tx *database.Tx, orgID, id, base string) error {
+	if base != id {
+		if _, err := raise(ctx, tx, orgID, base); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, `UPDATE known_scope SET spoken = 1 WHERE id = $1 OR id = $2`, id, base)
+	return database.Wrap(err, "note that a text was reported")
+}
+
+// Close makes the output of a decision unknown for good: another report was matched with it.
+func (s *Service) Close(ctx context.Context, tx *database.Tx, orgID, decisionID string) error {
+	var scopeID string
+	err := tx.QueryRow(ctx, `SELECT scope_id FROM known_output WHERE id = $1 AND org_id = $2 AND state = 0`, decisionID,
+		orgID).Scan(&scopeID)
+	if err = database.OrMissing(err, nil, "find a call"); err != nil || scopeID == "" {
+		return err
+	}
+	if _, err := raise(ctx, tx, orgID, scopeID); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE known_output SET state = 2 WHERE id = $1`, decisionID)
+	return database.Wrap(err, "close a call")
+}
+
+// Clean reports whether no running text was reported in a scope, and no call waits for its report: only then a plan
+// that is declared now speaks for the user.
+func Clean(ctx context.Context, r database.Reader, key Key) (bool, error) {
+	var spoken, dropped bool
+	err := r.QueryRow(ctx, `SELECT spoken, dropped FROM known_scope WHERE id = $1`, key.ID()).Scan(
+		database.ToBool(&spoken), database.ToBool(&dropped))
+	if err = database.OrMissing(err, nil, "read what is known of a session"); err != nil || spoken || dropped {
+		return false, err
+	}
+	var waiting int64
+	err = r.QueryRow(ctx, `SELECT COUNT(*) FROM known_output WHERE scope_id = $1 AND state <> 1`,
+		key.ID()).Scan(&waiting)
+	return waiting == 0, database.Wrap(err, "count the calls that wait")
+}
+
+// Say adds the user's words to a scope. planID is the plan that was declared with them, if any; position that of their
+// entry in the log.
+func (s *Service) Say(ctx context.Context, tx *database.Tx, key Key, planID, text string, position int64) error {
+	if _, err := raise(ctx, tx, key.OrgID, key.ID()); err != nil {
+		return err
+	}
+	changed, err := tx.Exec(ctx, `
+		UPDATE known_scope
+		SET prompt_bytes = prompt_bytes + $2
+		WHERE id = $1 AND prompt_bytes + $2 <= $3`, key.ID(), len(text), grounding.MaxPrompts)
+	if err != nil {
+		return fmt.Errorf("count the prompts of a session: %w", err)
+	}
+	if changed == 0 {
+		return fault.New(fault.TooLarge, "the prompts of one session may have %d bytes together", grounding.MaxPrompts)
+	}
+	id := database.NewID()
+	_, err = tx.Exec(ctx, `
+		INSERT INTO known_prompt (id, scope_id, plan_id, position, sealed, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6)`, id, key.ID(), planID, position,
+		s.sealer.Seal(promptContext(id), []byte(text)),
+		database.Micros(tx.Now()))
+	return database.Wrap(err, "store a prompt")
+}
+
+// Show adds text that is not the user's to a scope, as if a tool had returned it: of a file that the harness attached,
+// for example.
+func (s *Service) Show(ctx context.Context, tx *database.Tx, key Key, text string, position int64) error {
+	id := database.NewID()
+	err := s.Allow(ctx, tx, key, Call{DecisionID: id, Tool: "prompt", Class: grounding.Write, Position: position})
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		UPDATE known_output
+		SET state = 1, size = $2, sealed_output = $3
+		WHERE id = $1`, id, len(text), s.sealer.Seal(outputContext(id), []byte(text)))
+	if err != nil {
+		return fmt.Errorf("store a text: %w", err)
+	}
+	if err := speak(ctx, tx, key.OrgID, key.ID(), key.base()); err != nil {
+		return err
+	}
+	return dropOld(ctx, tx, key.ID())
+}
