@@ -18,7 +18,8 @@ func TestErasedEntriesGroundNothing(t *testing.T) {
 		erase := func(action string) {
 			t.Helper()
 			var index int
-			if err := s.Database.QueryRow(t.Context(), `SELECT max(position) FROM audit_entry WHERE log = $1 AND action = $2`,
+			if err := s.Database.QueryRow(t.Context(),
+				`SELECT max(position) FROM audit_entry WHERE log = $1 AND action = $2`,
 				w.org, action).Scan(&index); err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +77,8 @@ func TestRetiredEntriesGroundNothing(t *testing.T) {
 	})
 }
 
-// TestVerifiedStepsAreHeldAfterText: nobody sees their arguments, so that only reads and what comes before any text pass.
+// TestVerifiedStepsAreHeldAfterText: nobody sees their arguments, so that only reads and what comes before
+// any text pass.
 func TestVerifiedStepsAreHeldAfterText(t *testing.T) {
 	t.Parallel()
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {

@@ -75,7 +75,8 @@ func (p *Past) add(c Caller, entry *audit.Stored) error {
 		// Another tool of that name.
 	case record.Verdict == verdict.Allow.String():
 		p.Remember(string(said.Arguments))
-	case record.Policy == byIntent && record.Rule != ungrounded && record.Time > database.Micros(c.At.Add(-DriftWindow)):
+	case record.Policy == byIntent && record.Rule != ungrounded &&
+		record.Time > database.Micros(c.At.Add(-DriftWindow)):
 		p.Drifted++
 	}
 	return nil

@@ -34,7 +34,9 @@ func FuzzOutput(f *testing.F) {
 
 // FuzzSieve: what stands in a text always passes.
 func FuzzSieve(f *testing.F) {
-	for _, seed := range []string{"", "a", noise, "p7@x.example", "请 send x 发送", "Ünï cöde", "a\x00b", "a--b c", "\xff"} {
+	for _, seed := range []string{
+		"", "a", noise, "p7@x.example", "请 send x 发送", "Ünï cöde", "a\x00b", "a--b c", "\xff",
+	} {
 		f.Add(seed+" "+seed, 0, len(seed))
 	}
 	f.Fuzz(func(t *testing.T, text string, from, to int) {

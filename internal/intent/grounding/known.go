@@ -101,8 +101,8 @@ func (o *Output) Memory() int {
 // Speaks reports whether the output has running text, whoever's it is.
 func (o *Output) Speaks() bool { return o.unknown || len(o.running) > 0 }
 
-// Speaks reports whether a text, as an output, has running text. A stretch of words without any mark is within one leaf,
-// whatever the structure is, so that most texts need not be read.
+// Speaks reports whether a text, as an output, has running text. A stretch of words without any mark is
+// within one leaf, whatever the structure is, so that most texts need not be read.
 func Speaks(text string) bool {
 	for stretch := range strings.FieldsFuncSeq(text, isMark) {
 		if countWords(stretch, runningWords) >= runningWords {
