@@ -124,7 +124,7 @@ func (s *Service) Prune(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(pruneCounts(ctx, tx), pruneLeases(ctx, tx))
+		return errors.Join(pruneCounts(ctx, tx), pruneLeases(ctx, tx), pruneProposals(ctx, tx))
 	}})
 	s.seen.forget()
 	return database.Wrap(err, "forget agents that were seen long ago")

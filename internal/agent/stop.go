@@ -218,6 +218,9 @@ func (s *Service) Stops(ctx context.Context, p principal.Principal) ([]Stop, err
 // StatusOf is the status of an agent, also for a key, which learns nothing else.
 func (s *Service) StatusOf(ctx context.Context, orgID, id string) (Status, error) {
 	a, err := find(ctx, s.db, orgID, id)
+	if a.Status == Pending {
+		a.Status = Unregistered // as decisions see it
+	}
 	return a.Status, err
 }
 
