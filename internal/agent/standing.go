@@ -77,7 +77,7 @@ func (st *Standing) count(
 ) error {
 	own, agentID := Trips{}, ""
 	for _, a := range agents {
-		if a.bound && a.boundHere && (agentID == "" || a.named) {
+		if a.bound && a.boundHere() && (agentID == "" || a.named) {
 			agentID, own = a.id, a.trips
 		}
 	}
@@ -120,35 +120,45 @@ func rootKey(ctx context.Context, r database.Reader, orgID, keyID string) (root 
 	return root, database.Wrap(err, "find the key that a key comes from")
 }
 
-// concerned is a registered agent that a call names, or that its key is bound to.
+// concerned is a registered agent that a call names, or that its key is bound to, or one that
+// its key comes from.
 type concerned struct {
 	id, name       string
 	suspended      bool
 	intentRequired bool
 	bound          bool // to any key
-	boundHere      bool // to the key of the call
 	named          bool // by the call
-	trips          Trips
+	// near is how many keys lie between the key of the call and one that is bound to the agent:
+	// 0 is the key itself, negative none in its line.
+	near  int
+	trips Trips
 }
 
+// boundHere reports whether the key of the call is bound to the agent.
+func (a *concerned) boundHere() bool { return a.near == 0 }
+
+// inLine reports whether the key of the call, or one that it comes from, is bound to the agent.
+func (a *concerned) inLine() bool { return a.bound && a.near >= 0 }
+
 // standing is the standing of a call that names an agent, given what is registered of
-// that agent and of all that its key is bound to.
+// that agent and of all that the line of its key is bound to.
 func standing(agents []concerned, settings Settings) Standing {
 	st := Standing{Status: Unregistered}
 	for _, a := range agents {
-		if a.named && a.bound && !a.boundHere {
-			st.Stranger = true
+		stranger := a.named && a.bound && !a.boundHere()
+		st.Stranger = st.Stranger || stranger
+		if stranger && !a.inLine() {
 			continue
 		}
-		// What restricts a bound key holds whatever agent the call names.
+		// What restricts a bound key holds whatever agent the call names, and for the keys it makes.
 		if a.suspended && st.SuspendedAs == "" {
 			st.SuspendedAs = a.id
 		}
 		st.IntentRequired = st.IntentRequired || a.intentRequired
-		if !a.named {
+		if !a.named || stranger {
 			continue
 		}
-		st.Name, st.Status, st.Registered, st.Proven = a.name, Active, true, a.bound && a.boundHere
+		st.Name, st.Status, st.Registered, st.Proven = a.name, Active, true, a.bound && a.boundHere()
 		if a.suspended {
 			st.Status = Suspended
 		}
@@ -157,30 +167,38 @@ func standing(agents []concerned, settings Settings) Standing {
 	return st
 }
 
-// readConcerned reads the agent with an id, and those that a key is bound to. An agent
-// whose owner has left is suspended, whoever ended the membership.
+// readConcerned reads the agent with an id, and those that a key or its makers are bound to. An
+// agent whose owner has left is suspended, whoever ended the membership.
 func readConcerned(
 	ctx context.Context, r database.Reader, orgID, agentID, keyID string,
 ) ([]concerned, error) {
 	return database.Collect(ctx, r, func(s database.Scanner) (a concerned, err error) {
 		var trips string
 		err = s.Scan(&a.id, &a.name, database.ToBool(&a.suspended), database.ToBool(&a.intentRequired),
-			database.ToBool(&a.bound), database.ToBool(&a.boundHere), &trips)
+			database.ToBool(&a.bound), &a.near, &trips)
 		if err == nil {
 			a.trips, err = parseTrips(trips)
 		}
 		a.named = a.id == agentID
 		return a, err
 	}, `
+		WITH RECURSIVE line (id, near) AS (
+			SELECT id, 0 FROM api_key WHERE id = $3
+			UNION
+			SELECT k.made_by, l.near + 1 FROM api_key k JOIN line l ON k.id = l.id WHERE k.made_by IS NOT NULL
+		), own (agent_id, near) AS (
+			SELECT b.agent_id, MIN(l.near) FROM agent_key b JOIN line l ON b.key_id = l.id
+			WHERE b.org_id = $1
+			GROUP BY b.agent_id
+		)
 		SELECT a.id, a.name,
 			CASE WHEN a.suspended_at IS NOT NULL OR m.user_id IS NULL THEN 1 ELSE 0 END,
 			a.intent_required,
 			CASE WHEN EXISTS (SELECT 1 FROM agent_key k WHERE k.org_id = a.org_id AND k.agent_id = a.id) THEN 1 ELSE 0 END,
-			CASE WHEN b.key_id IS NULL AND $3 <> '' THEN 0 ELSE 1 END,
+			CASE WHEN $3 = '' THEN 0 ELSE COALESCE((SELECT o.near FROM own o WHERE o.agent_id = a.id), -1) END,
 			a.trips
 		FROM agent a
 		LEFT JOIN organization_member m ON m.org_id = a.org_id AND m.user_id = a.owner_id
-		LEFT JOIN agent_key b ON b.org_id = a.org_id AND b.agent_id = a.id AND b.key_id = $3
-		WHERE a.org_id = $1 AND (a.id = $2 OR a.id IN (SELECT agent_id FROM agent_key WHERE org_id = $1 AND key_id = $3))
+		WHERE a.org_id = $1 AND (a.id = $2 OR a.id IN (SELECT agent_id FROM own))
 		ORDER BY a.id`, orgID, agentID, keyID)
 }

@@ -70,13 +70,44 @@ func isStopped(ctx context.Context, r database.Reader, id string) (stopped bool,
 	return stopped, database.Wrap(err, "read whether API key %s is stopped", id)
 }
 
-// refuseStopped refuses to make a key out of one that the kill switch has stopped.
+// isSuspended reports whether a key, or one that it comes from, is bound to a suspended agent. An agent whose owner has
+// left is suspended.
+func isSuspended(ctx context.Context, r database.Reader, id string) (suspended bool, err error) {
+	err = r.QueryRow(ctx, `
+		WITH RECURSIVE line (id) AS (
+			SELECT id FROM api_key WHERE id = $1
+			UNION
+			SELECT k.made_by FROM api_key k JOIN line l ON k.id = l.id WHERE k.made_by IS NOT NULL
+		)
+		SELECT CASE WHEN COUNT(*) > 0 THEN 1 ELSE 0 END
+		FROM agent_key b
+		JOIN line l ON b.key_id = l.id
+		JOIN agent a ON a.org_id = b.org_id AND a.id = b.agent_id
+		LEFT JOIN organization_member m ON m.org_id = a.org_id AND m.user_id = a.owner_id
+		WHERE a.suspended_at IS NOT NULL OR m.user_id IS NULL`, id).Scan(database.ToBool(&suspended))
+	return suspended, database.Wrap(err, "read whether the agent of API key %s is suspended", id)
+}
+
+// refuseStopped refuses to make a key out of one that the kill switch has stopped, or whose agent is suspended.
 func refuseStopped(ctx context.Context, r database.Reader, id string) error {
 	stopped, err := isStopped(ctx, r, id)
-	if err == nil && stopped {
+	if err != nil {
+		return err
+	}
+	if stopped {
 		return fault.New(fault.Conflict, "this API key is stopped by the kill switch: nothing is made of it")
 	}
+	suspended, err := isSuspended(ctx, r, id)
+	if err == nil && suspended {
+		return fault.New(fault.Conflict, "the agent of this API key is suspended: nothing is made of it")
+	}
 	return err
+}
+
+// carryBindings binds the agents of a key to the one that replaces it.
+func carryBindings(ctx context.Context, tx *database.Tx, from, to string) error {
+	_, err := tx.Exec(ctx, `UPDATE agent_key SET key_id = $2 WHERE key_id = $1`, from, to)
+	return database.Wrap(err, "bind the agents of API key %s to %s", from, to)
 }
 
 // maker is the key that a caller makes another with; empty: a person makes it.

@@ -168,7 +168,7 @@ func (s *Service) revoke(ctx context.Context, p principal.Principal, id string) 
 }
 
 // Rotate replaces an active key by a new one with the same settings, owned by the
-// caller. Only its owner can rotate a terminal's key: nobody else signed in from that
+// caller. The agents that it is bound to are bound to the new one. Only its owner can rotate a terminal's key: nobody else signed in from that
 // terminal.
 func (s *Service) Rotate(ctx context.Context, p principal.Principal, id string) (issued Issued, err error) {
 	if p.Kind != principal.User {
@@ -264,6 +264,9 @@ func (s *Service) rotate(ctx context.Context, tx *database.Tx, p principal.Princ
 		madeBy:      old.ID,
 	})
 	if err != nil {
+		return Issued{}, err
+	}
+	if err := carryBindings(ctx, tx, old.ID, issued.ID); err != nil {
 		return Issued{}, err
 	}
 	return issued, s.record(ctx, tx, p, rotated, old, &issued.Key)
