@@ -148,6 +148,10 @@ func (s *Service) register(ctx context.Context, tx *database.Tx, p principal.Pri
 	if err := s.record(ctx, tx, p, p.OrgID, registered, a); err != nil {
 		return Agent{}, err
 	}
+	a.Status = known.Status
+	if err := s.stopBound(ctx, tx, p, a); err != nil {
+		return Agent{}, err
+	}
 	return find(ctx, tx, p.OrgID, a.ID)
 }
 
@@ -229,7 +233,10 @@ func (s *Service) Update(ctx context.Context, p principal.Principal, id string, 
 		if err := s.checkParties(ctx, tx, p.OrgID, a); err != nil {
 			return a, err
 		}
-		return a, update(ctx, tx, p.OrgID, a)
+		if err := update(ctx, tx, p.OrgID, a); err != nil {
+			return a, err
+		}
+		return a, s.stopBound(ctx, tx, p, a)
 	})
 }
 

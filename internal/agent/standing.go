@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"writ/internal/database"
 	"writ/internal/names"
@@ -69,51 +70,71 @@ func (s *Service) standingIn(
 	return st, st.count(ctx, r, orgID, keyID, settings, agents)
 }
 
-// count sets what trips count of the calls: of the agent that is named with one of its bound
-// keys, else of the first agent that the key is bound to, else of the key. What is stopped or
-// suspended is not counted.
+// count sets what trips count of the calls. What is stopped or suspended is not counted.
 func (st *Standing) count(
 	ctx context.Context, r database.Reader, orgID, keyID string, settings Settings, agents []concerned,
 ) error {
-	own, agentID := Trips{}, ""
-	for _, a := range agents {
-		if a.bound && a.boundHere() && (agentID == "" || a.named) {
-			agentID, own = a.id, a.trips
+	counts := countedFor(agents, keyID, settings)
+	if len(counts) == 0 {
+		root, err := rootKey(ctx, r, keyID)
+		if err != nil {
+			return err
 		}
+		counts = []Counting{newCounting(Subject{OfKey, keyID}, Subject{OfKey, root}, settings.Trips)}
 	}
-	st.trips = own.over(settings.Trips)
-	if st.trips.IsZero() || st.Stopped.All || st.SuspendedAs != "" {
+	st.trips = *counts[0].trips
+	if keyID == "" && counts[0].Subject.Scope == OfKey || st.Stopped.All || st.SuspendedAs != "" {
 		return nil
 	}
-	st.Counting = Counting{
-		Subject: Subject{OfAgent, agentID},
-		Calls:   st.trips.most(CallsPerMinute),
-		Denials: st.trips.most(DenialsPerMinute),
-		Budget:  agentID != "" && st.trips.costNanos() > 0,
+	counts = slices.DeleteFunc(counts, func(c Counting) bool { return c.trips.IsZero() })
+	for i := range len(counts) - 1 {
+		counts[i].More = &counts[i+1]
 	}
-	if agentID != "" {
-		return nil
+	if len(counts) > 0 {
+		st.Counting = counts[0]
 	}
-	root, err := rootKey(ctx, r, orgID, keyID)
-	st.Counting.Subject = Subject{OfKey, root}
-	return err
+	return nil
 }
 
-// rootKey is the first of the keys that a key comes from, as far as none of them is bound to
-// an agent: a key does not get a fresh count by making another.
-func rootKey(ctx context.Context, r database.Reader, orgID, keyID string) (root string, err error) {
+// countedFor are the agents that a call counts for, the named one first: all that the key is bound
+// to or, if none are, all that the nearest key in its line is bound to. A key gets no fresh count
+// by naming its agents in turn, nor by making another key. A trip stops the agent if its own key
+// has called, else only that key: nobody trips an agent with a key that is not bound to it.
+func countedFor(agents []concerned, keyID string, settings Settings) (counts []Counting) {
+	nearest := -1
+	for _, a := range agents {
+		if a.inLine() && (nearest < 0 || a.near < nearest) {
+			nearest = a.near
+		}
+	}
+	for _, a := range agents {
+		if !a.inLine() || a.near != nearest {
+			continue
+		}
+		at := Subject{OfAgent, a.id}
+		stops := at
+		if !a.boundHere() {
+			stops = Subject{OfKey, keyID}
+		}
+		c := newCounting(stops, at, a.trips.over(settings.Trips))
+		if a.named {
+			counts = slices.Insert(counts, 0, c)
+		} else {
+			counts = append(counts, c)
+		}
+	}
+	return counts
+}
+
+// rootKey is the first of the keys that a key comes from, in whichever organization.
+func rootKey(ctx context.Context, r database.Reader, keyID string) (root string, err error) {
 	err = r.QueryRow(ctx, `
-		WITH RECURSIVE line (id, depth) AS (
-			SELECT id, 0 FROM api_key WHERE id = $2
-			UNION ALL
-			SELECT m.id, l.depth + 1
-			FROM line l
-			JOIN api_key k ON k.id = l.id
-			JOIN api_key m ON m.id = k.made_by
-			WHERE m.org_id = $1 AND l.depth < 1000
-				AND NOT EXISTS (SELECT 1 FROM agent_key b WHERE b.org_id = $1 AND b.key_id = m.id)
+		WITH RECURSIVE line (id) AS (
+			SELECT id FROM api_key WHERE id = $1
+			UNION
+			SELECT k.made_by FROM api_key k JOIN line l ON k.id = l.id WHERE k.made_by IS NOT NULL
 		)
-		SELECT id FROM line ORDER BY depth DESC LIMIT 1`, orgID, keyID).Scan(&root)
+		SELECT k.id FROM api_key k JOIN line l ON k.id = l.id WHERE k.made_by IS NULL`, keyID).Scan(&root)
 	if errors.Is(err, sql.ErrNoRows) {
 		return keyID, nil
 	}

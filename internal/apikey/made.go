@@ -33,12 +33,18 @@ func MadeFrom(ctx context.Context, r database.Reader, orgID string, ids []string
 
 // MadeElsewhere are the keys that some keys made or were replaced by in other organizations than one, by organization.
 func MadeElsewhere(ctx context.Context, r database.Reader, orgID string, ids []string) (map[string][]string, error) {
-	made := map[string][]string{}
+	made, known := map[string][]string{}, map[string]bool{}
 	for _, id := range ids {
+		if known[id] {
+			continue // what it made was found with its maker
+		}
 		_, err := database.Collect(ctx, r, func(s database.Scanner) (none struct{}, err error) {
 			var key, org string
-			if err = s.Scan(&key, &org); err == nil && !slices.Contains(made[org], key) {
-				made[org] = append(made[org], key)
+			if err = s.Scan(&key, &org); err == nil && !known[key] {
+				known[key] = true
+				if org != orgID {
+					made[org] = append(made[org], key)
+				}
 			}
 			return none, err
 		}, `
@@ -47,7 +53,7 @@ func MadeElsewhere(ctx context.Context, r database.Reader, orgID string, ids []s
 				UNION
 				SELECT k.id FROM api_key k JOIN line l ON k.made_by = l.id
 			)
-			SELECT k.id, k.org_id FROM api_key k JOIN line l ON k.id = l.id WHERE k.org_id <> $1 ORDER BY k.id`, orgID, id)
+			SELECT k.id, COALESCE(k.org_id, $1) FROM api_key k JOIN line l ON k.id = l.id ORDER BY k.id`, orgID, id)
 		if err != nil {
 			return nil, fmt.Errorf("find the keys that a key made elsewhere: %w", err)
 		}
@@ -55,18 +61,28 @@ func MadeElsewhere(ctx context.Context, r database.Reader, orgID string, ids []s
 	return made, nil
 }
 
-// isStopped reports whether the kill switch has stopped a key, or one that it comes from.
+// isStopped reports whether the kill switch has stopped a key, or one that it comes from. A trip of a key does not reach
+// beyond a key that is bound to an agent. A stop does not reach into another organization whose owner has lifted it.
 func isStopped(ctx context.Context, r database.Reader, id string) (stopped bool, err error) {
 	err = r.QueryRow(ctx, `
-		WITH RECURSIVE line (id) AS (
-			SELECT id FROM api_key WHERE id = $1
+		WITH RECURSIVE line (id, beyond) AS (
+			SELECT id, 0 FROM api_key WHERE id = $1
 			UNION
-			SELECT k.made_by FROM api_key k JOIN line l ON k.id = l.id WHERE k.made_by IS NOT NULL
+			SELECT k.made_by,
+				CASE WHEN l.beyond = 1 OR EXISTS (SELECT 1 FROM agent_key b WHERE b.key_id = l.id) THEN 1 ELSE 0 END
+			FROM api_key k
+			JOIN line l ON k.id = l.id
+			JOIN api_key m ON m.id = k.made_by
+			WHERE COALESCE(m.org_id, '') = COALESCE(k.org_id, '') OR NOT EXISTS (
+				SELECT 1 FROM agent_stop_key f
+				JOIN agent_stop p ON p.id = f.stop_id
+				WHERE f.key_id = k.id AND p.parent_id IS NOT NULL AND p.lifted_by <> '')
 		)
 		SELECT CASE WHEN COUNT(*) > 0 THEN 1 ELSE 0 END
 		FROM agent_stop_key k
 		JOIN line l ON k.key_id = l.id
-		JOIN agent_stop s ON s.id = k.stop_id AND s.lifted_at IS NULL`, id).Scan(database.ToBool(&stopped))
+		JOIN agent_stop s ON s.id = k.stop_id AND s.lifted_at IS NULL
+		WHERE l.beyond = 0 OR s.scope <> 'key' OR s.trip = ''`, id).Scan(database.ToBool(&stopped))
 	return stopped, database.Wrap(err, "read whether API key %s is stopped", id)
 }
 

@@ -124,14 +124,15 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 		Answered:  a.answered,
 	})
 	a.agents = agent.New(db, log, agent.Sources{
-		Role:         organization.RoleOf,
-		MissingKey:   apikey.Missing,
-		MadeFrom:     apikey.MadeFrom,
-		FindingKinds: []string{"sequence_gap"},
-		Findings:     a.findings,
-		Spent:        a.spent,
-		LeaseKey:     a.plans.LeaseKey,
-		Tripped:      a.noteTrip,
+		Role:          organization.RoleOf,
+		MissingKey:    apikey.Missing,
+		MadeFrom:      apikey.MadeFrom,
+		MadeElsewhere: apikey.MadeElsewhere,
+		FindingKinds:  []string{"sequence_gap"},
+		Findings:      a.findings,
+		Spent:         a.spent,
+		LeaseKey:      a.plans.LeaseKey,
+		Tripped:       a.noteTrip,
 	})
 	a.decisions = decisionsOn(a, a.approvals)
 	return a
