@@ -60,6 +60,9 @@ func (s *Service) AddLease(
 	if err != nil {
 		return 0, err
 	}
+	if err := s.Saw(ctx, tx, Sighting{l.OrgID, l.AgentID, l.KeyID}, ""); err != nil {
+		return 0, err
+	}
 	return entry.Index, insertLease(ctx, tx, &Lease{*l, entry.Index})
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"writ/internal/database"
 )
@@ -118,16 +119,36 @@ func markFollowed(ctx context.Context, tx *database.Tx, id string) error {
 	return database.Wrap(err, "note what was done elsewhere")
 }
 
-// maxReadBack is how many of the latest decisions of an agent are read for its keys, beside
-// what is remembered of it: sightings are bounded.
+// maxReadBack is how many of the latest decisions and plans of an agent are read for its keys,
+// beside what is remembered of it: sightings are bounded.
 const maxReadBack = 10_000
 
-// usedWith are the keys that an agent's id was sent with.
+// usedWith are the keys that an agent's id was sent with: in calls, plans or requests for leases.
 func usedWith(ctx context.Context, tx *database.Tx, orgID, agentID string) ([]string, error) {
 	keys, err := database.Collect(ctx, tx, database.Column[string], `
 		SELECT key_id FROM agent_seen WHERE org_id = $1 AND agent_id = $2`, orgID, agentID)
 	if err != nil {
 		return nil, fmt.Errorf("read the keys that an agent was seen with: %w", err)
+	}
+	leased, err := database.Collect(ctx, tx, database.Column[string], `
+		WITH RECURSIVE leased (id) AS (
+			SELECT MIN(key_id) FROM agent_lease WHERE org_id = $1 AND agent_id = $2
+			UNION
+			SELECT (SELECT MIN(a.key_id) FROM agent_lease a WHERE a.org_id = $1 AND a.agent_id = $2 AND a.key_id > l.id)
+			FROM leased l WHERE l.id IS NOT NULL
+		)
+		SELECT id FROM leased WHERE id IS NOT NULL`, orgID, agentID) // from key to key: there may be many leases of each
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of an agent's leases: %w", err)
+	}
+	declared, err := database.Collect(ctx, tx, database.Column[string], `
+		SELECT DISTINCT key_id
+		FROM (
+			SELECT key_id FROM plan WHERE org_id = $1 AND agent_id = $2
+			ORDER BY created_at DESC, id DESC LIMIT $3
+		) p`, orgID, agentID, maxReadBack)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of an agent's plans: %w", err)
 	}
 	latest, err := database.Collect(ctx, tx, database.Column[string], `
 		SELECT DISTINCT k.id
@@ -137,7 +158,7 @@ func usedWith(ctx context.Context, tx *database.Tx, orgID, agentID string) ([]st
 			ORDER BY recorded_at DESC, position DESC LIMIT $3
 		) e
 		JOIN api_key k ON k.id = e.actor AND k.org_id = $1`, orgID, agentID, maxReadBack)
-	return append(keys, latest...), database.Wrap(err, "read the keys of an agent's decisions")
+	return slices.Concat(keys, leased, declared, latest), database.Wrap(err, "read the keys of an agent's decisions")
 }
 
 // maxSharing is how many other agents an answer lists.
