@@ -110,8 +110,10 @@ func deleteProposals(ctx context.Context, tx *database.Tx, orgID, id string) err
 	return database.Wrap(err, "forget proposed agents")
 }
 
-func pruneProposals(ctx context.Context, tx *database.Tx) error {
-	_, err := tx.Exec(ctx, `DELETE FROM agent_proposal WHERE created_at < $1`,
-		database.Micros(tx.Now().Add(-forgetProposals)))
-	return database.Wrap(err, "forget old proposals of agents")
+func pruneProposals(ctx context.Context, tx *database.Tx) (int64, error) {
+	return tx.Exec(ctx, `
+		DELETE FROM agent_proposal
+		WHERE (org_id, agent_id, key_id) IN (
+			SELECT org_id, agent_id, key_id FROM agent_proposal WHERE created_at < $1 LIMIT $2)`,
+		database.Micros(tx.Now().Add(-forgetProposals)), pruneSlice)
 }

@@ -149,18 +149,43 @@ func updateSeen(ctx context.Context, tx *database.Tx, of Sighting, last lastSeen
 		of.OrgID, of.AgentID, of.KeyID, database.Micros(last.at), last.host)
 }
 
-// Prune forgets what was seen long ago.
+// pruneSlice is how many rows one change forgets: a large one would hold up decisions.
+const pruneSlice = 500
+
+// Prune forgets what was seen, counted, proposed and leased long ago, a slice at a time.
 func (s *Service) Prune(ctx context.Context) error {
-	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM agent_seen WHERE last_seen_at < $1`,
-			database.Micros(tx.Now().Add(-forgetSeen)))
+	defer s.seen.forget()
+	var failed []error
+	for _, slice := range []func(context.Context, *database.Tx) (int64, error){
+		pruneSeen, pruneCounts, pruneLeases, pruneProposals,
+	} {
+		failed = append(failed, s.pruneAll(ctx, slice))
+	}
+	return database.Wrap(errors.Join(failed...), "forget what was seen of agents long ago")
+}
+
+// pruneAll forgets slices until nothing is left to forget.
+func (s *Service) pruneAll(
+	ctx context.Context, slice func(context.Context, *database.Tx) (gone int64, err error),
+) error {
+	for gone := int64(1); gone > 0; {
+		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
+			gone, err = slice(ctx, tx)
+			return err
+		}})
 		if err != nil {
 			return err
 		}
-		return errors.Join(pruneCounts(ctx, tx), pruneLeases(ctx, tx), pruneProposals(ctx, tx))
-	}})
-	s.seen.forget()
-	return database.Wrap(err, "forget agents that were seen long ago")
+	}
+	return nil
+}
+
+func pruneSeen(ctx context.Context, tx *database.Tx) (int64, error) {
+	return tx.Exec(ctx, `
+		DELETE FROM agent_seen
+		WHERE (org_id, agent_id, key_id) IN (
+			SELECT org_id, agent_id, key_id FROM agent_seen WHERE last_seen_at < $1 LIMIT $2)`,
+		database.Micros(tx.Now().Add(-forgetSeen)), pruneSlice)
 }
 
 func compareSightings(a, b Sighting) int {

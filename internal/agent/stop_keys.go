@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"writ/internal/database"
@@ -92,4 +93,35 @@ func (s *Service) stopBound(ctx context.Context, tx *database.Tx, p principal.Pr
 		Scope: OfAgent, Subject: a.ID, Reason: "the agent was stopped before this key was bound to it",
 	}, nil)
 	return err
+}
+
+// KeyStopped reports whether the kill switch has stopped a key or its organization. It checks no right: the edge asks.
+func (s *Service) KeyStopped(ctx context.Context, orgID, keyID string) (bool, error) {
+	stops, err := concerning(ctx, s.db.Prepared(), orgID, "", keyID)
+	st := stopped(stops)
+	return st.All, err
+}
+
+// NotOwn is the first of some ids that is no agent of a stopped key; empty: all are, or the key is not stopped. Its
+// agents are those that it is bound to or, if there are none, those whose ids it has sent and that are bound to no key.
+func (s *Service) NotOwn(ctx context.Context, orgID, keyID string, ids []string) (string, error) {
+	if stopped, err := s.KeyStopped(ctx, orgID, keyID); err != nil || !stopped {
+		return "", err
+	}
+	own, err := database.Collect(ctx, s.db, database.Column[string], `
+		SELECT agent_id FROM agent_key WHERE org_id = $1 AND key_id = $2
+		UNION
+		SELECT s.agent_id FROM agent_seen s
+		WHERE s.org_id = $1 AND s.key_id = $2
+			AND NOT EXISTS (SELECT 1 FROM agent_key k WHERE k.org_id = $1 AND k.key_id = $2)
+			AND NOT EXISTS (SELECT 1 FROM agent_key k WHERE k.org_id = $1 AND k.agent_id = s.agent_id)`, orgID, keyID)
+	if err != nil {
+		return "", fmt.Errorf("read the agents of a key: %w", err)
+	}
+	for _, id := range ids {
+		if !slices.Contains(own, id) {
+			return id, nil
+		}
+	}
+	return "", nil
 }

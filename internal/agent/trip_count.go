@@ -196,8 +196,10 @@ func resetCount(ctx context.Context, tx *database.Tx, orgID string, of Subject, 
 // forgetCounts is after how long a count that nothing was added to is forgotten.
 const forgetCounts = 30 * 24 * time.Hour
 
-func pruneCounts(ctx context.Context, tx *database.Tx) error {
-	_, err := tx.Exec(ctx, `DELETE FROM agent_trip_count WHERE since < $1`,
-		database.Micros(tx.Now().Add(-forgetCounts)))
-	return database.Wrap(err, "forget what was counted for trips")
+func pruneCounts(ctx context.Context, tx *database.Tx) (int64, error) {
+	return tx.Exec(ctx, `
+		DELETE FROM agent_trip_count
+		WHERE (org_id, scope, subject, rule) IN (
+			SELECT org_id, scope, subject, rule FROM agent_trip_count WHERE since < $1 LIMIT $2)`,
+		database.Micros(tx.Now().Add(-forgetCounts)), pruneSlice)
 }

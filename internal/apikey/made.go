@@ -120,6 +120,25 @@ func refuseStopped(ctx context.Context, r database.Reader, id string) error {
 	return err
 }
 
+// maxMade is how many active keys of a person in an organization may come from other keys.
+const maxMade = 1_000
+
+// refuseMany bounds what keys make: an agent with a terminal's key could else make as many as it likes.
+func refuseMany(ctx context.Context, tx *database.Tx, p principal.Principal, orgID string) error {
+	if p.Kind != principal.Key {
+		return nil
+	}
+	var made int
+	err := tx.QueryRow(ctx, `
+		SELECT COUNT(*) FROM api_key
+		WHERE org_id = $1 AND owner_id = $2 AND made_by IS NOT NULL AND revoked_at IS NULL
+			AND (expires_at IS NULL OR expires_at > $3)`, orgID, p.UserID, database.Micros(tx.Now())).Scan(&made)
+	if err == nil && made >= maxMade {
+		return fault.New(fault.Conflict, "%d of your API keys here were made by others: revoke some first", made)
+	}
+	return database.Wrap(err, "count the keys that keys made")
+}
+
 // carryBindings binds the agents of a key to the one that replaces it.
 func carryBindings(ctx context.Context, tx *database.Tx, from, to string) error {
 	_, err := tx.Exec(ctx, `UPDATE agent_key SET key_id = $2 WHERE key_id = $1`, from, to)

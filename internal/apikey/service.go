@@ -101,6 +101,9 @@ func (s *Service) issue(
 		if err := requireActive(ctx, tx, p); err != nil {
 			return err
 		}
+		if err := refuseMany(ctx, tx, p, n.OrgID); err != nil {
+			return err
+		}
 		issued, err = s.add(ctx, tx, p, p.UserID, n, a)
 		return err
 	}})

@@ -41,6 +41,7 @@ func (s *Server) startJobs() {
 	}
 	frequent(reconcileEvery, "match executions with decisions", s.Executions.Reconcile)
 	frequent(tripInterval, "look for trips", s.Agents.Watch)
+	frequent(tripInterval, "stop keys in other organizations", s.Agents.Follow)
 	frequent(expireEvery, "expire requests for approval", s.Approvals.Expire)
 	frequent(notifyInterval, "notify people of requests for approval", s.Notifications.ProcessEvents)
 	frequent(notifyInterval, "mail that requests wait", s.Notifications.SendMails)

@@ -58,7 +58,8 @@ type areas struct {
 	decisions *enforcement.Service
 	meanwhile meanwhile
 	found     []agent.Found
-	trips     atomic.Int64 // that people were notified of
+	trips     atomic.Int64           // that people were notified of
+	awayIn    atomic.Pointer[string] // the organization in which nothing can be stopped
 }
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {

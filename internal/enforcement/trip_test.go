@@ -34,7 +34,10 @@ func (a *areas) spent(ctx context.Context, orgID, agentID string, since time.Tim
 	return nanos, err
 }
 
-func (a *areas) noteTrip(_ context.Context, tx *database.Tx, _ string, _ agent.Stop) error {
+func (a *areas) noteTrip(_ context.Context, tx *database.Tx, orgID string, _ agent.Stop) error {
+	if away := a.awayIn.Load(); away != nil && *away == orgID {
+		return errors.New("away")
+	}
 	tx.AfterCommit(func() { a.trips.Add(1) })
 	return nil
 }

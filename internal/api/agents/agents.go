@@ -14,6 +14,7 @@ import (
 	"writ/internal/page"
 	"writ/internal/principal"
 	"writ/internal/telemetry"
+	"writ/internal/throttle"
 )
 
 // Handlers serve agents.
@@ -32,7 +33,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	}
 	route.Handle(r, route.Post("/agent/register", "Register an agent, which only a person can; what a key registers is pending until a person confirms it").
 		For(route.PersonOrKey).Needs(principal.ManageAgents).Scoped(principal.Enforce).
-		Records("agent.registered").Configures().Answers(http.StatusCreated), h.register)
+		Throttled(throttle.RegisterAgent).Records("agent.registered").Configures().Answers(http.StatusCreated), h.register)
 	route.Handle(r, reader(route.Get("/agent/agents", "Agents that are registered, pending or were seen, newest first")), h.list)
 	route.Handle(r, reader(route.Get("/agent/agents/{agentId}", "One agent")), h.get)
 	route.Handle(r, manager(route.Patch("/agent/agents/{agentId}", "Change a registered agent, or confirm a pending one")).

@@ -98,7 +98,9 @@ func (h *Handlers) putSettings(
 }
 
 func (h *Handlers) mountSDK(r *route.Router) {
-	sdk := func(rt route.Route) route.Route { return rt.For(route.Key).Scoped(principal.Enforce).Unrecorded() }
+	sdk := func(rt route.Route) route.Route { // refused, some SDKs run the tools without asking; asking, they are denied
+		return rt.For(route.Key).Scoped(principal.Enforce).StoppedToo().Unrecorded()
+	}
 	route.Handle(r,
 		sdk(route.Post("/iap/sdk/bootstrap", "What an SDK starts with: its organization, servers and agents")),
 		h.bootstrap)
