@@ -128,39 +128,37 @@ func (s *Service) orgsToFollow(ctx context.Context, r database.Reader, stop foll
 	return orgs, database.Wrap(err, "find what is stopped elsewhere")
 }
 
-// toStopElsewhere are the keys that those of a stop made in other organizations, without those that
+// toStopElsewhere are the keys that those of a stop made in other organizations, by organization, without those that
 // stop already because of it, and without those that an owner there has freed.
 func (s *Service) toStopElsewhere(
 	ctx context.Context, r database.Reader, stop followed,
 ) (map[string][]string, error) {
-	if s.sources.MadeElsewhere == nil {
-		return nil, nil
-	}
-	made, err := s.sources.MadeElsewhere(ctx, r, stop.orgID, stop.Keys)
-	if err != nil {
-		return nil, err
-	}
-	for orgID := range made {
-		done, err := database.Collect(ctx, r, database.Column[string], `
+	made := map[string][]string{}
+	_, err := database.Collect(ctx, r, func(s database.Scanner) (none struct{}, err error) {
+		var key, orgID string
+		err = s.Scan(&key, &orgID)
+		made[orgID] = append(made[orgID], key)
+		return none, err
+	}, `
+		WITH RECURSIVE line (id) AS (
+			SELECT key_id FROM agent_stop_key WHERE stop_id = $2
+			UNION
+			SELECT k.id FROM api_key k JOIN line l ON k.made_by = l.id
+		), done (id) AS (
 			SELECT k.key_id FROM agent_stop s
 			JOIN agent_stop_key k ON k.stop_id = s.id
-			WHERE s.org_id = $1 AND (s.parent_id = $2 AND s.lifted_at IS NULL
-				OR s.parent_id IS NOT NULL AND s.lifted_by <> '')`, orgID, stop.ID)
-		if err != nil {
-			return nil, fmt.Errorf("read what is stopped elsewhere: %w", err)
-		}
-		if done, err = s.sources.MadeFrom(ctx, r, orgID, done); err != nil {
-			return nil, err
-		}
-		made[orgID] = slices.DeleteFunc(made[orgID], func(key string) bool {
-			_, isDone := slices.BinarySearch(done, key)
-			return isDone
-		})
-		if len(made[orgID]) == 0 {
-			delete(made, orgID)
-		}
-	}
-	return made, nil
+			WHERE s.org_id <> $1 AND s.parent_id IS NOT NULL
+				AND (s.parent_id = $2 AND s.lifted_at IS NULL OR s.lifted_by <> '')
+			UNION
+			SELECT k.id FROM api_key k
+			JOIN done d ON k.made_by = d.id
+			JOIN api_key m ON m.id = d.id AND m.org_id = k.org_id
+		)
+		SELECT k.id, k.org_id FROM api_key k
+		JOIN line l ON k.id = l.id
+		WHERE k.org_id <> $1 AND NOT EXISTS (SELECT 1 FROM done d WHERE d.id = k.id)
+		ORDER BY k.id`, stop.orgID, stop.ID)
+	return made, database.Wrap(err, "find the keys to stop in other organizations")
 }
 
 // followIn stops or frees the keys of one organization. It holds both logs: what is decided here stays true.

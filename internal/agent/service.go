@@ -31,8 +31,6 @@ type Sources struct {
 	MissingKey func(ctx context.Context, r database.Reader, orgID string, ids []string) (string, error)
 	// MadeFrom are some keys of an organization and all that came from them.
 	MadeFrom func(ctx context.Context, r database.Reader, orgID string, ids []string) ([]string, error)
-	// MadeElsewhere are the keys of other organizations that came from some keys, by organization.
-	MadeElsewhere func(ctx context.Context, r database.Reader, orgID string, ids []string) (map[string][]string, error)
 	// FindingKinds are those that a trip may count.
 	FindingKinds []string
 	// Findings are what was found in an organization since a time.

@@ -70,13 +70,33 @@ func TestStanding(t *testing.T) {
 			Standing{Status: Active, Registered: true, Proven: true, MayAct: true},
 		},
 		"another key is a stranger": {
-			[]concerned{{id: "a", name: "A", named: true, bound: true, near: -1, suspended: true, intentRequired: true}},
+			[]concerned{{
+				id:             "a",
+				name:           "A",
+				named:          true,
+				bound:          true,
+				near:           -1,
+				suspended:      true,
+				intentRequired: true,
+			}},
 			open, Standing{Status: Unregistered, Stranger: true, MayAct: true},
 		},
 		"a key that its key made is a stranger, and restricted": {
-			[]concerned{{id: "a", name: "A", named: true, bound: true, near: 2, suspended: true, intentRequired: true}},
+			[]concerned{{
+				id:             "a",
+				name:           "A",
+				named:          true,
+				bound:          true,
+				near:           2,
+				suspended:      true,
+				intentRequired: true,
+			}},
 			open, Standing{
-				Status: Unregistered, Stranger: true, SuspendedAs: "a", IntentRequired: true, MayAct: true,
+				Status:         Unregistered,
+				Stranger:       true,
+				SuspendedAs:    "a",
+				IntentRequired: true,
+				MayAct:         true,
 			},
 		},
 		"another name does not help a suspended agent's key": {
@@ -88,7 +108,8 @@ func TestStanding(t *testing.T) {
 			Standing{Status: Suspended, Registered: true, SuspendedAs: "a", MayAct: true},
 		},
 	} {
-		if diff := cmp.Diff(c.want, standing(c.agents, c.settings), cmp.AllowUnexported(Standing{})); diff != "" {
+		if diff := cmp.Diff(c.want, standing(c.agents, c.settings), cmp.AllowUnexported(Standing{},
+			Counting{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -104,11 +125,13 @@ func TestWhatACallCountsFor(t *testing.T) {
 		agents []concerned
 		want   []counted
 	}{
-		"no agent":         {[]concerned{{id: "a", named: true, near: -1}}, nil},
-		"its own":          {[]concerned{{id: "a", bound: true, near: 0}}, []counted{{agentA, agentA}}},
-		"its maker's":      {[]concerned{{id: "a", bound: true, near: 3}}, []counted{{agentA, key}}},
-		"another's":        {[]concerned{{id: "a", named: true, bound: true, near: -1}}, nil},
-		"the nearest only": {[]concerned{{id: "a", bound: true, near: 2}, {id: "b", bound: true, near: 1}}, []counted{{agentB, key}}},
+		"no agent":    {[]concerned{{id: "a", named: true, near: -1}}, nil},
+		"its own":     {[]concerned{{id: "a", bound: true, near: 0}}, []counted{{agentA, agentA}}},
+		"its maker's": {[]concerned{{id: "a", bound: true, near: 3}}, []counted{{agentA, key}}},
+		"another's":   {[]concerned{{id: "a", named: true, bound: true, near: -1}}, nil},
+		"the nearest only": {
+			[]concerned{{id: "a", bound: true, near: 2}, {id: "b", bound: true, near: 1}}, []counted{{agentB, key}},
+		},
 		"several, the named one first": {
 			[]concerned{{id: "a", bound: true, near: 0}, {id: "b", bound: true, near: 0, named: true}},
 			[]counted{{agentB, agentB}, {agentA, agentA}},
@@ -136,7 +159,8 @@ func TestAnAgentsTripsOverTheOrganizations(t *testing.T) {
 		got.costNanos() != 1_500_000_000 {
 		t.Errorf("%+v", got)
 	}
-	if diff := cmp.Diff(map[string]int64{"x": 1, "y": 0}, got.FindingsPerDay); diff != "" || org.FindingsPerDay["y"] != 2 {
+	if diff := cmp.Diff(map[string]int64{"x": 1, "y": 0}, got.FindingsPerDay); diff != "" ||
+		org.FindingsPerDay["y"] != 2 {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
 	counting := newCounting(Subject{OfKey, "k"}, Subject{OfAgent, "a"}, got)
@@ -162,7 +186,9 @@ func TestTripsThatCanBeSet(t *testing.T) {
 			t.Errorf("%s: %+v", field, wrong)
 		}
 	}
-	if err := (Trips{CostPerDay: new(0.0), FindingsPerDay: map[string]int64{"ok": 3}}).check([]string{"ok"}); err != nil {
+	if err := (Trips{CostPerDay: new(0.0), FindingsPerDay: map[string]int64{"ok": 3}}).check([]string{
+		"ok",
+	}); err != nil {
 		t.Error(err)
 	}
 }

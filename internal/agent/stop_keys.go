@@ -50,8 +50,8 @@ func (s *Service) keysOf(
 	return made, nil
 }
 
-// madeFrom are some keys and those that they made. The trip of a key leaves out what is bound to an agent, and what that
-// made: nobody stops an agent with a key that is not bound to it.
+// madeFrom are some keys and those that they made. The trip of a key leaves out what is bound to an agent,
+// and what that made: nobody stops an agent with a key that is not bound to it.
 func (s *Service) madeFrom(
 	ctx context.Context, tx *database.Tx, orgID string, roots []string, stop Stop,
 ) ([]string, error) {

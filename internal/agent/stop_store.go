@@ -130,6 +130,7 @@ func usedWith(ctx context.Context, tx *database.Tx, orgID, agentID string) ([]st
 	if err != nil {
 		return nil, fmt.Errorf("read the keys that an agent was seen with: %w", err)
 	}
+	// From key to key: there may be many leases of each.
 	leased, err := database.Collect(ctx, tx, database.Column[string], `
 		WITH RECURSIVE leased (id) AS (
 			SELECT MIN(key_id) FROM agent_lease WHERE org_id = $1 AND agent_id = $2
@@ -137,7 +138,7 @@ func usedWith(ctx context.Context, tx *database.Tx, orgID, agentID string) ([]st
 			SELECT (SELECT MIN(a.key_id) FROM agent_lease a WHERE a.org_id = $1 AND a.agent_id = $2 AND a.key_id > l.id)
 			FROM leased l WHERE l.id IS NOT NULL
 		)
-		SELECT id FROM leased WHERE id IS NOT NULL`, orgID, agentID) // from key to key: there may be many leases of each
+		SELECT id FROM leased WHERE id IS NOT NULL`, orgID, agentID)
 	if err != nil {
 		return nil, fmt.Errorf("read the keys of an agent's leases: %w", err)
 	}

@@ -228,6 +228,12 @@ func bind(ctx context.Context, tx *database.Tx, orgID string, a Agent) error {
 	return database.Wrap(err, "bind keys to an agent")
 }
 
+// CarryBindings binds the agents of a key to the one that replaces it.
+func CarryBindings(ctx context.Context, tx *database.Tx, from, to string) error {
+	_, err := tx.Exec(ctx, `UPDATE agent_key SET key_id = $2 WHERE key_id = $1`, from, to)
+	return database.Wrap(err, "bind the agents of a key to another")
+}
+
 func updateStatus(ctx context.Context, tx *database.Tx, orgID string, a Agent) error {
 	now := tx.Now()
 	suspendedAt := &now

@@ -31,38 +31,9 @@ func MadeFrom(ctx context.Context, r database.Reader, orgID string, ids []string
 	return slices.Compact(all), nil
 }
 
-// MadeElsewhere are the keys that some keys made or were replaced by in other organizations than one, by organization.
-func MadeElsewhere(ctx context.Context, r database.Reader, orgID string, ids []string) (map[string][]string, error) {
-	made, known := map[string][]string{}, map[string]bool{}
-	for _, id := range ids {
-		if known[id] {
-			continue // what it made was found with its maker
-		}
-		_, err := database.Collect(ctx, r, func(s database.Scanner) (none struct{}, err error) {
-			var key, org string
-			if err = s.Scan(&key, &org); err == nil && !known[key] {
-				known[key] = true
-				if org != orgID {
-					made[org] = append(made[org], key)
-				}
-			}
-			return none, err
-		}, `
-			WITH RECURSIVE line (id) AS (
-				SELECT id FROM api_key WHERE id = $2
-				UNION
-				SELECT k.id FROM api_key k JOIN line l ON k.made_by = l.id
-			)
-			SELECT k.id, COALESCE(k.org_id, $1) FROM api_key k JOIN line l ON k.id = l.id ORDER BY k.id`, orgID, id)
-		if err != nil {
-			return nil, fmt.Errorf("find the keys that a key made elsewhere: %w", err)
-		}
-	}
-	return made, nil
-}
-
-// isStopped reports whether the kill switch has stopped a key, or one that it comes from. A trip of a key does not reach
-// beyond a key that is bound to an agent. A stop does not reach into another organization whose owner has lifted it.
+// isStopped reports whether the kill switch has stopped a key, or one that it comes from. A trip of a key
+// does not reach beyond a key that is bound to an agent. A stop does not reach into another organization
+// whose owner has lifted it.
 func isStopped(ctx context.Context, r database.Reader, id string) (stopped bool, err error) {
 	err = r.QueryRow(ctx, `
 		WITH RECURSIVE line (id, beyond) AS (
@@ -137,12 +108,6 @@ func refuseMany(ctx context.Context, tx *database.Tx, p principal.Principal, org
 		return fault.New(fault.Conflict, "%d of your API keys here were made by others: revoke some first", made)
 	}
 	return database.Wrap(err, "count the keys that keys made")
-}
-
-// carryBindings binds the agents of a key to the one that replaces it.
-func carryBindings(ctx context.Context, tx *database.Tx, from, to string) error {
-	_, err := tx.Exec(ctx, `UPDATE agent_key SET key_id = $2 WHERE key_id = $1`, from, to)
-	return database.Wrap(err, "bind the agents of API key %s to %s", from, to)
 }
 
 // maker is the key that a caller makes another with; empty: a person makes it.

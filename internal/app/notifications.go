@@ -48,8 +48,8 @@ func (a *Areas) notifySuspended(ctx context.Context, tx *database.Tx, orgID stri
 	})
 }
 
-// notifyTripped notifies the people who manage agents that one, or a key, was stopped by a trip, or that keys stopped with
-// one of another organization.
+// notifyTripped notifies the people who manage agents that one, or a key, was stopped by a trip, or that keys
+// stopped with one of another organization.
 func (a *Areas) notifyTripped(ctx context.Context, tx *database.Tx, orgID string, stop agent.Stop) error {
 	people, err := peopleIn(ctx, tx, orgID)
 	if err != nil {

@@ -151,10 +151,14 @@ func TestKeysMakeABoundedNumberOfKeys(t *testing.T) {
 			t.Errorf("one more: %v", err)
 		}
 		e.Exec(`UPDATE api_key SET revoked_at = 1 WHERE id = $1`, ids[0])
-		if _, err := e.keys.Provision(t.Context(), terminal, apikey.NewKey{Name: "p", OrgID: e.acme, Product: "p"}); err != nil {
+		if _, err := e.keys.Provision(t.Context(), terminal, apikey.NewKey{
+			Name: "p", OrgID: e.acme, Product: "p",
+		}); err != nil {
 			t.Errorf("after a revocation: %v", err)
 		}
-		if _, err := e.keys.Provision(t.Context(), e.owner, apikey.NewKey{Name: "p", OrgID: e.acme, Product: "p"}); err != nil {
+		if _, err := e.keys.Provision(t.Context(), e.owner, apikey.NewKey{
+			Name: "p", OrgID: e.acme, Product: "p",
+		}); err != nil {
 			t.Errorf("a person: %v", err)
 		}
 	})

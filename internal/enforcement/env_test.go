@@ -113,7 +113,8 @@ func assemble(ctx context.Context, db *database.DB) (*areas, error) {
 // assembleOn makes the services anew: they have cached nothing yet.
 func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 	a := &areas{db: db, sealer: sealer, audit: audit.New(log, approval.EraseArguments)}
-	a.ring, a.keys = keyring.New(db, log, sealer), apikey.New(db, log, slog.New(slog.DiscardHandler))
+	a.ring, a.keys = keyring.New(db, log, sealer),
+		apikey.New(db, log, slog.New(slog.DiscardHandler), agent.CarryBindings)
 	a.plans, a.policies = intent.New(db, log, a.ring, sealer),
 		policy.New(db, log, &a.meanwhile, policy.ProposalNotifier{})
 	a.approvals = approval.New(db, log, approval.Sources{
@@ -125,15 +126,14 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 		Answered:  a.answered,
 	})
 	a.agents = agent.New(db, log, agent.Sources{
-		Role:          organization.RoleOf,
-		MissingKey:    apikey.Missing,
-		MadeFrom:      apikey.MadeFrom,
-		MadeElsewhere: apikey.MadeElsewhere,
-		FindingKinds:  []string{"sequence_gap"},
-		Findings:      a.findings,
-		Spent:         a.spent,
-		LeaseKey:      a.plans.LeaseKey,
-		Tripped:       a.noteTrip,
+		Role:         organization.RoleOf,
+		MissingKey:   apikey.Missing,
+		MadeFrom:     apikey.MadeFrom,
+		FindingKinds: []string{"sequence_gap"},
+		Findings:     a.findings,
+		Spent:        a.spent,
+		LeaseKey:     a.plans.LeaseKey,
+		Tripped:      a.noteTrip,
 	})
 	a.decisions = decisionsOn(a, a.approvals)
 	return a

@@ -57,7 +57,8 @@ func TestAPersonTakesAProposedID(t *testing.T) {
 			}
 		}
 		e.register("x", agent.Profile{Name: "Ours", Keys: []string{e.other.KeyID}})
-		if a, err := e.agents.Get(t.Context(), e.owner, "x"); err != nil || a.Name != "Ours" || a.Status != agent.Active {
+		if a, err := e.agents.Get(t.Context(), e.owner, "x"); err != nil || a.Name != "Ours" ||
+			a.Status != agent.Active {
 			t.Errorf("%+v, %v", a, err)
 		}
 		if a, err := e.agents.SetStatus(t.Context(), e.owner, "y", agent.Suspended, "no"); err != nil ||

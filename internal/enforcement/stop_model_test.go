@@ -22,9 +22,10 @@ const (
 	modelCalls     = 8 // a minute, at which a subject is stopped
 )
 
-// TestNoOrderLetsAStoppedCallRun draws orders of registering, binding, killing, reviving, suspending, tripping, leasing,
-// rotating, provisioning, switching organizations and calling on two replicas, and compares every answer with a model
-// of what must hold (stop_rules_test.go). Then the log is verified without it.
+// TestNoOrderLetsAStoppedCallRun draws orders of registering, binding, killing, reviving, suspending,
+// tripping, leasing, rotating, provisioning, switching organizations and calling on two replicas, and
+// compares every answer with a model of what must hold (stop_rules_test.go). Then the log is verified without
+// it.
 func TestNoOrderLetsAStoppedCallRun(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(modelSequences) {

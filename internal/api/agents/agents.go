@@ -31,15 +31,22 @@ func (h *Handlers) Mount(r *route.Router) {
 	manager := func(rt route.Route) route.Route {
 		return rt.For(route.Person).Needs(principal.ManageAgents).Configures()
 	}
-	route.Handle(r, route.Post("/agent/register", "Register an agent, which only a person can; what a key registers is pending until a person confirms it").
-		For(route.PersonOrKey).Needs(principal.ManageAgents).Scoped(principal.Enforce).
-		Throttled(throttle.RegisterAgent).Records("agent.registered").Configures().Answers(http.StatusCreated), h.register)
-	route.Handle(r, reader(route.Get("/agent/agents", "Agents that are registered, pending or were seen, newest first")), h.list)
+	route.Handle(r,
+		route.Post("/agent/register",
+			"Register an agent, which only a person can; what a key registers is pending until a person confirms it").
+			For(route.PersonOrKey).Needs(principal.ManageAgents).Scoped(principal.Enforce).
+			Throttled(throttle.RegisterAgent).Records("agent.registered").Configures().Answers(http.StatusCreated),
+		h.register)
+	route.Handle(r,
+		reader(route.Get("/agent/agents", "Agents that are registered, pending or were seen, newest first")), h.list)
 	route.Handle(r, reader(route.Get("/agent/agents/{agentId}", "One agent")), h.get)
-	route.Handle(r, manager(route.Patch("/agent/agents/{agentId}", "Change a registered agent, or confirm a pending one")).
-		Records("agent.updated"), h.update)
-	route.Handle(r, manager(route.Post("/agent/agents/{agentId}/status", "Suspend an agent or set it active, which confirms a pending one")).
-		Records("agent.status_changed"), h.setStatus)
+	route.Handle(r,
+		manager(route.Patch("/agent/agents/{agentId}", "Change a registered agent, or confirm a pending one")).
+			Records("agent.updated"), h.update)
+	route.Handle(r,
+		manager(route.Post("/agent/agents/{agentId}/status",
+			"Suspend an agent or set it active, which confirms a pending one")).
+			Records("agent.status_changed"), h.setStatus)
 	route.Handle(r, reader(route.Get("/organization/{orgId}/agents/settings",
 		"What an organization says about agents")), h.getSettings)
 	route.Handle(r, manager(route.Put("/organization/{orgId}/agents/settings",

@@ -103,6 +103,7 @@ func TestAKeyMadeElsewhereStopsToo(t *testing.T) {
 	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
 		ctx := t.Context()
 		there := o.Organization(o.Owner, "There")
+		admin := o.Join(o.Owner, there, "admin")
 		terminal := o.TerminalKey(o.Owner, o.ID)
 		switched, err := terminal.SwitchOrganization(ctx, there, "")
 		if err != nil {
@@ -131,7 +132,6 @@ func TestAKeyMadeElsewhereStopsToo(t *testing.T) {
 		if err != nil || len(entries.Items) != 1 || entries.Items[0].Index != stops[0].Index {
 			t.Errorf("%+v, %v", entries, err)
 		}
-		admin := o.Join(o.Owner, there, "admin")
 		if _, err := admin.KillScope(ctx, there, "key", stops[0].Subject, "let it act",
 			true); client.StatusOf(err) != 409 ||
 			!stopped() {

@@ -16,7 +16,8 @@ import (
 func (h *Handlers) mountLeases(r *route.Router) {
 	route.Handle(r, route.Post("/agent/lease",
 		"Give a key a lease: signed, for some minutes, over tools whose answer is allow whatever the arguments").
-		For(route.Key).Scoped(principal.Enforce).Throttled(throttle.GiveLease).Records("agent.leased").Configures().Answers(http.StatusCreated),
+		For(route.Key).Scoped(principal.Enforce).Throttled(throttle.GiveLease).Records("agent.leased").
+		Configures().Answers(http.StatusCreated),
 		h.giveLease)
 	route.Handle(r, route.Get("/agent/leases", "Leases that have not ended, the last to end first").
 		For(route.Person).Needs(principal.ReadOrganization), h.leases)

@@ -56,7 +56,8 @@ func TestWhatAStoppedKeyMayCall(t *testing.T) {
 			}
 		}
 		for _, never := range []string{
-			"POST /api-keys/provision", "POST /api-keys/{id}/revoke", "POST /iap/sdk/switch-org", "POST /agent/register",
+			"POST /api-keys/provision", "POST /api-keys/{id}/revoke", "POST /iap/sdk/switch-org",
+			"POST /agent/register",
 			"POST /policies/profiles/propose", "POST /delegation/request", "POST /agent/lease",
 			"POST /dashboard/token-usage", "POST /v1/traces",
 		} {
@@ -97,7 +98,8 @@ func TestAStoppedKeyTakesNobodyDown(t *testing.T) {
 		decide(t, o, victim.APIKey, "billing")
 		send := func(agentID string) testserver.Answer {
 			return o.Request(t, "POST", "/observability/spans", `{"product":"p","batches":[{"trace":{"id":"`+
-				database.NewID()+`","name":"n","startTime":"2030-05-01T12:00:00Z","status":"ok","agentId":"`+agentID+`"}}]}`,
+				database.NewID()+`","name":"n","startTime":"2030-05-01T12:00:00Z","status":"ok","agentId":"`+agentID+
+				`"}}]}`,
 				"X-Api-Key", agent.APIKey)
 		}
 		for id, want := range map[string]int{"bot": 200, "": 200, "billing": 403, "somebody": 403} {

@@ -98,7 +98,8 @@ func (h *Handlers) putSettings(
 }
 
 func (h *Handlers) mountSDK(r *route.Router) {
-	sdk := func(rt route.Route) route.Route { // refused, some SDKs run the tools without asking; asking, they are denied
+	// refused, some SDKs run the tools without asking; asking, they are denied
+	sdk := func(rt route.Route) route.Route {
 		return rt.For(route.Key).Scoped(principal.Enforce).StoppedToo().Unrecorded()
 	}
 	route.Handle(r,

@@ -13,7 +13,6 @@ import (
 	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/telemetry"
-	"writ/internal/telemetry/decode"
 )
 
 func (h *Handlers) mountIngest(r *route.Router) {
@@ -101,7 +100,7 @@ func (h *Handlers) ingest(w http.ResponseWriter, r *http.Request, caller princip
 	if err != nil {
 		return err
 	}
-	if err := h.refuseOthers(r.Context(), caller, request); err != nil {
+	if err := h.refuseOthers(r.Context(), caller, request.Batches); err != nil {
 		return err
 	}
 	result, err := h.Telemetry.Ingest(r.Context(), caller.OrgID, cmp.Or(caller.Product, request.Product), request)
@@ -122,9 +121,9 @@ func (h *Handlers) ingest(w http.ResponseWriter, r *http.Request, caller princip
 }
 
 // refuseOthers refuses traces of a stopped key that name an agent of others: they would spend its budget.
-func (h *Handlers) refuseOthers(ctx context.Context, caller principal.Principal, request decode.Request) error {
+func (h *Handlers) refuseOthers(ctx context.Context, caller principal.Principal, batches []jsontext.Value) error {
 	var ids []string
-	for _, batch := range request.Batches {
+	for _, batch := range batches {
 		var named struct {
 			Trace struct {
 				AgentID string `json:"agentId"`
