@@ -19,7 +19,7 @@ const (
 	MaxLease      = 5 * time.Minute
 	MaxLeaseTools = 100 // of one lease
 	maxLeases     = 100 // of a key that have not ended
-	leasesAMinute = 60  // that a key gets
+	leasesAMinute = 100 // that a key gets
 	listedLeases  = 1_000
 	leased        = "agent.leased"
 	forgetLeases  = 90 * 24 * time.Hour

@@ -4,13 +4,17 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"writ/internal/agent"
+	"writ/internal/agent/lease"
 	"writ/internal/apikey"
 	"writ/internal/database"
+	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/policy"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
@@ -160,6 +164,39 @@ func TestKeysMakeABoundedNumberOfKeys(t *testing.T) {
 			Name: "p", OrgID: e.acme, Product: "p",
 		}); err != nil {
 			t.Errorf("a person: %v", err)
+		}
+	})
+}
+
+// TestAKeyGetsABoundedNumberOfLeasesAMinute, however short they are.
+func TestAKeyGetsABoundedNumberOfLeasesAMinute(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		e.leases()
+		ask := func() error {
+			_, err := e.decisions.Lease(t.Context(), e.agent, enforcement.LeaseRequest{
+				Tools: []lease.Tool{readTool}, Life: time.Second,
+			})
+			return err
+		}
+		for i := range 100 {
+			if err := ask(); err != nil {
+				t.Fatalf("lease %d: %v", i, err)
+			}
+		}
+		e.Pass(2 * time.Second)
+		testenv.WantFault(t, "one more, when all have ended", ask(), fault.TooMany)
+		e.Pass(time.Minute)
+		if err := ask(); err != nil {
+			t.Errorf("after a minute: %v", err)
+		}
+		e.Pass(91 * 24 * time.Hour)
+		if err := e.agents.Prune(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := e.count(`agent_lease`) + e.count(`agent_lease_tool`); n != 0 {
+			t.Errorf("%d rows of old leases are left", n)
 		}
 	})
 }
