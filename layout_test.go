@@ -70,7 +70,7 @@ var table = layout.Table{
 	),
 	row("internal/api/agents",
 		"internal/api/route", "internal/enforcement", "internal/agent", "internal/agent/lease", "internal/telemetry",
-		"internal/principal", "internal/page", "internal/fault",
+		"internal/throttle", "internal/principal", "internal/page", "internal/fault",
 	),
 	row("internal/api/decisions",
 		"internal/agent", "internal/api/policies", "internal/api/route", "internal/enforcement", "internal/execution",

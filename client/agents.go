@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Agent is an agent that is registered or was seen.
+// Agent is an agent that is registered, is proposed by a key (pending) or was seen.
 type Agent struct {
 	AgentID        string     `json:"agentId"`
 	Status         string     `json:"status"`
 	SuspendedFor   string     `json:"suspendedFor"`
 	Name           string     `json:"name"`
-	OwnerID        *string    `json:"ownerId"` // nil: it is not registered
+	OwnerID        *string    `json:"ownerId"` // nil: nobody has registered or proposed it
 	Product        string     `json:"product"`
 	Environment    string     `json:"environment"`
 	Description    string     `json:"description"`

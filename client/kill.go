@@ -14,8 +14,11 @@ type Stop struct {
 	StoppedBy string    `json:"stoppedBy"` // empty: a trip
 	Trip      string    `json:"trip"`      // what tripped; empty: a person stopped it
 	StoppedAt time.Time `json:"stoppedAt"`
-	Keys      []string  `json:"keys"`
+	Keys      []string  `json:"keys"`     // 1,000 at most
+	KeyCount  int       `json:"keyCount"` // that stop, where there are more
 	Agents    []string  `json:"agents"`
+	// OpenElsewhere is in how many other organizations keys that came from these are not stopped yet.
+	OpenElsewhere int `json:"openElsewhere"`
 	// LeasesEndAt is when the last lease ends under which a call may still run; nil: none is left.
 	LeasesEndAt *time.Time `json:"leasesEndAt"`
 	// PlansEndAt is when the last plan ends by whose policy_validation a client may still run calls unasked; nil: none

@@ -1,7 +1,8 @@
 // Package agent owns the registry of agents.
 //
 // Clients name the agent that calls: an id is their text, unique in its organization.
-// A person or a key registers an agent under its id. Only a person binds keys to it.
+// A person registers an agent under its id and binds keys to it. What a key registers is a
+// proposal until a person confirms it: its id counts as unregistered.
 // An id that is bound to keys counts only with those: with any other key it is a
 // stranger, judged as unregistered, so that nobody gains by naming an agent. One
 // without bound keys counts with every key, and proves nothing.
@@ -45,6 +46,7 @@ type Status string
 // The statuses.
 const (
 	Unregistered Status = "unregistered" // enforcement has seen its id
+	Pending      Status = "pending"      // a key proposes it; it counts as unregistered
 	Active       Status = "active"
 	Suspended    Status = "suspended" // a person may set it active again
 	Killed       Status = "killed"    // by the kill switch; a person may revive it
@@ -58,7 +60,7 @@ type Agent struct {
 	SuspendedFor string
 
 	Profile
-	OwnerID   string // empty: it is not registered
+	OwnerID   string // empty: nobody has registered or proposed it
 	CreatedAt time.Time
 	UpdatedAt *time.Time // nil: it is not registered
 
@@ -91,6 +93,12 @@ type Profile struct {
 	// Trips that differ from the organization's. They count calls with bound keys only.
 	Trips Trips
 }
+
+// isRegistered reports whether a person has registered the agent.
+func (a Agent) isRegistered() bool { return a.UpdatedAt != nil }
+
+// isProposed reports whether a key wants the agent registered, and nobody has yet.
+func (a Agent) isProposed() bool { return a.OwnerID != "" && a.UpdatedAt == nil }
 
 // checkID is an id as it is stored. Records with ids cannot be erased.
 func checkID(id string) (string, error) {
@@ -148,3 +156,5 @@ func checkReason(reason string) (string, error) {
 }
 
 func noSuchAgent() error { return fault.New(fault.NotFound, "no such agent") }
+
+func isRegistered() error { return fault.New(fault.Conflict, "an agent with this id is registered") }

@@ -6,176 +6,248 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
 	"writ/internal/database"
-	"writ/internal/fault"
 	"writ/internal/principal"
 )
 
 // Keys may be made in another organization with one of this. They stop with it. Decisions
 // there compare the generation of that organization's log, so it gets an entry too, by
 // nobody's name: what its members see of it is that some of their keys are stopped.
+//
+// A stop is committed first in its own organization, which waits for no other. What follows
+// from it elsewhere comes in further changes, at once if possible; what fails is tried again
+// by Follow until it is done. An owner of the other organization may lift the stop there,
+// which is recorded here.
 
-// elsewhere are the organizations whose logs a change of the kill switch holds beside its own.
-type elsewhere struct {
-	held   []string
-	needed []string // found to be concerned, and not held
+const (
+	// maxRounds is how often one look follows keys into yet another organization.
+	maxRounds = 5
+	// followWithin is how long the answer to a kill waits for other organizations.
+	followWithin = 2 * time.Second
+	// followedAtOnce is how many stops one look follows.
+	followedAtOnce = 1_000
+
+	revivedElsewhere = "agent.revived_elsewhere"
+)
+
+// Follow does in other organizations what stops, and their ends, have left to do there. Every
+// replica calls it every few seconds.
+func (s *Service) Follow(ctx context.Context) error {
+	ids, err := database.Collect(ctx, s.db, database.Column[string],
+		`SELECT id FROM agent_stop WHERE followed = 0 ORDER BY id LIMIT $1`, followedAtOnce)
+	if err != nil {
+		return fmt.Errorf("find stops that other organizations must follow: %w", err)
+	}
+	var failed []error
+	for _, id := range ids {
+		_, err := s.follow(ctx, id)
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
 }
 
-// errElsewhere has a change run again with the logs that it needs.
-var errElsewhere = errors.New("the logs of other organizations are needed")
-
-// holds reports whether the change holds the log of an organization, and notes it otherwise.
-func (e *elsewhere) holds(orgID string) bool {
-	held := slices.Contains(e.held, orgID)
-	if !held {
-		e.needed = append(e.needed, orgID)
+// followSoon follows a stop for a short while, and tells in how many organizations that is still
+// to be done.
+func (s *Service) followSoon(ctx context.Context, id string) (open int) {
+	ctx, cancel := context.WithTimeout(ctx, followWithin)
+	defer cancel()
+	open, err := s.follow(ctx, id)
+	if err != nil {
+		return max(open, 1)
 	}
-	return held
+	return open
 }
 
-// maxTries is how often a change of the kill switch begins again, because keys were made in
-// yet another organization meanwhile.
-const maxTries = 5
-
-// writeAsKiller makes a change of a person who may use the kill switch: owners and admins,
-// and approvers if the organization says so.
-func (s *Service) writeAsKiller(
-	ctx context.Context, p principal.Principal,
-	do func(ctx context.Context, tx *database.Tx, e *elsewhere) error,
-) error {
-	if p.Kind != principal.User || p.OrgID == "" {
-		return fault.New(fault.Forbidden, "only a person may use the kill switch")
-	}
-	if err := p.Require(principal.KillAgents); err != nil {
-		return err
-	}
-	e := &elsewhere{}
-	for range maxTries {
-		logs := []string{audit.LogOf(p.OrgID)}
-		for _, orgID := range e.held {
-			logs = append(logs, audit.LogOf(orgID))
+// follow does what a stop, or its end, has left to do in other organizations, each in a change of
+// its own. Open is in how many that failed.
+func (s *Service) follow(ctx context.Context, id string) (open int, err error) {
+	for range maxRounds {
+		stop, err := readFollowed(ctx, s.db, id)
+		if err != nil {
+			return 0, err
 		}
-		err := s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: logs, Do: func(
-			ctx context.Context, tx *database.Tx,
-		) error {
-			e.needed = nil
-			if err := s.requireKiller(ctx, tx, p); err != nil {
+		if stop.parent != "" {
+			return 0, s.tellParent(ctx, stop)
+		}
+		orgs, err := s.orgsToFollow(ctx, s.db, stop)
+		if err != nil {
+			return 0, err
+		}
+		if len(orgs) == 0 {
+			done, err := s.setFollowed(ctx, stop)
+			if err != nil || done {
+				return 0, err
+			}
+			continue // a key was made meanwhile
+		}
+		var failed []error
+		for _, orgID := range orgs {
+			if err := s.followIn(ctx, stop, orgID); err != nil {
+				failed = append(failed, err)
+			}
+		}
+		if len(failed) > 0 {
+			return len(failed), errors.Join(failed...)
+		}
+	}
+	return 1, nil // keys are being made in one organization after another; Follow goes on
+}
+
+// followed is a stop with its organization, which others follow.
+type followed struct {
+	Stop
+	orgID  string
+	lifted bool
+}
+
+// readFollowed reads a stop with its keys.
+func readFollowed(ctx context.Context, r database.Reader, id string) (f followed, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT id, org_id, scope, subject, CASE WHEN lifted_at IS NULL THEN 0 ELSE 1 END, parent_id
+		FROM agent_stop
+		WHERE id = $1`, id).Scan(&f.ID, &f.orgID, &f.Scope, &f.Subject, database.ToBool(&f.lifted),
+		database.ToText(&f.parent))
+	if err == nil {
+		f.Keys, err = keysOfStop(ctx, r, id)
+	}
+	return f, database.Wrap(err, "read a stop that others follow")
+}
+
+// orgsToFollow are the other organizations in which keys are still to be stopped, or to be freed.
+func (s *Service) orgsToFollow(ctx context.Context, r database.Reader, stop followed) ([]string, error) {
+	if !stop.lifted {
+		made, err := s.toStopElsewhere(ctx, r, stop)
+		return slices.Sorted(maps.Keys(made)), err
+	}
+	orgs, err := database.Collect(ctx, r, database.Column[string], `
+		SELECT DISTINCT org_id FROM agent_stop WHERE parent_id = $1 AND lifted_at IS NULL ORDER BY org_id`, stop.ID)
+	return orgs, database.Wrap(err, "find what is stopped elsewhere")
+}
+
+// toStopElsewhere are the keys that those of a stop made in other organizations, by organization, without those that
+// stop already because of it, and without those that an owner there has freed.
+func (s *Service) toStopElsewhere(
+	ctx context.Context, r database.Reader, stop followed,
+) (map[string][]string, error) {
+	made := map[string][]string{}
+	_, err := database.Collect(ctx, r, func(s database.Scanner) (none struct{}, err error) {
+		var key, orgID string
+		err = s.Scan(&key, &orgID)
+		made[orgID] = append(made[orgID], key)
+		return none, err
+	}, `
+		WITH RECURSIVE line (id) AS (
+			SELECT key_id FROM agent_stop_key WHERE stop_id = $2
+			UNION
+			SELECT k.id FROM api_key k JOIN line l ON k.made_by = l.id
+		), done (id) AS (
+			SELECT k.key_id FROM agent_stop s
+			JOIN agent_stop_key k ON k.stop_id = s.id
+			WHERE s.org_id <> $1 AND s.parent_id IS NOT NULL
+				AND (s.parent_id = $2 AND s.lifted_at IS NULL OR s.lifted_by <> '')
+			UNION
+			SELECT k.id FROM api_key k
+			JOIN done d ON k.made_by = d.id
+			JOIN api_key m ON m.id = d.id AND m.org_id = k.org_id
+		)
+		SELECT k.id, k.org_id FROM api_key k
+		JOIN line l ON k.id = l.id
+		WHERE k.org_id <> $1 AND NOT EXISTS (SELECT 1 FROM done d WHERE d.id = k.id)
+		ORDER BY k.id`, stop.orgID, stop.ID)
+	return made, database.Wrap(err, "find the keys to stop in other organizations")
+}
+
+// followIn stops or frees the keys of one organization. It holds both logs: what is decided here stays true.
+func (s *Service) followIn(ctx context.Context, stop followed, orgID string) error {
+	return s.db.Write(ctx, database.Change{
+		Lane: database.Urgent, Logs: []string{audit.LogOf(stop.orgID), audit.LogOf(orgID)},
+		Do: func(ctx context.Context, tx *database.Tx) error {
+			now, err := readFollowed(ctx, tx, stop.ID)
+			if err != nil {
 				return err
 			}
-			return do(ctx, tx, e)
-		}})
-		if !errors.Is(err, errElsewhere) {
+			if now.lifted {
+				return s.liftIn(ctx, tx, now, orgID)
+			}
+			made, err := s.toStopElsewhere(ctx, tx, now)
+			if err != nil || len(made[orgID]) == 0 {
+				return err
+			}
+			return s.stopIn(ctx, tx, now, orgID, made[orgID])
+		},
+	})
+}
+
+// stopIn stops keys of another organization, and has its people notified as of a trip.
+func (s *Service) stopIn(ctx context.Context, tx *database.Tx, parent followed, orgID string, keys []string) error {
+	if len(keys) > maxStopKeys {
+		var err error
+		if keys, err = enteredBy(ctx, tx, orgID, keys); err != nil {
 			return err
 		}
-		e.held = append(e.held, e.needed...)
 	}
-	return fault.New(fault.Conflict, "keys are being made in other organizations: try again")
-}
-
-// requireKiller looks again whether a person may use the kill switch, within the change.
-func (s *Service) requireKiller(ctx context.Context, tx *database.Tx, p principal.Principal) error {
-	role, err := s.sources.Role(ctx, tx, p.OrgID, p.UserID)
-	if err != nil {
+	child := Stop{
+		ID:        database.NewID(),
+		Scope:     OfKey,
+		Subject:   keys[0],
+		Keys:      keys,
+		StoppedAt: tx.Now(),
+		parent:    parent.ID,
+		Reason:    "a key that these come from was stopped in another organization",
+	}
+	var err error
+	if child.Index, err = s.recordElsewhere(ctx, tx, orgID, ledger.Killed, child); err != nil {
 		return err
 	}
-	settings, err := readSettings(ctx, tx, p.OrgID)
-	if err != nil {
+	if err := insertStop(ctx, tx, orgID, child); err != nil {
 		return err
 	}
-	if !role.May(principal.KillAgents) || role == principal.Approver && !settings.ApproversMayKill {
-		return fault.New(fault.Forbidden, "your role in this organization does not use the kill switch")
-	}
-	return nil
-}
-
-// killElsewhere stops what the keys of a stop made in other organizations.
-func (s *Service) killElsewhere(ctx context.Context, tx *database.Tx, orgID string, e *elsewhere, stop Stop) error {
-	if e == nil || s.sources.MadeElsewhere == nil {
+	if s.sources.Tripped == nil {
 		return nil
 	}
-	made, err := s.sources.MadeElsewhere(ctx, tx, orgID, stop.Keys)
+	return s.sources.Tripped(ctx, tx, orgID, child)
+}
+
+// enteredBy are those of some keys of an organization by which a line enters it: the others come from them.
+func enteredBy(ctx context.Context, r database.Reader, orgID string, keys []string) ([]string, error) {
+	entries, err := database.Collect(ctx, r, database.Column[string], `
+		SELECT k.id FROM api_key k
+		JOIN api_key m ON m.id = k.made_by
+		WHERE k.org_id = $1 AND COALESCE(m.org_id, '') <> $1
+		ORDER BY k.id`, orgID)
+	slices.Sort(keys)
+	entries = slices.DeleteFunc(entries, func(id string) bool {
+		_, concerned := slices.BinarySearch(keys, id)
+		return !concerned
+	})
+	if err == nil && len(entries) == 0 {
+		entries = keys
+	}
+	return entries, database.Wrap(err, "find by which keys a line enters an organization")
+}
+
+// liftIn lifts what a stop has stopped in another organization.
+func (s *Service) liftIn(ctx context.Context, tx *database.Tx, parent followed, orgID string) error {
+	children, err := database.Collect(ctx, tx, func(s database.Scanner) (c Stop, err error) {
+		c.Scope = OfKey
+		err = s.Scan(&c.ID, &c.Subject)
+		return c, err
+	}, `
+		SELECT id, subject FROM agent_stop
+		WHERE parent_id = $1 AND org_id = $2 AND lifted_at IS NULL
+		ORDER BY id`, parent.ID, orgID)
 	if err != nil {
-		return err
+		return fmt.Errorf("read what is stopped elsewhere: %w", err)
 	}
-	if err := withoutStopped(ctx, tx, stop.ID, made); err != nil {
-		return err
-	}
-	orgs := slices.Sorted(maps.Keys(made))
-	for _, org := range orgs {
-		e.holds(org)
-	}
-	if len(e.needed) > 0 {
-		return errElsewhere
-	}
-	for _, org := range orgs {
-		child := Stop{
-			ID:        database.NewID(),
-			Scope:     OfKey,
-			Subject:   made[org][0],
-			Keys:      made[org],
-			StoppedAt: tx.Now(),
-			parent:    stop.ID,
-			Reason:    "a key that these come from was stopped in another organization",
-		}
-		if child.Index, err = s.recordElsewhere(ctx, tx, org, ledger.Killed, child); err != nil {
+	for _, c := range children {
+		if c.Keys, err = keysOfStop(ctx, tx, c.ID); err != nil {
 			return err
 		}
-		if err := insertStop(ctx, tx, org, child); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// withoutStopped takes out the keys that are stopped already because of a stop.
-func withoutStopped(ctx context.Context, tx *database.Tx, parent string, made map[string][]string) error {
-	stopped, err := database.Collect(ctx, tx, database.Column[string], `
-		SELECT k.key_id FROM agent_stop s
-		JOIN agent_stop_key k ON k.stop_id = s.id
-		WHERE s.parent_id = $1 AND s.lifted_at IS NULL`, parent)
-	for org, keys := range made {
-		made[org] = slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(stopped, key) })
-		if len(made[org]) == 0 {
-			delete(made, org)
-		}
-	}
-	return database.Wrap(err, "read what is stopped elsewhere")
-}
-
-// liftElsewhere lifts what some stops stopped in other organizations.
-func (s *Service) liftElsewhere(ctx context.Context, tx *database.Tx, e *elsewhere, stops []Stop) error {
-	type child struct {
-		Stop
-		orgID string
-	}
-	var all []child
-	for _, stop := range stops {
-		children, err := database.Collect(ctx, tx, func(s database.Scanner) (c child, err error) {
-			c.Scope = OfKey
-			err = s.Scan(&c.ID, &c.orgID, &c.Subject)
-			return c, err
-		}, `SELECT id, org_id, subject FROM agent_stop WHERE parent_id = $1 AND lifted_at IS NULL ORDER BY id`, stop.ID)
-		if err != nil {
-			return fmt.Errorf("read what is stopped elsewhere: %w", err)
-		}
-		for _, c := range children {
-			e.holds(c.orgID)
-		}
-		all = append(all, children...)
-	}
-	if len(e.needed) > 0 {
-		return errElsewhere
-	}
-	for _, c := range all {
-		var err error
-		if c.Keys, err = database.Collect(ctx, tx, database.Column[string],
-			`SELECT key_id FROM agent_stop_key WHERE stop_id = $1 ORDER BY key_id`, c.ID); err != nil {
-			return fmt.Errorf("read the keys that are stopped elsewhere: %w", err)
-		}
-		index, err := s.recordElsewhere(ctx, tx, c.orgID, ledger.Revived, c.Stop)
+		index, err := s.recordElsewhere(ctx, tx, orgID, ledger.Revived, c)
 		if err != nil {
 			return err
 		}
@@ -190,6 +262,48 @@ func (s *Service) liftElsewhere(ctx context.Context, tx *database.Tx, e *elsewhe
 	return nil
 }
 
+// setFollowed notes that nothing is left to do elsewhere, if that is so.
+func (s *Service) setFollowed(ctx context.Context, stop followed) (done bool, err error) {
+	err = s.db.Write(ctx, database.Change{
+		Logs: []string{audit.LogOf(stop.orgID)},
+		Do: func(ctx context.Context, tx *database.Tx) error {
+			now, err := readFollowed(ctx, tx, stop.ID)
+			if err != nil {
+				return err
+			}
+			orgs, err := s.orgsToFollow(ctx, tx, now)
+			if done = len(orgs) == 0; err != nil || !done {
+				return err
+			}
+			return markFollowed(ctx, tx, stop.ID)
+		},
+	})
+	return done, err
+}
+
+// tellParent records that an owner of another organization has lifted what a stop of this one stopped there.
+func (s *Service) tellParent(ctx context.Context, child followed) error {
+	parent, err := readFollowed(ctx, s.db, child.parent)
+	if err != nil {
+		return err
+	}
+	return s.db.Write(ctx, database.Change{
+		Logs: []string{audit.LogOf(parent.orgID)},
+		Do: func(ctx context.Context, tx *database.Tx) error {
+			_, err := s.log.Append(ctx, tx, audit.Entry{
+				Log: audit.LogOf(parent.orgID), Action: revivedElsewhere, Actor: principal.Operator(),
+				Subject:     audit.Subject{Type: string(parent.Scope), ID: parent.subjectID(parent.orgID)},
+				Payload:     map[string]any{"stop": parent.ID, "keys": len(child.Keys)},
+				Observation: true,
+			})
+			if err != nil {
+				return err
+			}
+			return markFollowed(ctx, tx, child.ID)
+		},
+	})
+}
+
 // recordElsewhere records a stop of keys, or its end, in the log of their organization.
 func (s *Service) recordElsewhere(
 	ctx context.Context, tx *database.Tx, orgID, action string, stop Stop,
@@ -197,8 +311,8 @@ func (s *Service) recordElsewhere(
 	entry, err := s.log.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(orgID), Action: action, Actor: principal.Operator(),
 		Subject: audit.Subject{Type: string(OfKey), ID: stop.Subject},
-		Stop:    ledger.Stop{Scope: string(OfKey), Keys: stop.Keys, IDs: []string{stop.ID}},
-		Payload: map[string]any{"reason": stop.Reason, "stop": stop.ID},
+		Stop:    ledger.Stop{Scope: string(OfKey), Keys: stop.recordedKeys(), IDs: []string{stop.ID}},
+		Payload: stop.payload(),
 	})
 	if err != nil {
 		return 0, err

@@ -78,6 +78,9 @@ func (s *Service) StatusOf(ctx context.Context, p principal.Principal, id string
 	if err != nil {
 		return "", err
 	}
+	if a.Status == Pending {
+		a.Status = Unregistered // as decisions see it
+	}
 	return a.statusWith(ctx, s.db, p)
 }
 
@@ -110,10 +113,13 @@ type PlanHolder struct {
 	PlanID  string
 }
 
-// readAffected reads which agents stop too, and when the last lease and plan end by which a client may still run what
+// readAffected reads how many keys and which agents stop too, and when the last lease and plan end by which a client may still run what
 // is stopped without asking.
 func (s *Service) readAffected(ctx context.Context, tx *database.Tx, orgID string, stop *Stop) (err error) {
-	if stop.Agents, err = sharing(ctx, tx, orgID, stop.Subject, stop.Keys); err != nil {
+	if stop.Agents, err = sharing(ctx, tx, orgID, *stop); err != nil {
+		return err
+	}
+	if stop.KeyCount, err = countStopped(ctx, tx, orgID, *stop); err != nil {
 		return err
 	}
 	if stop.LeasesEndAt, err = leasesEnd(ctx, tx, orgID, *stop); err != nil || s.sources.PlansEnd == nil {

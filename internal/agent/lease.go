@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,6 +20,7 @@ const (
 	MaxLease      = 5 * time.Minute
 	MaxLeaseTools = 100 // of one lease
 	maxLeases     = 100 // of a key that have not ended
+	leasesAMinute = 100 // that a key gets
 	listedLeases  = 1_000
 	forgetLeases  = 90 * 24 * time.Hour
 )
@@ -42,14 +42,8 @@ func (s *Service) LeaseLife(ctx context.Context, orgID string) (time.Duration, e
 func (s *Service) AddLease(
 	ctx context.Context, tx *database.Tx, by principal.Principal, l *lease.Lease,
 ) (index int64, err error) {
-	var given int
-	err = tx.QueryRow(ctx, `SELECT COUNT(*) FROM agent_lease WHERE key_id = $1 AND expires_at > $2`, l.KeyID,
-		database.Micros(tx.Now())).Scan(&given)
-	if err != nil {
-		return 0, fmt.Errorf("count the leases of a key: %w", err)
-	}
-	if given >= maxLeases {
-		return 0, fault.New(fault.Conflict, "this key has %d leases that have not ended: use one of them", given)
+	if err := refuseManyLeases(ctx, tx, l.KeyID); err != nil {
+		return 0, err
 	}
 	entry, err := s.log.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(l.OrgID), Action: ledger.Leased, Actor: by,
@@ -61,7 +55,32 @@ func (s *Service) AddLease(
 	if err != nil {
 		return 0, err
 	}
+	if err := s.Saw(ctx, tx, Sighting{l.OrgID, l.AgentID, l.KeyID}, ""); err != nil {
+		return 0, err
+	}
 	return entry.Index, insertLease(ctx, tx, &Lease{*l, entry.Index})
+}
+
+// refuseManyLeases bounds the leases of a key: those that have not ended, and those of a minute.
+func refuseManyLeases(ctx context.Context, tx *database.Tx, keyID string) error {
+	now := tx.Now()
+	var live, lately int
+	err := tx.QueryRow(ctx, `
+		SELECT COUNT(CASE WHEN expires_at > $2 THEN 1 END), COUNT(CASE WHEN issued_at > $3 THEN 1 END)
+		FROM agent_lease
+		WHERE key_id = $1 AND expires_at > $3`,
+		keyID, database.Micros(now), database.Micros(now.Add(-time.Minute))).Scan(&live, &lately)
+	switch {
+	case err != nil:
+		return fmt.Errorf("count the leases of a key: %w", err)
+	case live >= maxLeases:
+		return fault.New(fault.Conflict, "this key has %d leases that have not ended: use one of them", live)
+	case lately >= leasesAMinute:
+		refusal := fault.New(fault.TooMany, "this key got %d leases within a minute: use one of them", lately)
+		refusal.RetryAfter = time.Minute
+		return refusal
+	}
+	return nil
 }
 
 // Leases are those of the caller's organization that have not ended, the last to end first.
@@ -155,17 +174,17 @@ func readLeases(ctx context.Context, r database.Reader, where string, args ...an
 	return leases, nil
 }
 
-// pruneLeases forgets leases that ended long ago.
-func pruneLeases(ctx context.Context, tx *database.Tx) error {
-	const old = `(SELECT id FROM agent_lease WHERE expires_at < $1)`
+// pruneLeases forgets some leases that ended long ago, and tells how many.
+func pruneLeases(ctx context.Context, tx *database.Tx) (gone int64, err error) {
+	const old = `(SELECT id FROM agent_lease WHERE expires_at < $1 ORDER BY expires_at, id LIMIT $2)`
 	before := database.Micros(tx.Now().Add(-forgetLeases))
-	var all []error
 	for _, statement := range []string{
 		`DELETE FROM agent_lease_use WHERE lease_id IN ` + old, `DELETE FROM agent_lease_tool WHERE lease_id IN ` + old,
-		`DELETE FROM agent_lease WHERE expires_at < $1`,
+		`DELETE FROM agent_lease WHERE id IN ` + old,
 	} {
-		_, err := tx.Exec(ctx, statement, before)
-		all = append(all, err)
+		if gone, err = tx.Exec(ctx, statement, before, pruneSlice); err != nil {
+			return 0, fmt.Errorf("forget old leases: %w", err)
+		}
 	}
-	return database.Wrap(errors.Join(all...), "forget old leases")
+	return gone, nil
 }

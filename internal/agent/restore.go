@@ -82,7 +82,7 @@ func (a *ReplacedStop) stopAgain(ctx context.Context, tx *database.Tx, log *audi
 		Log: audit.LogOf(a.OrgID), Action: ledger.Killed, Actor: principal.Operator(),
 		Subject:  audit.Subject{Type: string(a.Scope), ID: again.subjectID(a.OrgID)},
 		Decision: again.record(),
-		Stop:     ledger.Stop{Scope: string(a.Scope), Keys: a.Keys, IDs: []string{a.ID}},
+		Stop:     ledger.Stop{Scope: string(a.Scope), Keys: a.recordedKeys(), IDs: []string{a.ID}},
 		Payload:  map[string]any{"reason": a.Reason, "stop": again.ID, "restored": true},
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -42,8 +43,8 @@ func newSeen() *seen {
 }
 
 // Saw stores the first sighting of an agent within the transaction of a decision, and
-// notes later ones. It raises no generation. An organization has MaxSeen at most, and
-// then no further ones.
+// notes later ones. It raises no generation. An organization has MaxSeen at most; then a
+// new one replaces the oldest of its key, or the oldest of all.
 func (s *Service) Saw(ctx context.Context, tx *database.Tx, of Sighting, host string) error {
 	if of.AgentID == "" {
 		return nil
@@ -54,8 +55,13 @@ func (s *Service) Saw(ctx context.Context, tx *database.Tx, of Sighting, host st
 		return nil
 	}
 	room, err := s.hasRoom(ctx, tx, of.OrgID)
-	if err != nil || !room {
+	if err != nil {
 		return err
+	}
+	if !room {
+		if err := s.replaceOldest(ctx, tx, of); err != nil {
+			return err
+		}
 	}
 	stored, err := tx.Exec(ctx, `
 		INSERT INTO agent_seen (org_id, agent_id, key_id, host, first_seen_at, last_seen_at)
@@ -86,6 +92,30 @@ func (s *Service) hasRoom(ctx context.Context, tx *database.Tx, orgID string) (b
 	return n < MaxSeen, nil
 }
 
+// replaceOldest makes room for a sighting. A key that sends ever new ids replaces its own.
+func (s *Service) replaceOldest(ctx context.Context, tx *database.Tx, by Sighting) error {
+	for _, keyID := range []string{by.KeyID, ""} {
+		oldest := Sighting{OrgID: by.OrgID}
+		err := tx.QueryRow(ctx, `
+			SELECT agent_id, key_id FROM agent_seen
+			WHERE org_id = $1 AND ($2 = '' OR key_id = $2)
+			ORDER BY last_seen_at, agent_id LIMIT 1`, by.OrgID, keyID).Scan(&oldest.AgentID, &oldest.KeyID)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, `DELETE FROM agent_seen WHERE org_id = $1 AND agent_id = $2 AND key_id = $3`,
+				oldest.OrgID, oldest.AgentID, oldest.KeyID)
+		}
+		if err != nil {
+			return fmt.Errorf("forget the oldest sighting of an agent: %w", err)
+		}
+		tx.AfterCommit(func() { s.seen.dropped(oldest) })
+		return nil
+	}
+	return nil
+}
+
 // Flush writes when agents were last seen. The app calls it every few seconds and when it
 // stops. After an error everything is kept for the next call.
 func (s *Service) Flush(ctx context.Context) error {
@@ -94,8 +124,12 @@ func (s *Service) Flush(ctx context.Context) error {
 	for slice := range slices.Chunk(rows, flushSlice) {
 		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 			for _, of := range slice {
-				if err := updateSeen(ctx, tx, of, pending[of]); err != nil {
+				updated, err := updateSeen(ctx, tx, of, pending[of])
+				if err != nil {
 					return err
+				}
+				if updated == 0 { // another process may have replaced it
+					tx.AfterCommit(func() { s.seen.unknown(of) })
 				}
 			}
 			return nil
@@ -110,27 +144,51 @@ func (s *Service) Flush(ctx context.Context) error {
 	return nil
 }
 
-func updateSeen(ctx context.Context, tx *database.Tx, of Sighting, last lastSeen) error {
-	_, err := tx.Exec(ctx, `
+func updateSeen(ctx context.Context, tx *database.Tx, of Sighting, last lastSeen) (updated int64, err error) {
+	return tx.Exec(ctx, `
 		UPDATE agent_seen
 		SET last_seen_at = $4, host = $5
 		WHERE org_id = $1 AND agent_id = $2 AND key_id = $3 AND last_seen_at < $4`,
 		of.OrgID, of.AgentID, of.KeyID, database.Micros(last.at), last.host)
-	return err
 }
 
-// Prune forgets what was seen long ago.
+// pruneSlice is how many rows one change forgets: a large one would hold up decisions.
+const pruneSlice = 500
+
+// Prune forgets what was seen, counted, proposed and leased long ago, a slice at a time.
 func (s *Service) Prune(ctx context.Context) error {
-	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM agent_seen WHERE last_seen_at < $1`,
-			database.Micros(tx.Now().Add(-forgetSeen)))
+	defer s.seen.forget()
+	var failed []error
+	for _, slice := range []func(context.Context, *database.Tx) (int64, error){
+		pruneSeen, pruneCounts, pruneLeases, pruneProposals,
+	} {
+		failed = append(failed, s.pruneAll(ctx, slice))
+	}
+	return database.Wrap(errors.Join(failed...), "forget what was seen of agents long ago")
+}
+
+// pruneAll forgets slices until nothing is left to forget.
+func (s *Service) pruneAll(
+	ctx context.Context, slice func(context.Context, *database.Tx) (gone int64, err error),
+) error {
+	for gone := int64(1); gone > 0; {
+		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
+			gone, err = slice(ctx, tx)
+			return err
+		}})
 		if err != nil {
 			return err
 		}
-		return errors.Join(pruneCounts(ctx, tx), pruneLeases(ctx, tx))
-	}})
-	s.seen.forget()
-	return database.Wrap(err, "forget agents that were seen long ago")
+	}
+	return nil
+}
+
+func pruneSeen(ctx context.Context, tx *database.Tx) (int64, error) {
+	return tx.Exec(ctx, `
+		DELETE FROM agent_seen
+		WHERE (org_id, agent_id, key_id) IN (
+			SELECT org_id, agent_id, key_id FROM agent_seen WHERE last_seen_at < $1 LIMIT $2)`,
+		database.Micros(tx.Now().Add(-forgetSeen)), pruneSlice)
 }
 
 func compareSightings(a, b Sighting) int {
@@ -152,6 +210,22 @@ func (s *seen) stored(of Sighting, added int) {
 	}
 	s.known[of] = true
 	s.counts[of.OrgID] += added
+}
+
+// dropped forgets a sighting whose row is gone.
+func (s *seen) dropped(of Sighting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, of)
+	delete(s.latest, of)
+	s.counts[of.OrgID]--
+}
+
+// unknown has a sighting stored again when it is seen next.
+func (s *seen) unknown(of Sighting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, of)
 }
 
 // note keeps the later of two sightings, of those that are stored.

@@ -17,6 +17,7 @@ import (
 // What the audit log says of agents.
 const (
 	registered      = "agent.registered"
+	proposed        = "agent.proposed"
 	updated         = "agent.updated"
 	statusChanged   = "agent.status_changed"
 	settingsChanged = "agent.settings_changed"
@@ -30,8 +31,6 @@ type Sources struct {
 	MissingKey func(ctx context.Context, r database.Reader, orgID string, ids []string) (string, error)
 	// MadeFrom are some keys of an organization and all that came from them.
 	MadeFrom func(ctx context.Context, r database.Reader, orgID string, ids []string) ([]string, error)
-	// MadeElsewhere are the keys of other organizations that came from some keys, by organization.
-	MadeElsewhere func(ctx context.Context, r database.Reader, orgID string, ids []string) (map[string][]string, error)
 	// FindingKinds are those that a trip may count.
 	FindingKinds []string
 	// Findings counts what was found in an organization after a time, of some kinds.
@@ -78,8 +77,8 @@ func (s *Service) write(
 }
 
 // Register registers an agent, with a person as its owner; empty: the caller. A key
-// registers for its own owner and binds nothing, because a bound id gains what policies
-// allow to it. Registering the same agent again by a key changes nothing.
+// proposes one for its own owner, which a person confirms. To propose the same agent
+// again changes nothing.
 func (s *Service) Register(
 	ctx context.Context, p principal.Principal, id, ownerID string, profile Profile,
 ) (Agent, error) {
@@ -95,7 +94,12 @@ func (s *Service) Register(
 	}
 	var a Agent
 	err = s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
-		a, err = s.register(ctx, tx, p, Agent{ID: id, OwnerID: ownerID, Profile: profile, Status: Active})
+		a = Agent{ID: id, OwnerID: ownerID, Profile: profile, Status: Active}
+		if p.Kind == principal.Key {
+			a, err = s.propose(ctx, tx, p, a)
+		} else {
+			a, err = s.register(ctx, tx, p, a)
+		}
 		return err
 	})
 	return a, err
@@ -133,30 +137,41 @@ func (s *Service) checked(p Profile) (Profile, error) {
 
 func (s *Service) register(ctx context.Context, tx *database.Tx, p principal.Principal, a Agent) (Agent, error) {
 	known, err := find(ctx, tx, p.OrgID, a.ID)
-	if err == nil && known.OwnerID != "" {
-		if p.Kind == principal.Key && known.OwnerID == p.UserID {
-			return known, nil
-		}
-		return Agent{}, fault.New(fault.Conflict, "an agent with this id is registered")
-	}
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return Agent{}, err
+	}
+	if known.isRegistered() {
+		return Agent{}, isRegistered()
 	}
 	if err := s.checkParties(ctx, tx, p.OrgID, a); err != nil {
 		return Agent{}, err
 	}
-	if n, err := countAgents(ctx, tx, p.OrgID); err != nil {
-		return Agent{}, err
-	} else if n >= MaxAgents {
-		return Agent{}, fault.New(fault.Conflict, "an organization has at most %d registered agents", MaxAgents)
-	}
-	if err := insert(ctx, tx, p.OrgID, a); err != nil {
+	if err := add(ctx, tx, p.OrgID, a); err != nil {
 		return Agent{}, err
 	}
 	if err := s.record(ctx, tx, p, p.OrgID, registered, a); err != nil {
 		return Agent{}, err
 	}
+	a.Status = known.Status
+	if err := s.stopBound(ctx, tx, p, a); err != nil {
+		return Agent{}, err
+	}
 	return find(ctx, tx, p.OrgID, a.ID)
+}
+
+// add stores an agent in place of what keys proposed under its id.
+func add(ctx context.Context, tx *database.Tx, orgID string, a Agent) error {
+	n, err := countAgents(ctx, tx, orgID)
+	if err != nil {
+		return err
+	}
+	if n >= MaxAgents {
+		return fault.New(fault.Conflict, "an organization has at most %d registered agents", MaxAgents)
+	}
+	if err := deleteProposals(ctx, tx, orgID, a.ID); err != nil {
+		return err
+	}
+	return insert(ctx, tx, orgID, a)
 }
 
 // checkParties refuses an owner who is no member, and keys of elsewhere.
@@ -222,7 +237,10 @@ func (s *Service) Update(ctx context.Context, p principal.Principal, id string, 
 		if err := s.checkParties(ctx, tx, p.OrgID, a); err != nil {
 			return a, err
 		}
-		return a, update(ctx, tx, p.OrgID, a)
+		if err := update(ctx, tx, p.OrgID, a); err != nil {
+			return a, err
+		}
+		return a, s.stopBound(ctx, tx, p, a)
 	})
 }
 
@@ -254,7 +272,7 @@ func (s *Service) SetStatus(
 	})
 }
 
-// change changes a registered agent of the caller's organization and records it.
+// change changes a registered agent of the caller's organization and records it. It confirms one that a key proposes.
 func (s *Service) change(
 	ctx context.Context, p principal.Principal, id, action string,
 	do func(ctx context.Context, tx *database.Tx, a Agent) (Agent, error),
@@ -267,7 +285,11 @@ func (s *Service) change(
 		if err != nil {
 			return err
 		}
-		if a.OwnerID == "" {
+		if a.isProposed() {
+			if a, err = s.confirm(ctx, tx, p, a); err != nil {
+				return err
+			}
+		} else if !a.isRegistered() {
 			return fault.New(fault.Conflict, "the agent is not registered: register it first")
 		}
 		if a, err = do(ctx, tx, a); err != nil {
@@ -334,15 +356,15 @@ type Filter struct {
 	OwnerID string
 }
 
-// List lists agents, newest first: those that are registered, and those that were seen.
+// List lists agents, newest first: those that are registered, are proposed or were seen.
 func (s *Service) List(
 	ctx context.Context, p principal.Principal, f Filter, cursor string, limit int,
 ) (page.Page[Agent], error) {
 	if err := requireReader(p); err != nil {
 		return page.Page[Agent]{}, err
 	}
-	if f.Status != "" && !slices.Contains([]Status{Unregistered, Active, Suspended, Killed}, f.Status) {
-		return page.Page[Agent]{}, fault.Field("status", "must be unregistered, active, suspended or killed")
+	if f.Status != "" && !slices.Contains([]Status{Unregistered, Pending, Active, Suspended, Killed}, f.Status) {
+		return page.Page[Agent]{}, fault.Field("status", "must be unregistered, pending, active, suspended or killed")
 	}
 	if f.OwnerID != "" && !database.IsID(f.OwnerID) {
 		return page.Page[Agent]{}, fault.Field("ownerId", "must be the id of a person")
@@ -379,6 +401,15 @@ func requireReader(p principal.Principal) error {
 func (s *Service) record(
 	ctx context.Context, tx *database.Tx, by principal.Principal, orgID, action string, a Agent,
 ) error {
+	_, err := s.log.Append(ctx, tx, audit.Entry{
+		Log: audit.LogOf(orgID), Action: action, Actor: by,
+		Subject: audit.Subject{Type: "agent", ID: a.ID}, Payload: a.payload(),
+	})
+	return err
+}
+
+// payload is what entries say of the agent.
+func (a Agent) payload() map[string]any {
 	payload := map[string]any{
 		"name": a.Name, "owner": a.OwnerID, "product": a.Product, "environment": a.Environment,
 		"description": a.Description, "keys": orEmpty(a.Keys), "intentRequired": a.IntentRequired,
@@ -393,11 +424,7 @@ func (s *Service) record(
 	if len(a.PublicKey) > 0 {
 		payload["publicKey"] = base64.StdEncoding.EncodeToString(a.PublicKey)
 	}
-	_, err := s.log.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(orgID), Action: action, Actor: by,
-		Subject: audit.Subject{Type: "agent", ID: a.ID}, Payload: payload,
-	})
-	return err
+	return payload
 }
 
 func orEmpty(ids []string) []string {

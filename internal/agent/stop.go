@@ -28,7 +28,7 @@ const (
 	OfKey          Scope = "key" // an API key and those that came from it
 )
 
-// maxStopKeys is how many keys a stop names.
+// maxStopKeys is how many keys an entry names.
 const maxStopKeys = 1_000
 
 // Stop is something that the kill switch has stopped. No entry of the organization's log
@@ -44,7 +44,9 @@ type Stop struct {
 	Trip      Rule   // empty: a person
 	parent    string // the stop of another organization that it follows from; empty: none
 
-	Keys        []string   // that stop with an agent, sorted
+	Keys        []string   // that are stopped, sorted; others stop because they come from them
+	KeyCount    int        // of all keys of the organization that stop; only of a kill
+	Elsewhere   int        // other organizations in which keys are still to be stopped; only of a kill
 	LeasesEndAt *time.Time // when the last lease ends that may permit it; nil: none is left; only of a kill
 	PlansEndAt  *time.Time // when the last plan ends by whose answer a client may run it unasked; as LeasesEndAt
 	Agents      []string   // other agents that stop, because they use these keys, sorted
@@ -67,18 +69,24 @@ func (s *Service) Kill(
 	if scope != OfAgent && len(more) > 0 {
 		return Stop{}, fault.Field("keys", "are only for an agent")
 	}
-	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, e *elsewhere) (err error) {
-		stop, _, err = s.kill(ctx, tx, p, e, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
+	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, _ principal.Role) (err error) {
+		stop, _, err = s.kill(ctx, tx, p, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
 		return err
 	})
+	if err == nil && len(stop.Keys) > 0 {
+		stop.Elsewhere = s.followSoon(ctx, stop.ID)
+	}
 	return stop, err
 }
 
-// kill stops a subject within a change; fresh is false if it was stopped before. Without
-// elsewhere, what its keys made in other organizations goes on until a person kills it again.
+// kill stops a subject within a change; fresh is false if it was stopped before. What its keys
+// made in other organizations is stopped afterwards; after a trip, once a person kills it again.
 func (s *Service) kill(
-	ctx context.Context, tx *database.Tx, p principal.Principal, e *elsewhere, stop Stop, more []string,
+	ctx context.Context, tx *database.Tx, p principal.Principal, stop Stop, more []string,
 ) (_ Stop, fresh bool, err error) {
+	if _, err := checkSubject(stop.Scope, stop.Subject); err != nil {
+		return Stop{}, false, err
+	}
 	active, err := activeStops(ctx, tx, p.OrgID, stop.Scope, stop.Subject)
 	if err != nil {
 		return Stop{}, false, err
@@ -87,10 +95,11 @@ func (s *Service) kill(
 		return Stop{}, false, err
 	}
 	for _, a := range active {
-		isNew := func(key string) bool { return !slices.Contains(a.Keys, key) }
-		if a.parent == "" && !slices.ContainsFunc(stop.Keys, isNew) { // nothing is left to stop here
-			if err := s.killElsewhere(ctx, tx, p.OrgID, e, a); err != nil {
-				return Stop{}, false, err
+		if a.covers(stop) { // nothing is left to stop here
+			if stop.Trip == "" {
+				if err := markToFollow(ctx, tx, a.ID); err != nil {
+					return Stop{}, false, err
+				}
 			}
 			return a, false, s.readAffected(ctx, tx, p.OrgID, &a)
 		}
@@ -100,7 +109,7 @@ func (s *Service) kill(
 		Log: audit.LogOf(p.OrgID), Action: ledger.Killed, Actor: p,
 		Subject:  audit.Subject{Type: string(stop.Scope), ID: stop.subjectID(p.OrgID)},
 		Decision: stop.record(),
-		Stop:     ledger.Stop{Scope: string(stop.Scope), Keys: stop.Keys, IDs: []string{stop.ID}},
+		Stop:     ledger.Stop{Scope: string(stop.Scope), Keys: stop.recordedKeys(), IDs: []string{stop.ID}},
 		Payload:  stop.payload(),
 	})
 	if err != nil {
@@ -110,10 +119,20 @@ func (s *Service) kill(
 	if err := insertStop(ctx, tx, p.OrgID, stop); err != nil {
 		return Stop{}, false, err
 	}
-	if err := s.killElsewhere(ctx, tx, p.OrgID, e, stop); err != nil {
-		return Stop{}, false, err
-	}
 	return stop, true, s.readAffected(ctx, tx, p.OrgID, &stop)
+}
+
+// covers reports whether a stop that is active stops all that another would. The trip of a key
+// spares agents, which the kill of a person does not.
+func (s *Stop) covers(other Stop) bool {
+	if s.parent != "" || s.Scope == OfKey && s.Trip != "" && other.Trip == "" {
+		return false
+	}
+	isNew := func(key string) bool {
+		_, known := slices.BinarySearch(s.Keys, key)
+		return !known
+	}
+	return !slices.ContainsFunc(other.Keys, isNew)
 }
 
 // payload is what the entry says until it is erased.
@@ -122,8 +141,14 @@ func (s Stop) payload() map[string]any {
 	if s.Trip != "" {
 		payload["trip"] = string(s.Trip)
 	}
+	if len(s.Keys) > maxStopKeys {
+		payload["keys"] = len(s.Keys) // the record names only some
+	}
 	return payload
 }
+
+// recordedKeys are those that the entry names: a record has a limit.
+func (s Stop) recordedKeys() []string { return s.Keys[:min(len(s.Keys), maxStopKeys)] }
 
 // subjectID is the subject in the log.
 func (s Stop) subjectID(orgID string) string {
@@ -148,7 +173,8 @@ func (s Stop) record() (d audit.Decision) {
 	return d
 }
 
-// Revive lifts every stop of a subject. What ended with it stays ended.
+// Revive lifts every stop of a subject. What ended with it stays ended. A stop that follows
+// from one of another organization is lifted there, or here by an owner.
 func (s *Service) Revive(
 	ctx context.Context, p principal.Principal, scope Scope, subject, reason string,
 ) (index int64, err error) {
@@ -158,7 +184,8 @@ func (s *Service) Revive(
 	if reason, err = checkReason(reason); err != nil {
 		return 0, err
 	}
-	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, e *elsewhere) error {
+	var lifted []Stop
+	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, role principal.Role) error {
 		active, err := activeStops(ctx, tx, p.OrgID, scope, subject)
 		if err != nil {
 			return err
@@ -171,32 +198,51 @@ func (s *Service) Revive(
 		if len(active) == 0 {
 			return fault.New(fault.Conflict, "it is not stopped")
 		}
-		active = slices.DeleteFunc(active, func(a Stop) bool { return a.parent != "" })
+		if role != principal.Owner {
+			active = slices.DeleteFunc(active, func(a Stop) bool { return a.parent != "" })
+		}
 		if len(active) == 0 {
-			return fault.New(fault.Conflict, "it was stopped in another organization, and is lifted there")
+			return fault.New(fault.Conflict,
+				"it was stopped in another organization, and is lifted there or by an owner of this one")
 		}
-		lifted, ids := Stop{Scope: scope, Subject: subject}, []string{}
-		for _, a := range active {
-			lifted.Keys, ids = append(lifted.Keys, a.Keys...), append(ids, a.ID)
-		}
-		slices.Sort(lifted.Keys)
-		entry, err := s.log.Append(ctx, tx, audit.Entry{
-			Log: audit.LogOf(p.OrgID), Action: ledger.Revived, Actor: p,
-			Subject:  audit.Subject{Type: string(scope), ID: lifted.subjectID(p.OrgID)},
-			Decision: lifted.record(),
-			Stop:     ledger.Stop{Scope: string(scope), Keys: slices.Compact(lifted.Keys), IDs: ids},
-			Payload:  map[string]any{"reason": reason},
-		})
-		if err != nil {
-			return err
-		}
-		index = entry.Index
-		if err := s.liftElsewhere(ctx, tx, e, active); err != nil {
-			return err
-		}
-		return lift(ctx, tx, p, scope, subject, index)
+		lifted = active
+		index, err = s.lift(ctx, tx, p, Stop{Scope: scope, Subject: subject, Reason: reason}, active)
+		return err
 	})
+	for _, stop := range lifted {
+		if err == nil {
+			s.followSoon(ctx, stop.ID)
+		}
+	}
 	return index, err
+}
+
+// lift lifts stops of one subject within a change, with one entry.
+func (s *Service) lift(
+	ctx context.Context, tx *database.Tx, p principal.Principal, of Stop, active []Stop,
+) (index int64, err error) {
+	var ids []string
+	for _, a := range active {
+		of.Keys, ids = append(of.Keys, a.Keys...), append(ids, a.ID)
+	}
+	slices.Sort(of.Keys)
+	of.Keys = slices.Compact(of.Keys)
+	entry, err := s.log.Append(ctx, tx, audit.Entry{
+		Log: audit.LogOf(p.OrgID), Action: ledger.Revived, Actor: p,
+		Subject:  audit.Subject{Type: string(of.Scope), ID: of.subjectID(p.OrgID)},
+		Decision: of.record(),
+		Stop:     ledger.Stop{Scope: string(of.Scope), Keys: of.recordedKeys(), IDs: ids},
+		Payload:  map[string]any{"reason": of.Reason},
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, a := range active {
+		if err := markLifted(ctx, tx, a.ID, p.UserID, entry.Index); err != nil {
+			return 0, err
+		}
+	}
+	return entry.Index, resetCounts(ctx, tx, p.OrgID, Subject{of.Scope, of.Subject})
 }
 
 // Stops lists what is stopped now, the latest first.
@@ -222,63 +268,6 @@ func checkSubject(scope Scope, subject string) (string, error) {
 		return subject, nil
 	}
 	return "", fault.Field("scope", "must be agent, organization, server, tool, plan or key")
-}
-
-// keysOf are the keys that stop with a subject, sorted.
-func (s *Service) keysOf(
-	ctx context.Context, tx *database.Tx, orgID string, stop Stop, more []string,
-) ([]string, error) {
-	roots := slices.Clone(more)
-	switch stop.Scope {
-	case OfKey:
-		roots = append(roots, stop.Subject)
-	case OfAgent:
-		own, err := rootsOf(ctx, tx, orgID, stop.Subject)
-		if err != nil {
-			return nil, err
-		}
-		roots = append(roots, own...)
-	default:
-		return nil, nil
-	}
-	missing, err := s.sources.MissingKey(ctx, tx, orgID, more)
-	if err != nil {
-		return nil, err
-	}
-	if missing != "" {
-		return nil, fault.Field("keys", "must be ids of API keys of the organization")
-	}
-	made, err := s.sources.MadeFrom(ctx, tx, orgID, roots)
-	if err != nil {
-		return nil, err
-	}
-	if stop.Scope == OfKey && !slices.Contains(made, stop.Subject) {
-		return nil, fault.New(fault.NotFound, "no such API key")
-	}
-	slices.Sort(made)
-	if made = slices.Compact(made); len(made) > maxStopKeys {
-		slices.Sort(roots)
-		if roots = slices.Compact(roots); stop.Trip != "" || len(roots) <= maxStopKeys {
-			return roots, nil // decisions find the others by where they come from
-		}
-		return nil, fault.New(fault.Conflict, "%d keys would stop, more than %d: stop the organization", len(made),
-			maxStopKeys)
-	}
-	return made, nil
-}
-
-// rootsOf are the keys that an agent is known by: those that are bound to it or, if none are,
-// those that its id was seen with.
-func rootsOf(ctx context.Context, tx *database.Tx, orgID, agentID string) ([]string, error) {
-	a, missing := find(ctx, tx, orgID, agentID)
-	if missing != nil && !fault.Is(missing, fault.NotFound) || len(a.Keys) > 0 {
-		return a.Keys, missing
-	}
-	used, err := usedWith(ctx, tx, orgID, agentID)
-	if err == nil && len(used) == 0 {
-		err = missing // its sighting may not be kept, but the log tells of it
-	}
-	return used, err
 }
 
 // endedBefore is the last index of stops that end plans and approvals; -1: none.

@@ -10,7 +10,8 @@ import (
 	"writ/internal/page"
 )
 
-// agents selects registered agents and ids that were only seen, with the same columns.
+// agents selects registered agents, the earliest proposal of each id, and ids that were only seen, with the same
+// columns.
 const agents = `
 	SELECT a.id, a.created_at, a.updated_at, a.name, a.owner_id, a.product, a.environment, a.description, a.public_key,
 		a.intent_required, a.trips,
@@ -21,9 +22,17 @@ const agents = `
 	LEFT JOIN organization_member m ON m.org_id = a.org_id AND m.user_id = a.owner_id
 	WHERE a.org_id = $1
 	UNION ALL
+	SELECT p.agent_id, p.created_at, NULL, p.name, p.owner_id, p.product, p.environment, p.description, p.public_key,
+		p.intent_required, '', 'pending', ''
+	FROM agent_proposal p
+	WHERE p.org_id = $1 AND NOT EXISTS (
+		SELECT 1 FROM agent_proposal e
+		WHERE e.org_id = p.org_id AND e.agent_id = p.agent_id AND (e.created_at, e.key_id) < (p.created_at, p.key_id))
+	UNION ALL
 	SELECT s.agent_id, MIN(s.first_seen_at), NULL, '', '', '', '', '', NULL, 0, '', 'unregistered', ''
 	FROM agent_seen s
 	WHERE s.org_id = $1 AND NOT EXISTS (SELECT 1 FROM agent r WHERE r.org_id = s.org_id AND r.id = s.agent_id)
+		AND NOT EXISTS (SELECT 1 FROM agent_proposal p WHERE p.org_id = s.org_id AND p.agent_id = s.agent_id)
 	GROUP BY s.agent_id`
 
 // columns are those that scanAgent reads, of agents as a.
@@ -49,7 +58,7 @@ func scanAgent(s database.Scanner) (a Agent, err error) {
 	return a, err
 }
 
-// find reads an agent of an organization that is registered or was seen.
+// find reads an agent of an organization that is registered, is proposed or was seen.
 func find(ctx context.Context, r database.Reader, orgID, id string) (Agent, error) {
 	if !names.Valid(id) {
 		return Agent{}, noSuchAgent()
@@ -217,6 +226,12 @@ func bind(ctx context.Context, tx *database.Tx, orgID string, a Agent) error {
 	}
 	err := tx.Insert(ctx, `INSERT INTO agent_key (org_id, agent_id, key_id)`, rows, ``)
 	return database.Wrap(err, "bind keys to an agent")
+}
+
+// CarryBindings binds the agents of a key to the one that replaces it.
+func CarryBindings(ctx context.Context, tx *database.Tx, from, to string) error {
+	_, err := tx.Exec(ctx, `UPDATE agent_key SET key_id = $2 WHERE key_id = $1`, from, to)
+	return database.Wrap(err, "bind the agents of a key to another")
 }
 
 func updateStatus(ctx context.Context, tx *database.Tx, orgID string, a Agent) error {

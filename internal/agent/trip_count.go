@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,22 +14,59 @@ import (
 
 // Counting is what trips count of a call. The zero value counts nothing.
 type Counting struct {
-	Subject Subject
-	Calls   int64 // at which it is stopped; zero: never
+	Subject Subject // stopped once a number is reached
+	At      Subject // what the count belongs to: the agent, or the first key of the line
+	Calls   int64   // at which it is stopped; zero: never
 	Denials int64
 	// Budget: it has a budget, so that nobody may act while what was spent is unknown.
 	Budget bool
+	// More is what else a call counts for: its key is bound to several agents.
+	More  *Counting
+	trips *Trips
+}
+
+func newCounting(stops, at Subject, trips Trips) Counting {
+	return Counting{
+		Subject: stops,
+		At:      at,
+		Calls:   trips.most(CallsPerMinute),
+		Denials: trips.most(DenialsPerMinute),
+		Budget:  at.Scope == OfAgent && trips.costNanos() > 0,
+		trips:   &trips,
+	}
+}
+
+// each gives everything that a call counts for.
+func (c Counting) each() (all []Counting) {
+	for at := &c; at != nil && at.Subject.ID != ""; at = at.More {
+		all = append(all, *at)
+	}
+	return all
+}
+
+// HasBudget reports whether anything that a call counts for has a budget.
+func (c Counting) HasBudget() bool {
+	return slices.ContainsFunc(c.each(), func(c Counting) bool { return c.Budget })
 }
 
 // Counted counts a decision within its transaction, right behind its entry, and stops its
 // subject once a number is reached. The log's lock makes replicas count one after another.
 func (s *Service) Counted(ctx context.Context, tx *database.Tx, orgID string, c Counting, denied bool) error {
+	for _, one := range c.each() {
+		if err := s.countOne(ctx, tx, orgID, one, denied); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) countOne(ctx context.Context, tx *database.Tx, orgID string, c Counting, denied bool) error {
 	stopped := false
 	count := func(rule Rule, most int64) error {
 		if most == 0 || stopped {
 			return nil
 		}
-		n, err := addToWindow(ctx, tx, orgID, c.Subject, rule)
+		n, err := addToWindow(ctx, tx, orgID, c.At, rule)
 		if err != nil || n < most {
 			return err
 		}
@@ -53,18 +91,27 @@ func (s *Service) Answered(
 	if err != nil {
 		return err
 	}
-	most := st.trips.most(RejectedInARow)
-	if most == 0 || st.Stopped.All {
+	for _, c := range st.Counting.each() { // none of what is stopped or suspended
+		if err := s.answeredOne(ctx, tx, orgID, c, rejected); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) answeredOne(ctx context.Context, tx *database.Tx, orgID string, c Counting, rejected bool) error {
+	most := c.trips.most(RejectedInARow)
+	if most == 0 {
 		return nil
 	}
 	if !rejected {
-		return resetCount(ctx, tx, orgID, st.Counting.Subject, RejectedInARow)
+		return resetCount(ctx, tx, orgID, c.At, RejectedInARow)
 	}
-	n, err := addInARow(ctx, tx, orgID, st.Counting.Subject, RejectedInARow)
+	n, err := addInARow(ctx, tx, orgID, c.At, RejectedInARow)
 	if err != nil || n < most {
 		return err
 	}
-	return s.trip(ctx, tx, orgID, st.Counting.Subject, countedTrip(RejectedInARow, n), strconv.FormatInt(most, 10))
+	return s.trip(ctx, tx, orgID, c.Subject, countedTrip(RejectedInARow, n), strconv.FormatInt(most, 10))
 }
 
 // trip stops a subject and notifies people, once: what is stopped already stays as it is.
@@ -77,19 +124,38 @@ func (s *Service) trip(
 	}
 	by := principal.Operator()
 	by.OrgID = orgID
-	stop, fresh, err := s.kill(ctx, tx, by, nil, Stop{
+	stop, fresh, err := s.kill(ctx, tx, by, Stop{
 		Scope: of.Scope, Subject: of.ID, Reason: t.reason(limit), Trip: t.rule,
 	}, nil)
-	if err != nil || !fresh {
+	if err != nil || !fresh || s.sources.Tripped == nil {
 		return err
-	}
-	if err := resetCount(ctx, tx, orgID, of, ""); err != nil {
-		return err
-	}
-	if s.sources.Tripped == nil {
-		return nil
 	}
 	return s.sources.Tripped(ctx, tx, orgID, stop)
+}
+
+// resetCounts forgets what was counted for a subject whose stop is lifted. The count stays until then: other keys of
+// the line share it, and must not get a fresh one because one of them tripped.
+func resetCounts(ctx context.Context, tx *database.Tx, orgID string, of Subject) error {
+	switch of.Scope {
+	case OfAgent:
+		return resetCount(ctx, tx, orgID, of, "")
+	case OfKey:
+		agents, err := readConcerned(ctx, tx, orgID, "", of.ID)
+		if err != nil {
+			return fmt.Errorf("read what the calls of a key count for: %w", err)
+		}
+		root, err := rootKey(ctx, tx, of.ID)
+		if err != nil {
+			return err
+		}
+		counts := countedFor(agents, of.ID, Settings{})
+		for _, c := range append(counts, Counting{At: Subject{OfKey, root}}) {
+			if err := resetCount(ctx, tx, orgID, c.At, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // addToWindow counts one within a minute that began with the first, and gives the count. A
@@ -130,8 +196,10 @@ func resetCount(ctx context.Context, tx *database.Tx, orgID string, of Subject, 
 // forgetCounts is after how long a count that nothing was added to is forgotten.
 const forgetCounts = 30 * 24 * time.Hour
 
-func pruneCounts(ctx context.Context, tx *database.Tx) error {
-	_, err := tx.Exec(ctx, `DELETE FROM agent_trip_count WHERE since < $1`,
-		database.Micros(tx.Now().Add(-forgetCounts)))
-	return database.Wrap(err, "forget what was counted for trips")
+func pruneCounts(ctx context.Context, tx *database.Tx) (int64, error) {
+	return tx.Exec(ctx, `
+		DELETE FROM agent_trip_count
+		WHERE (org_id, scope, subject, rule) IN (
+			SELECT org_id, scope, subject, rule FROM agent_trip_count WHERE since < $1 LIMIT $2)`,
+		database.Micros(tx.Now().Add(-forgetCounts)), pruneSlice)
 }

@@ -116,6 +116,7 @@ func New(c Config) *API {
 		Providers:     c.Federation,
 		Policies:      c.Policies,
 		Plans:         c.Intent,
+		Stops:         c.Agents,
 		ProxyToken:    c.ProxyToken,
 	}
 	a := &API{
@@ -189,6 +190,7 @@ func (a *API) mountWork(c Config) {
 	bodies := &route.Bodies{Limit: reportBytes}
 	a.traces = &traces.Handlers{
 		Telemetry:      c.Telemetry,
+		Agents:         c.Agents,
 		Forwarding:     c.Forwarding,
 		Database:       c.Database,
 		PolicyName:     c.Policies.NameOf,

@@ -38,6 +38,9 @@ func TestRouteTable(t *testing.T) {
 		if r.Scope != "" {
 			needs = append(needs, "scope:"+string(r.Scope))
 		}
+		if r.ForStopped {
+			needs = append(needs, "stopped-too")
+		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Method, r.Path, r.Mode, orDash(strings.Join(needs, " ")),
 			r.Limits(), orDash(r.Audit))
 	}

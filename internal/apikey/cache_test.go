@@ -90,7 +90,7 @@ func TestFailedFlushKeepsEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(db, audit.Unsigned(db), slog.New(slog.DiscardHandler))
+	s := New(db, audit.Unsigned(db), slog.New(slog.DiscardHandler), nil)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

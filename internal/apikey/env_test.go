@@ -37,7 +37,8 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 }
 
 func newService(db *database.DB) *apikey.Service {
-	return apikey.New(db, audit.Unsigned(db), slog.New(slog.DiscardHandler))
+	nothing := func(context.Context, *database.Tx, string, string) error { return nil } // belongs to keys here
+	return apikey.New(db, audit.Unsigned(db), slog.New(slog.DiscardHandler), nothing)
 }
 
 func (e *env) create(p principal.Principal, n apikey.NewKey) apikey.Issued {

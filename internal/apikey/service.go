@@ -22,11 +22,22 @@ type Service struct {
 	logger *slog.Logger
 	cache  *cache
 	used   lastUsed
+	// replaced has what belongs to a key belong to the one that replaces it, within that change.
+	replaced Replaced
 }
 
+// Replaced takes over what belongs to a key that another one replaces.
+type Replaced func(ctx context.Context, tx *database.Tx, from, to string) error
+
 // New makes a Service. It starts nothing: the app calls FlushLastUsed.
-func New(db *database.DB, log *audit.Log, logger *slog.Logger) *Service {
-	return &Service{db: db, log: log, logger: logger, cache: newCache()}
+func New(db *database.DB, log *audit.Log, logger *slog.Logger, replaced Replaced) *Service {
+	return &Service{
+		db:       db,
+		log:      log,
+		logger:   logger,
+		cache:    newCache(),
+		replaced: replaced,
+	}
 }
 
 // Create issues the key a person asks for, bound to no organization or to the one the
@@ -101,6 +112,9 @@ func (s *Service) issue(
 		if err := requireActive(ctx, tx, p); err != nil {
 			return err
 		}
+		if err := refuseMany(ctx, tx, p, n.OrgID); err != nil {
+			return err
+		}
 		issued, err = s.add(ctx, tx, p, p.UserID, n, a)
 		return err
 	}})
@@ -168,8 +182,8 @@ func (s *Service) revoke(ctx context.Context, p principal.Principal, id string) 
 }
 
 // Rotate replaces an active key by a new one with the same settings, owned by the
-// caller. Only its owner can rotate a terminal's key: nobody else signed in from that
-// terminal.
+// caller. The agents that it is bound to are bound to the new one. Only its owner can rotate a terminal's
+// key: nobody else signed in from that terminal.
 func (s *Service) Rotate(ctx context.Context, p principal.Principal, id string) (issued Issued, err error) {
 	if p.Kind != principal.User {
 		return Issued{}, fault.New(fault.Forbidden, "only a person may rotate API keys")
@@ -264,6 +278,9 @@ func (s *Service) rotate(ctx context.Context, tx *database.Tx, p principal.Princ
 		madeBy:      old.ID,
 	})
 	if err != nil {
+		return Issued{}, err
+	}
+	if err := s.replaced(ctx, tx, old.ID, issued.ID); err != nil {
 		return Issued{}, err
 	}
 	return issued, s.record(ctx, tx, p, rotated, old, &issued.Key)

@@ -133,7 +133,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Limiter = throttle.New(db)
 	a.Auth = auth.New(db, log, a.Keyring, post, publicURL)
 	a.Organizations = organization.New(db, log, post, publicURL)
-	a.Keys = apikey.New(db, log, o.Logger)
+	a.Keys = apikey.New(db, log, o.Logger, agent.CarryBindings)
 	a.Scopes = scope.New(db, sealer)
 	a.Intent = intent.New(db, log, a.Keyring, sealer, a.Scopes, agent.PlanEnded)
 	a.Executions = execution.New(db, log, a.Intent, a.Keys, a.Scopes, leases{a})
@@ -147,18 +147,17 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Answered:  a.countAnswer,
 	})
 	a.Agents = agent.New(db, log, agent.Sources{
-		Role:          organization.RoleOf,
-		MissingKey:    apikey.Missing,
-		MadeFrom:      apikey.MadeFrom,
-		MadeElsewhere: apikey.MadeElsewhere,
-		FindingKinds:  execution.KindNames(),
-		Findings:      a.findings,
-		Spent:         a.spentByAgent,
-		Plans:         livePlansOf(db),
-		PlansEnd:      plansEnd(db),
-		LeaseKey:      a.Intent.LeaseKey,
-		Tripped:       a.notifyTripped,
-		Suspended:     a.notifySuspended,
+		Role:         organization.RoleOf,
+		MissingKey:   apikey.Missing,
+		MadeFrom:     apikey.MadeFrom,
+		FindingKinds: execution.KindNames(),
+		Findings:     a.findings,
+		Spent:        a.spentByAgent,
+		Plans:        livePlansOf(db),
+		PlansEnd:     plansEnd(db),
+		LeaseKey:     a.Intent.LeaseKey,
+		Tripped:      a.notifyTripped,
+		Suspended:    a.notifySuspended,
 	})
 	a.Webhooks = webhook.NewService(db, log, sealer, a.outbound, publicURL)
 	a.Notifications = notification.New(notification.Options{

@@ -42,6 +42,7 @@ func (s *Server) startJobs() {
 	frequent(reconcileEvery, "match executions with decisions", s.Executions.Reconcile)
 	frequent(tripInterval, "look at what agents have spent", s.watching(s.Agents.WatchBudgets))
 	frequent(tripInterval, "look at what was found about agents", s.watching(s.Agents.WatchFindings))
+	frequent(tripInterval, "stop keys in other organizations", s.Agents.Follow)
 	frequent(expireEvery, "expire requests for approval", s.Approvals.Expire)
 	frequent(expireEvery, "withdraw requests of what was stopped", s.Approvals.Withdraw)
 	frequent(notifyInterval, "notify people of requests for approval", s.Notifications.ProcessEvents)

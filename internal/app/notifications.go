@@ -48,7 +48,8 @@ func (a *Areas) notifySuspended(ctx context.Context, tx *database.Tx, orgID stri
 	})
 }
 
-// notifyTripped notifies the people who manage agents that one, or a key, was stopped by a trip.
+// notifyTripped notifies the people who manage agents that one, or a key, was stopped by a trip, or that keys
+// stopped with one of another organization.
 func (a *Areas) notifyTripped(ctx context.Context, tx *database.Tx, orgID string, stop agent.Stop) error {
 	people, err := peopleIn(ctx, tx, orgID)
 	if err != nil {
@@ -60,7 +61,10 @@ func (a *Areas) notifyTripped(ctx context.Context, tx *database.Tx, orgID string
 		Kind:   notice.AgentTripped,
 		Reason: stop.Reason,
 		Key:    stop.Scope == agent.OfKey,
+		Keys:   len(stop.Keys),
 		At:     tx.Now(),
+
+		Elsewhere: stop.Trip == "",
 	})
 }
 

@@ -27,7 +27,7 @@ func (s *Service) loadAgent(ctx context.Context, c *call, v *view) error {
 		s.standing.put(key, v.policies.Version, known)
 	}
 	v.agent = known
-	v.unknown = known.Counting.Budget && !s.agents.BudgetsKnown(c.by.OrgID)
+	v.unknown = known.Counting.HasBudget() && !s.agents.BudgetsKnown(c.by.OrgID)
 	return nil
 }
 

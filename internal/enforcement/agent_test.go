@@ -1,13 +1,16 @@
 package enforcement_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"writ/internal/agent"
+	"writ/internal/apikey"
 	"writ/internal/enforcement"
+	"writ/internal/fault"
 	"writ/internal/policy"
 	"writ/internal/principal"
 	"writ/internal/verdict"
@@ -219,5 +222,107 @@ func TestASightingThatAnotherProcessStored(t *testing.T) {
 		if err != nil || found.LastSeenAt == nil || !found.LastSeenAt.Equal(e.Now()) {
 			t.Errorf("last seen at %v, %v; want %v", found.LastSeenAt, err, e.Now())
 		}
+	})
+}
+
+// terminal is a key of ada's in acme that makes keys, and calls.
+func (e *env) terminal() principal.Principal {
+	e.T.Helper()
+	return e.Key(e.ada, e.acme, principal.CLI, principal.Enforce, principal.RequestDelegation)
+}
+
+// provision makes a key with another one.
+func (e *env) provision(by principal.Principal) principal.Principal {
+	e.T.Helper()
+	made, err := e.keys.Provision(e.T.Context(), by, apikey.NewKey{Name: "made", OrgID: by.OrgID, Product: "made"})
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	return e.holder(made.ID)
+}
+
+// holder is the caller behind a key.
+func (e *env) holder(id string) principal.Principal {
+	e.T.Helper()
+	p, err := e.keys.Holder(e.T.Context(), id)
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	p.Scopes = append(p.Scopes, e.agent.Scopes...) // keys of tests are stored without
+	return p
+}
+
+func (e *env) suspend(id string, to agent.Status) {
+	e.T.Helper()
+	if _, err := e.agents.SetStatus(e.T.Context(), e.owner, id, to, "odd calls"); err != nil {
+		e.T.Fatal(err)
+	}
+}
+
+// TestASuspensionIsNotShedByAnotherKey: neither by rotating nor by provisioning, before or after it.
+func TestASuspensionIsNotShedByAnotherKey(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		terminal := e.terminal()
+		e.register("billing", agent.Profile{Keys: []string{e.agent.KeyID, terminal.KeyID}})
+		rotated, err := e.keys.Rotate(t.Context(), e.owner, e.agent.KeyID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, made := e.holder(rotated.ID), e.provision(terminal)
+		if a, err := e.agents.Get(t.Context(), e.owner, "billing"); err != nil || len(a.Keys) != 2 ||
+			!slices.Contains(a.Keys, next.KeyID) {
+			t.Errorf("the agent has keys %v, want that which replaced its own: %v", a.Keys, err)
+		}
+		e.suspend("billing", agent.Suspended)
+		for _, by := range []principal.Principal{next, terminal, made} {
+			for _, id := range []string{"billing", "another", ""} {
+				want(t, e.decideAs(by, as(id)), verdict.Deny, policy.ByAgent, "billing is suspended")
+			}
+		}
+		if _, err := e.keys.Rotate(t.Context(), e.owner, next.KeyID); !fault.Is(err, fault.Conflict) {
+			t.Errorf("the key of a suspended agent was rotated: %v", err)
+		}
+		if _, err := e.keys.Provision(t.Context(), terminal, apikey.NewKey{
+			Name: "x", OrgID: e.acme, Product: "x",
+		}); !fault.Is(err, fault.Conflict) {
+			t.Errorf("the key of a suspended agent made another: %v", err)
+		}
+		e.suspend("billing", agent.Active)
+		want(t, e.decideAs(next, as("billing")), verdict.Allow, "", "")
+		want(t, e.decideAs(made, as("billing")), verdict.Allow, "", "bound to other keys") // it proves nothing
+	})
+}
+
+// TestARequiredPlanIsNotShedByAnotherKey.
+func TestARequiredPlanIsNotShedByAnotherKey(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		terminal := e.terminal()
+		e.register("billing", agent.Profile{Keys: []string{terminal.KeyID}, IntentRequired: true})
+		for _, by := range []principal.Principal{terminal, e.provision(terminal)} {
+			want(t, e.decideAs(by, as("another")), verdict.Deny, policy.ByIntent, "")
+		}
+	})
+}
+
+// TestAPolicyFollowsARotatedKey: what an agent may do is not lost with a rotation for good reasons.
+func TestAPolicyFollowsARotatedKey(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		full := e.active("own", `id: read; effect: allow; tools: ["fs.*"]`)
+		if _, err := e.policies.SetBindings(t.Context(), e.owner, full.ID,
+			policy.Bindings{Clients: []string{"billing"}}); err != nil {
+			t.Fatal(err)
+		}
+		e.register("billing", agent.Profile{Keys: []string{e.agent.KeyID}})
+		want(t, e.decide(as("billing")), verdict.Allow, "own", "")
+		rotated, err := e.keys.Rotate(t.Context(), e.owner, e.agent.KeyID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, e.decideAs(e.holder(rotated.ID), as("billing")), verdict.Allow, "own", "")
 	})
 }

@@ -60,8 +60,9 @@ type areas struct {
 	decisions *enforcement.Service
 	meanwhile meanwhile
 	found     []foundAt
-	brokenOrg string       // whose spending cannot be read
-	trips     atomic.Int64 // that people were notified of
+	brokenOrg string                 // whose spending cannot be read
+	trips     atomic.Int64           // that people were notified of
+	awayIn    atomic.Pointer[string] // the organization in which nothing can be stopped
 }
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
@@ -116,7 +117,8 @@ func assemble(ctx context.Context, db *database.DB) (*areas, error) {
 func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 	a := &areas{db: db, sealer: sealer, audit: audit.New(log, approval.EraseArguments)}
 	a.scopes = scope.New(db, sealer)
-	a.ring, a.keys = keyring.New(db, log, sealer), apikey.New(db, log, slog.New(slog.DiscardHandler))
+	a.ring, a.keys = keyring.New(db, log, sealer),
+		apikey.New(db, log, slog.New(slog.DiscardHandler), agent.CarryBindings)
 	a.plans, a.policies = intent.New(db, log, a.ring, sealer, a.scopes, agent.PlanEnded),
 		policy.New(db, log, &a.meanwhile, policy.ProposalNotifier{})
 	a.approvals = approval.New(db, log, approval.Sources{

@@ -2,14 +2,18 @@ package enforcement_test
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"testing"
 
 	"writ/internal/agent"
+	"writ/internal/agent/lease"
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
 	"writ/internal/enforcement"
+	"writ/internal/fault"
+	"writ/internal/intent"
 	"writ/internal/policy"
 	"writ/internal/principal"
 	"writ/internal/testenv"
@@ -218,6 +222,69 @@ func TestAnAgentWithoutASightingCanBeKilled(t *testing.T) {
 		}
 		if a := e.decide(as("bot")); a.Rule != "killed" {
 			t.Errorf("%s by %s, want a deny by the kill switch", a.Verdict, a.Rule)
+		}
+	})
+}
+
+// TestAnAgentThatOnlyTookALeaseCanBeKilled by its id, with the key that has the lease, also if another key is known.
+func TestAnAgentThatOnlyTookALeaseCanBeKilled(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		e.leases()
+		if _, err := e.decisions.Lease(t.Context(), e.agent, enforcement.LeaseRequest{
+			AgentID: "bot", Tools: []lease.Tool{readTool},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		e.Exec(`DELETE FROM agent_seen`) // they are bounded
+		stop := e.kill(agent.OfAgent, "bot")
+		if !slices.Equal(stop.Keys, []string{e.agent.KeyID}) || stop.LeasesEndAt == nil {
+			t.Errorf("the kill names %v until %v, want the key with the lease", stop.Keys, stop.LeasesEndAt)
+		}
+		want(t, e.decide(as("another")), verdict.Deny, policy.ByAgent, "stopped")
+		e.revive(agent.OfAgent, "bot")
+		want(t, e.decideAs(e.other, as("bot")), verdict.Allow, "", "")
+		if stop := e.kill(agent.OfAgent, "bot"); len(stop.Keys) != 2 {
+			t.Errorf("the kill names %v, want both keys", stop.Keys)
+		}
+	})
+}
+
+// TestAnAgentThatOnlyDeclaredAPlanCanBeKilled by its id.
+func TestAnAgentThatOnlyDeclaredAPlanCanBeKilled(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		e.mint(e.agent, twoSteps, func(r *intent.Request) { r.AgentID = "planner" })
+		if stop := e.kill(agent.OfAgent, "planner"); !slices.Equal(stop.Keys, []string{e.agent.KeyID}) {
+			t.Errorf("the kill names %v, want the key with the plan", stop.Keys)
+		}
+		_, err := e.agents.Kill(t.Context(), e.owner, agent.OfAgent, "never-heard-of", "r", nil)
+		testenv.WantFault(t, "an id that nothing knows", err, fault.NotFound)
+	})
+}
+
+// TestAFullListOfSightingsHidesNobody: a key that invents ids replaces its own.
+func TestAFullListOfSightingsHidesNobody(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		e.Exec(`
+			INSERT INTO agent_seen (org_id, agent_id, key_id, host, first_seen_at, last_seen_at)
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+			SELECT $1, 'invented-' || i, $2, '', 1, i FROM n`, e.acme, e.agent.KeyID)
+		for _, by := range []principal.Principal{e.agent, e.other} {
+			want(t, e.decideAs(by, as("evil")), verdict.Allow, "", "")
+		}
+		if n := e.count(`agent_seen`); n != 10_000 {
+			t.Errorf("%d sightings, want 10,000", n)
+		}
+		if n := e.count(`agent_seen WHERE agent_id = 'evil'`); n != 2 {
+			t.Errorf("%d sightings of the agent, want one of each key", n)
+		}
+		if stop := e.kill(agent.OfAgent, "evil"); len(stop.Keys) != 2 {
+			t.Errorf("the kill names %v, want both keys", stop.Keys)
 		}
 	})
 }

@@ -3,27 +3,29 @@ package enforcement_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"writ/internal/agent"
 	"writ/internal/agent/lease"
+	"writ/internal/apikey"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
+	"writ/internal/policy"
 	"writ/internal/principal"
 )
 
 const (
-	modelSequences = 3
+	modelSequences = 4
 	modelSteps     = 150
 	modelCalls     = 8 // a minute, at which a subject is stopped
 )
 
-// TestNoOrderLetsAStoppedCallRun draws orders of registering, killing, reviving, suspending, tripping,
-// leasing, rotating keys and calling on two replicas, and compares every answer with a small model. Then the
-// log is verified without it.
+// TestNoOrderLetsAStoppedCallRun draws orders of registering, binding, killing, reviving, suspending,
+// tripping, leasing, rotating, provisioning, switching organizations and calling on two replicas, and
+// compares every answer with a model of what must hold (stop_rules_test.go). Then the log is verified without
+// it.
 func TestNoOrderLetsAStoppedCallRun(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(modelSequences) {
@@ -43,28 +45,16 @@ func TestNoOrderLetsAStoppedCallRun(t *testing.T) {
 	}
 }
 
-// model is what must hold: which keys and agents are stopped, and what was counted.
+// model runs drawn steps beside the rules.
 type model struct {
 	*env
+	rules
 	t        *testing.T
 	rand     *rand.Rand
 	replicas []*areas
 	done     []string
-
-	keys      []principal.Principal
-	parents   map[string]string // of keys
-	bound     []string          // the keys of billing; nil: it is not registered
-	known     bool              // billing is registered
-	suspended bool
-	stops     map[agent.Subject][]string // the keys that stop with a subject
-	counts    map[agent.Subject]*window
-	spans     []stopSpan
-}
-
-// window is a count of calls.
-type window struct {
-	since time.Time
-	n     int
+	keys     []principal.Principal // of acme and globex
+	spans    []stopSpan
 }
 
 // stopSpan is a stop with its keys: no allow and no lease of theirs stands between its indices.
@@ -78,13 +68,11 @@ func newModel(t *testing.T, e *env, seed uint64) *model {
 	t.Helper()
 	m := &model{
 		env:      e,
+		rules:    newRules(),
 		t:        t,
 		rand:     rand.New(rand.NewPCG(seed, 18)),
 		replicas: []*areas{e.areas, open(t, e.Replica().DB)},
-		keys:     []principal.Principal{e.agent, e.other},
-		parents:  map[string]string{},
-		stops:    map[agent.Subject][]string{},
-		counts:   map[agent.Subject]*window{},
+		keys:     []principal.Principal{e.agent, e.terminal(), e.terminal()},
 	}
 	e.active("rules", allowAll)
 	_, err := e.agents.SetSettings(t.Context(), e.owner, agent.SettingsChange{
@@ -106,7 +94,8 @@ func (m *model) step(n int) {
 	}{
 		{"call", m.call}, {"call", m.call}, {"call", m.call}, {"call", m.call}, {"call", m.call}, {"call", m.call},
 		{"lease", m.leaseOne}, {"kill", m.killOne}, {"revive", m.reviveOne}, {"revive", m.reviveOne},
-		{"suspend", m.suspend}, {"rotate", m.rotate}, {"bind", m.bind},
+		{"suspend", m.suspendOne}, {"rotate", m.rotate}, {"bind", m.bind}, {"provision", m.provisionOne},
+		{"switch", m.switchOne},
 		{"wait", func() { m.Pass(time.Duration(m.rand.IntN(40)) * time.Second) }},
 	}
 	chosen := steps[m.rand.IntN(len(steps))]
@@ -118,69 +107,40 @@ func (m *model) on() *areas { return m.replicas[m.rand.IntN(len(m.replicas))] }
 
 func (m *model) key() principal.Principal { return m.keys[m.rand.IntN(len(m.keys))] }
 
+// keyOf draws a key that meets a condition; at least the first key of all does.
+func (m *model) keyOf(meets func(principal.Principal) bool) principal.Principal {
+	for {
+		if key := m.key(); meets(key) {
+			return key
+		}
+	}
+}
+
+func (m *model) ofAcme(key principal.Principal) bool { return key.OrgID == m.acme }
+
 func (m *model) name() string { return []string{"billing", "bot", ""}[m.rand.IntN(3)] }
-
-// permitted reports whether a call may run.
-func (m *model) permitted(
-	key principal.Principal, name string,
-) bool {
-	return !m.isStopped(key, name) && !m.isSuspended(key, name)
-}
-
-func (m *model) isStopped(key principal.Principal, name string) bool {
-	for of, keys := range m.stops {
-		if of.Scope == agent.OfOrganization || of == (agent.Subject{Scope: agent.OfAgent, ID: name}) ||
-			m.comesFrom(key.KeyID, keys) {
-			return true
-		}
-	}
-	return false
-}
-
-func (m *model) comesFrom(key string, stopped []string) bool {
-	for ; key != ""; key = m.parents[key] {
-		if slices.Contains(stopped, key) {
-			return true
-		}
-	}
-	return false
-}
-
-func (m *model) isSuspended(key principal.Principal, name string) bool {
-	return m.suspended && (slices.Contains(m.bound, key.KeyID) || name == "billing" && len(m.bound) == 0)
-}
-
-// counted is what a call of a key counts for.
-func (m *model) counted(key string) agent.Subject {
-	if slices.Contains(m.bound, key) {
-		return agent.Subject{Scope: agent.OfAgent, ID: "billing"}
-	}
-	for p := m.parents[key]; p != "" && !slices.Contains(m.bound, p); p = m.parents[key] {
-		key = p
-	}
-	return agent.Subject{Scope: agent.OfKey, ID: key}
-}
 
 func (m *model) call() {
 	key, name := m.key(), m.name()
-	may := m.permitted(key, name)
 	got := m.on().decisions.Decide(m.t.Context(), key, as(name))
+	if !m.ofAcme(key) { // where no policy allows anything
+		if stopped := got.PolicyID == policy.ByAgent; stopped != m.stoppedElsewhere(key.KeyID) {
+			m.t.Errorf("a call of %s elsewhere: %s (%s)", key.KeyID, got.Verdict, got.Reason)
+		}
+		return
+	}
+	may := m.permitted(key.KeyID, name)
 	if got.Allowed() != may || !got.Recorded {
 		m.t.Errorf("a call of %s as %q: %s (%s), want allowed %t", key.KeyID, name, got.Verdict, got.Reason, may)
 	}
+	m.sentWith(name, key.KeyID)
 	if !may {
 		return
 	}
-	of := m.counted(key.KeyID)
-	w := m.counts[of]
-	if w == nil || m.Now().Sub(w.since) >= time.Minute {
-		w = &window{since: m.Now()}
-		m.counts[of] = w
-	}
-	if w.n++; w.n < modelCalls {
+	of, trips := m.rules.counted(key.KeyID, m.Now())
+	if !trips {
 		return
 	}
-	m.counts[of] = nil
 	stops := m.env.stops()
 	if len(stops) == 0 || stops[0].Trip != agent.CallsPerMinute || stops[0].Index != got.Receipt.Index+1 ||
 		(agent.Subject{Scope: stops[0].Scope, ID: stops[0].Subject}) != of {
@@ -189,47 +149,48 @@ func (m *model) call() {
 	m.note(stops[0])
 }
 
-// note takes a stop into the model.
+// note takes a stop into the rules.
 func (m *model) note(stop agent.Stop) {
 	of := agent.Subject{Scope: stop.Scope, ID: stop.Subject}
-	m.stops[of] = append(m.stops[of], stop.Keys...)
+	m.stop(of, stop.Trip != "")
 	m.spans = append(m.spans, stopSpan{subject: of, keys: stop.Keys, from: stop.Index})
 }
 
 func (m *model) killOne() {
 	scopes := []agent.Subject{
 		{Scope: agent.OfAgent, ID: "billing"}, {Scope: agent.OfAgent, ID: "bot"},
-		{Scope: agent.OfKey, ID: m.key().KeyID}, {Scope: agent.OfOrganization},
+		{Scope: agent.OfKey, ID: m.keyOf(m.ofAcme).KeyID}, {Scope: agent.OfOrganization},
 	}
 	of := scopes[m.rand.IntN(len(scopes))]
 	stop, err := m.on().agents.Kill(m.t.Context(), m.owner, of.Scope, of.ID, "drawn", nil)
-	if fault.Is(err, fault.NotFound) && of.Scope == agent.OfAgent {
-		return // nobody has seen it yet
+	if fault.Is(err, fault.NotFound) && of.Scope == agent.OfAgent && !m.isKnown(of.ID) {
+		return
 	}
-	if err != nil {
-		m.t.Fatal(err)
+	if err != nil || stop.Elsewhere != 0 {
+		m.t.Fatalf("kill %v: %+v, %v", of, stop, err)
 	}
 	m.note(stop)
 }
 
 func (m *model) reviveOne() {
-	for of := range m.stops {
-		index, err := m.on().agents.Revive(m.t.Context(), m.owner, of.Scope, of.ID, "drawn")
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		delete(m.stops, of)
-		for i := range m.spans {
-			if s := &m.spans[i]; s.subject == of && s.until == 0 {
-				s.until = index
-			}
-		}
+	of, ok := m.anyStop(m.rand)
+	if !ok {
 		return
+	}
+	index, err := m.on().agents.Revive(m.t.Context(), m.owner, of.Scope, of.ID, "drawn")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.lift(of)
+	for i := range m.spans {
+		if s := &m.spans[i]; s.subject == of && s.until == 0 {
+			s.until = index
+		}
 	}
 }
 
-func (m *model) suspend() {
-	if !m.known || m.stops[agent.Subject{Scope: agent.OfAgent, ID: "billing"}] != nil {
+func (m *model) suspendOne() {
+	if !m.registered || m.isStopped(agent.Subject{Scope: agent.OfAgent, ID: "billing"}) {
 		return
 	}
 	to := agent.Suspended
@@ -242,29 +203,64 @@ func (m *model) suspend() {
 	m.suspended = !m.suspended
 }
 
-// rotate replaces a key. Nothing is made of one that is stopped.
-func (m *model) rotate() {
-	old := m.key()
-	stopped := false
-	for of, keys := range m.stops {
-		stopped = stopped || of.Scope != agent.OfOrganization && m.comesFrom(old.KeyID, keys)
-	}
-	made, err := m.on().keys.Rotate(m.t.Context(), m.owner, old.KeyID)
-	if (err == nil) == stopped {
-		m.t.Fatalf("rotate key %s, stopped %t: %v (%v, parents %v)", old.KeyID, stopped, err, m.stops, m.parents)
+// made takes a key that was made from another into the rules, or checks that none was.
+func (m *model) made(from principal.Principal, issued apikey.Issued, err error) (key principal.Principal, ok bool) {
+	if may := m.mayMake(from.KeyID); (err == nil) != may {
+		m.t.Fatalf("made from key %s: %v, want one %t (%+v)", from.KeyID, err, may, m.rules)
 	}
 	if err != nil {
-		return
+		return principal.Principal{}, false
 	}
-	next, err := m.env.keys.Holder(m.t.Context(), made.ID)
+	key, err = m.env.keys.Holder(m.t.Context(), issued.ID)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	next.Scopes = old.Scopes
-	m.parents[next.KeyID] = old.KeyID
-	m.keys = append(m.keys, next)
-	if _, err := m.env.keys.Holder(m.t.Context(), old.KeyID); err != nil {
-		m.keys = slices.DeleteFunc(m.keys, func(k principal.Principal) bool { return k.KeyID == old.KeyID })
+	m.makers[key.KeyID] = from.KeyID
+	return key, true
+}
+
+// rotate replaces a key of acme, also at its agent.
+func (m *model) rotate() {
+	old := m.keyOf(m.ofAcme)
+	issued, err := m.on().keys.Rotate(m.t.Context(), m.owner, old.KeyID)
+	next, ok := m.made(old, issued, err)
+	if !ok {
+		return
+	}
+	next.Scopes = old.Scopes // keys of tests are stored without
+	for i := range m.keys {
+		if m.keys[i].KeyID == old.KeyID {
+			m.keys[i] = next
+		}
+	}
+	for i, key := range m.bound {
+		if key == old.KeyID {
+			m.bound[i] = next.KeyID
+		}
+	}
+}
+
+func (m *model) makesKeys(key principal.Principal) bool { return key.HasScope(principal.CLI) }
+
+// provisionOne makes a key with a terminal's.
+func (m *model) provisionOne() {
+	by := m.keyOf(m.makesKeys)
+	issued, err := m.on().keys.Provision(m.t.Context(), by, apikey.NewKey{Name: "p", OrgID: by.OrgID, Product: "p"})
+	if key, ok := m.made(by, issued, err); ok {
+		m.keys = append(m.keys, key)
+	}
+}
+
+// switchOne makes a terminal's key in the other organization.
+func (m *model) switchOne() {
+	by := m.keyOf(m.makesKeys)
+	to := m.acme
+	if m.ofAcme(by) {
+		to = m.globex
+	}
+	issued, err := m.on().keys.IssueCLI(m.t.Context(), by, to, "switched")
+	if key, ok := m.made(by, issued, err); ok {
+		m.keys = append(m.keys, key)
 	}
 }
 
@@ -272,30 +268,42 @@ func (m *model) rotate() {
 func (m *model) bind() {
 	bound := []string{}
 	for _, key := range m.keys {
-		if m.rand.IntN(2) == 0 {
+		if m.ofAcme(key) && m.rand.IntN(3) == 0 {
 			bound = append(bound, key.KeyID)
 		}
 	}
-	var err error
-	if m.known {
-		_, err = m.on().agents.Update(m.t.Context(), m.owner, "billing", agent.Changes{Keys: &bound})
+	before := len(m.env.stops())
+	on, err := m.on(), error(nil)
+	if m.registered {
+		_, err = on.agents.Update(m.t.Context(), m.owner, "billing", agent.Changes{Keys: &bound})
 	} else {
-		_, err = m.on().agents.Register(m.t.Context(), m.owner, "billing", "", agent.Profile{Keys: bound})
+		_, err = on.agents.Register(m.t.Context(), m.owner, "billing", "", agent.Profile{Keys: bound})
+	}
+	if err == nil {
+		err = on.agents.Follow(m.t.Context())
 	}
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.known, m.bound = true, bound
+	m.bindTo(bound)
+	if stops := m.env.stops(); len(stops) > before {
+		m.spans = append(m.spans, stopSpan{
+			subject: agent.Subject{Scope: agent.OfAgent, ID: "billing"}, keys: stops[0].Keys, from: stops[0].Index,
+		})
+	}
 }
 
 func (m *model) leaseOne() {
-	key, name := m.key(), m.name()
-	may := m.permitted(key, name)
+	key, name := m.keyOf(m.ofAcme), m.name()
+	may := m.permitted(key.KeyID, name)
 	_, err := m.on().decisions.Lease(m.t.Context(), key, enforcement.LeaseRequest{
 		AgentID: name, Tools: []lease.Tool{readTool},
 	})
 	if (err == nil) != may {
 		m.t.Errorf("a lease of %s as %q: %v, want one %t", key.KeyID, name, err, may)
+	}
+	if err == nil {
+		m.sentWith(name, key.KeyID)
 	}
 }
 
@@ -314,7 +322,8 @@ func (m *model) verify() {
 			if n := m.count(`agent_lease WHERE key_id = '` + key + `' AND ` + where); n != 0 {
 				m.t.Errorf("%d leases of a key behind the stop %d", n, s.from)
 			}
-			if n := m.count(`audit_entry WHERE actor = '` + key + `' AND verdict = 'allow' AND ` + where); n != 0 {
+			if n := m.count(`audit_entry WHERE log = '` + m.acme + `' AND actor = '` + key +
+				`' AND verdict = 'allow' AND ` + where); n != 0 {
 				m.t.Errorf("%d allows of a key behind the stop %d", n, s.from)
 			}
 		}

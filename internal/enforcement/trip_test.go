@@ -50,7 +50,10 @@ func (a *areas) spent(ctx context.Context, orgID, agentID string, since time.Tim
 	return nanos, err
 }
 
-func (a *areas) noteTrip(_ context.Context, tx *database.Tx, _ string, _ agent.Stop) error {
+func (a *areas) noteTrip(_ context.Context, tx *database.Tx, orgID string, _ agent.Stop) error {
+	if away := a.awayIn.Load(); away != nil && *away == orgID {
+		return errors.New("away")
+	}
 	tx.AfterCommit(func() { a.trips.Add(1) })
 	return nil
 }
@@ -154,7 +157,7 @@ func TestAMinutePasses(t *testing.T) {
 	})
 }
 
-// TestUnboundKeysTripThemselves, never the agent that they name, and not by way of a key that they were rotated into.
+// TestUnboundKeysTripThemselves, never the agent that they name, and a key gets no fresh count by being rotated.
 func TestUnboundKeysTripThemselves(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
@@ -176,8 +179,8 @@ func TestUnboundKeysTripThemselves(t *testing.T) {
 			e.decideAs(by, as("loose"))
 		}
 		stops := e.stops()
-		if len(stops) != 1 || stops[0].Scope != agent.OfKey || stops[0].Subject != e.other.KeyID ||
-			len(stops[0].Keys) != 2 || stops[0].Trip != agent.DenialsPerMinute {
+		if len(stops) != 1 || stops[0].Scope != agent.OfKey || stops[0].Subject != next.KeyID ||
+			len(stops[0].Keys) != 1 || stops[0].Trip != agent.DenialsPerMinute {
 			t.Fatalf("stopped: %+v", stops)
 		}
 		for _, id := range []string{"billing", "loose"} {
@@ -187,7 +190,7 @@ func TestUnboundKeysTripThemselves(t *testing.T) {
 		}
 		want(t, e.decideAs(next, as("x")), verdict.Deny, policy.ByAgent, "stopped")
 		want(t, e.decide(as("billing")), verdict.Deny, "rules", "")
-		e.revive(agent.OfKey, e.other.KeyID)
+		e.revive(agent.OfKey, next.KeyID)
 		want(t, e.decideAs(next, as("x")), verdict.Deny, "rules", "")
 		if _, err := e.exported(); err != nil {
 			t.Error(err)

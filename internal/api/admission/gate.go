@@ -41,6 +41,10 @@ type Gate struct {
 		// KeyOf is the key that declared the plan of a JWT; empty: the JWT is not one that was issued.
 		KeyOf(ctx context.Context, jwt string) (string, error)
 	}
+	// Stops tells whether the kill switch has stopped a key.
+	Stops interface {
+		KeyStopped(ctx context.Context, orgID, keyID string) (bool, error)
+	}
 	ProxyToken secret.Text // unset: routes of the enforcement proxy are closed
 }
 
@@ -58,6 +62,9 @@ func (g *Gate) Admit(request *http.Request, r route.Route) (principal.Principal,
 	if caller.Kind == principal.Key && r.Scope != route.AnyScope && !caller.HasScope(r.Scope) {
 		return principal.Principal{}, fault.New(fault.Forbidden, "this API key does not have the scope %q", r.Scope)
 	}
+	if err := g.refuseStopped(request.Context(), caller, r); err != nil {
+		return principal.Principal{}, err
+	}
 	if r.Action == "" {
 		return caller, checkLimit(caller, r)
 	}
@@ -72,6 +79,20 @@ func (g *Gate) Admit(request *http.Request, r route.Route) (principal.Principal,
 		return principal.Principal{}, err
 	}
 	return caller, caller.Require(r.Action)
+}
+
+// refuseStopped refuses a key that the kill switch has stopped, but for the few routes that admit it. It does not say
+// why: agents read it.
+func (g *Gate) refuseStopped(ctx context.Context, caller principal.Principal, r route.Route) error {
+	if caller.Kind != principal.Key || r.ForStopped {
+		return nil
+	}
+	stopped, err := g.Stops.KeyStopped(ctx, caller.OrgID, caller.KeyID)
+	if err == nil && stopped {
+		return fault.New(fault.Forbidden,
+			"a person has stopped this API key: it may only ask for decisions, which are denied, and report what it did")
+	}
+	return err
 }
 
 func writesPolicies(scope principal.Scope) bool {

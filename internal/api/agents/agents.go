@@ -14,6 +14,7 @@ import (
 	"writ/internal/page"
 	"writ/internal/principal"
 	"writ/internal/telemetry"
+	"writ/internal/throttle"
 )
 
 // Handlers serve agents.
@@ -30,15 +31,22 @@ func (h *Handlers) Mount(r *route.Router) {
 	manager := func(rt route.Route) route.Route {
 		return rt.For(route.Person).Needs(principal.ManageAgents).Configures()
 	}
-	route.Handle(r, route.Post("/agent/register", "Register an agent; only a person binds keys to it").
-		For(route.PersonOrKey).Needs(principal.ManageAgents).Scoped(principal.Enforce).
-		Records("agent.registered").Configures().Answers(http.StatusCreated), h.register)
-	route.Handle(r, reader(route.Get("/agent/agents", "Agents that are registered or were seen, newest first")), h.list)
+	route.Handle(r,
+		route.Post("/agent/register",
+			"Register an agent, which only a person can; what a key registers is pending until a person confirms it").
+			For(route.PersonOrKey).Needs(principal.ManageAgents).Scoped(principal.Enforce).
+			Throttled(throttle.RegisterAgent).Records("agent.registered").Configures().Answers(http.StatusCreated),
+		h.register)
+	route.Handle(r,
+		reader(route.Get("/agent/agents", "Agents that are registered, pending or were seen, newest first")), h.list)
 	route.Handle(r, reader(route.Get("/agent/agents/{agentId}", "One agent")), h.get)
-	route.Handle(r, manager(route.Patch("/agent/agents/{agentId}", "Change a registered agent")).
-		Records("agent.updated"), h.update)
-	route.Handle(r, manager(route.Post("/agent/agents/{agentId}/status", "Suspend an agent or set it active again")).
-		Records("agent.status_changed"), h.setStatus)
+	route.Handle(r,
+		manager(route.Patch("/agent/agents/{agentId}", "Change a registered agent, or confirm a pending one")).
+			Records("agent.updated"), h.update)
+	route.Handle(r,
+		manager(route.Post("/agent/agents/{agentId}/status",
+			"Suspend an agent or set it active, which confirms a pending one")).
+			Records("agent.status_changed"), h.setStatus)
 	route.Handle(r, reader(route.Get("/organization/{orgId}/agents/settings",
 		"What an organization says about agents")), h.getSettings)
 	route.Handle(r, manager(route.Put("/organization/{orgId}/agents/settings",
@@ -50,10 +58,10 @@ func (h *Handlers) Mount(r *route.Router) {
 // AgentBody is an agent.
 type AgentBody struct {
 	AgentID        string       `json:"agentId" doc:"As clients send it."`
-	Status         agent.Status `json:"status" enum:"unregistered,active,suspended,killed"`
+	Status         agent.Status `json:"status" enum:"unregistered,pending,active,suspended,killed" doc:"pending: a key proposes it, and it counts as unregistered until a person changes it or sets its status."`
 	SuspendedFor   string       `json:"suspendedFor,omitempty" doc:"Why it is suspended."`
 	Name           string       `json:"name"`
-	OwnerID        *string      `json:"ownerId" doc:"A member. Null: it is not registered."`
+	OwnerID        *string      `json:"ownerId" doc:"A member. Null: nobody has registered or proposed it."`
 	Product        string       `json:"product"`
 	Environment    string       `json:"environment" enum:",sandbox,production" doc:"Empty: any."`
 	Description    string       `json:"description"`
@@ -155,7 +163,7 @@ func readKey(text string) ([]byte, error) {
 type listAgentsInput struct {
 	route.OrganizationQuery
 	route.PageInput
-	Status  string `query:"status" enum:"unregistered,active,suspended,killed" doc:"Only agents of this status."`
+	Status  string `query:"status" enum:"unregistered,pending,active,suspended,killed" doc:"Only agents of this status."`
 	OwnerID string `query:"ownerId" doc:"Only agents of this member."`
 }
 

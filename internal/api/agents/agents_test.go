@@ -80,15 +80,28 @@ func TestAKeyRegistersWithoutBinding(t *testing.T) {
 		key := o.AgentKey(o.Owner, o.ID)
 		agent := o.Public.WithKey(key.APIKey)
 		made, err := agent.RegisterAgent(ctx, "", client.NewAgent{AgentID: "worker", Name: "Worker"})
-		if err != nil || made.Status != "active" || len(made.Keys) != 0 || *made.OwnerID != o.Owner.ID {
+		if err != nil || made.Status != "pending" || len(made.Keys) != 0 || *made.OwnerID != o.Owner.ID {
 			t.Fatalf("%+v, %v", made, err)
 		}
 		if again, err := agent.RegisterAgent(ctx, "", client.NewAgent{AgentID: "worker", Name: "Other"}); err != nil ||
 			again.Name != "Worker" {
 			t.Errorf("registering again: %+v, %v", again, err)
 		}
+		listed, err := o.Owner.Agents(ctx, o.ID, client.AgentFilter{Status: "pending"})
+		if err != nil || len(listed.Items) != 1 || listed.Items[0].AgentID != "worker" {
+			t.Errorf("%+v, %v", listed, err)
+		}
+		if status, err := agent.AgentStatus(ctx, "", "worker"); err != nil || status != "unregistered" {
+			t.Errorf("%q, %v", status, err)
+		}
+		if _, err := o.Owner.RegisterAgent(ctx, o.ID, client.NewAgent{AgentID: "registered"}); err != nil {
+			t.Fatal(err)
+		}
 		member := o.Join(o.Owner, o.ID, "member")
 		theirs := o.Public.WithKey(o.AgentKey(member, o.ID).APIKey)
+		if _, err := theirs.RegisterAgent(ctx, "", client.NewAgent{AgentID: "worker"}); err != nil {
+			t.Errorf("an id that another key proposes: %v", err)
+		}
 		for name, c := range map[string]struct {
 			call func() error
 			want int
@@ -102,7 +115,7 @@ func TestAKeyRegistersWithoutBinding(t *testing.T) {
 				return err
 			}, 403},
 			"another's agent": {func() error {
-				_, err := theirs.RegisterAgent(ctx, "", client.NewAgent{AgentID: "worker"})
+				_, err := theirs.RegisterAgent(ctx, "", client.NewAgent{AgentID: "registered"})
 				return err
 			}, 409},
 			"a member": {func() error {

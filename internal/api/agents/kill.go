@@ -19,7 +19,7 @@ func (h *Handlers) mountKillSwitch(r *route.Router) {
 	route.Handle(r, killer(route.Post("/iap/agent/{agentId}/revive", "Let a stopped agent and its keys act again")).
 		Records("agent.revived"), h.revive)
 	route.Handle(r, route.Get("/iap/agent/{agentId}/status", "The status of an agent, and nothing else").
-		For(route.PersonOrKey).Needs(principal.ReadOrganization).Scoped(principal.Enforce), h.status)
+		For(route.PersonOrKey).Needs(principal.ReadOrganization).Scoped(principal.Enforce).StoppedToo(), h.status)
 	route.Handle(r, killer(route.Post("/organization/{orgId}/kill-switch",
 		"Stop an organization, server, tool, plan, key or agent, or lift the stop")).
 		Records("agent.killed"), h.killSwitch)
@@ -33,18 +33,25 @@ type StopBody struct {
 	Subject   string      `json:"subject" doc:"Empty: the whole organization."`
 	Reason    string      `json:"reason"`
 	Index     int64       `json:"index" doc:"Of the entry in the organization's log. No entry behind it allows what is stopped."`
-	StoppedBy string      `json:"stoppedBy" doc:"The id of a person. Empty: a trip, or a stop in another organization, where it is lifted."`
+	StoppedBy string      `json:"stoppedBy" doc:"The id of a person. Empty: a trip, or a stop in another organization, where it is lifted, or here by an owner."`
 	Trip      agent.Rule  `json:"trip,omitempty" enum:"costPerDay,callsPerMinute,denialsPerMinute,rejectedInARow,findingsPerDay" doc:"What tripped. Absent: a person stopped it."`
 	StoppedAt time.Time   `json:"stoppedAt"`
-	Keys      []string    `json:"keys" nullable:"false" doc:"The ids of the API keys that stop with an agent, and of those that came from them."`
+	Keys      []string    `json:"keys" nullable:"false" doc:"The ids of the API keys that stop with an agent, and of those that came from them; 1,000 at most."`
+	KeyCount  int         `json:"keyCount,omitempty" doc:"How many API keys of the organization stop, where that is more than keys lists; only where something is stopped now."`
 	Agents    []string    `json:"agents" nullable:"false" doc:"Other agents that use these keys; only where something is stopped now."`
+
+	OpenElsewhere int `json:"openElsewhere,omitempty" doc:"In how many other organizations keys that came from these are not stopped yet; the server goes on trying. Only where something is stopped now."`
 
 	LeasesEndAt *time.Time `json:"leasesEndAt,omitempty" doc:"When the last lease ends under which a call may still run; only where something is stopped now. Absent: there is none."`
 	PlansEndAt  *time.Time `json:"plansEndAt,omitempty" doc:"When the last plan ends by whose policy_validation a client may still run calls without asking; only where something is stopped now. Absent: there is none."`
 }
 
+// listedKeys is how many keys of a stop are listed.
+const listedKeys = 1_000
+
 func stopBody(s agent.Stop) StopBody {
-	return StopBody{
+	keys := s.Keys[:min(len(s.Keys), listedKeys)]
+	body := StopBody{
 		Scope:     s.Scope,
 		Subject:   s.Subject,
 		Reason:    s.Reason,
@@ -52,12 +59,18 @@ func stopBody(s agent.Stop) StopBody {
 		StoppedBy: s.StoppedBy,
 		Trip:      s.Trip,
 		StoppedAt: s.StoppedAt,
-		Keys:      append([]string{}, s.Keys...),
+		Keys:      append([]string{}, keys...),
 		Agents:    append([]string{}, s.Agents...),
+
+		OpenElsewhere: s.Elsewhere,
 
 		LeasesEndAt: s.LeasesEndAt,
 		PlansEndAt:  s.PlansEndAt,
 	}
+	if s.KeyCount > len(keys) {
+		body.KeyCount = s.KeyCount
+	}
+	return body
 }
 
 type killInput struct {

@@ -103,6 +103,7 @@ func TestAKeyMadeElsewhereStopsToo(t *testing.T) {
 	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
 		ctx := t.Context()
 		there := o.Organization(o.Owner, "There")
+		admin := o.Join(o.Owner, there, "admin")
 		terminal := o.TerminalKey(o.Owner, o.ID)
 		switched, err := terminal.SwitchOrganization(ctx, there, "")
 		if err != nil {
@@ -131,16 +132,65 @@ func TestAKeyMadeElsewhereStopsToo(t *testing.T) {
 		if err != nil || len(entries.Items) != 1 || entries.Items[0].Index != stops[0].Index {
 			t.Errorf("%+v, %v", entries, err)
 		}
-		if _, err := o.Owner.KillScope(ctx, there, "key", stops[0].Subject, "let it act",
+		if _, err := admin.KillScope(ctx, there, "key", stops[0].Subject, "let it act",
 			true); client.StatusOf(err) != 409 ||
 			!stopped() {
-			t.Errorf("lifted where it was not stopped: %v", err)
+			t.Errorf("lifted by one who is no owner: %v", err)
+		}
+		if inbox, err := admin.Notifications(ctx, there, false, client.List{}); err != nil || len(inbox.Items) != 1 ||
+			!strings.Contains(inbox.Items[0].Title, "stopped with a key of another organization") {
+			t.Errorf("people there were told %+v, %v", inbox, err)
 		}
 		if _, err := o.Owner.ReviveAgent(ctx, o.ID, "bot", "explained"); err != nil {
 			t.Fatal(err)
 		}
 		if stopped() {
 			t.Error("stopped after the revival")
+		}
+	})
+}
+
+// TestOwnersLiftWhatAnotherOrganizationStopped: for good, and both logs say so. A closed organization cannot.
+func TestOwnersLiftWhatAnotherOrganizationStopped(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		ctx := t.Context()
+		there := o.Organization(o.Owner, "There")
+		terminal := o.TerminalKey(o.Owner, o.ID)
+		switched, err := terminal.SwitchOrganization(ctx, there, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		decide(t, o, terminal.APIKey, "bot")
+		stopped := func(key string) bool {
+			t.Helper()
+			return strings.Contains(decide(t, o, key, "x")["reason"].(string), "stopped")
+		}
+		if _, err := o.Owner.KillAgent(ctx, o.ID, "bot", "odd calls"); err != nil || !stopped(switched.APIKey) {
+			t.Fatalf("%v", err)
+		}
+		stops, err := o.Owner.Stops(ctx, there)
+		if err != nil || len(stops) != 1 {
+			t.Fatalf("%+v, %v", stops, err)
+		}
+		if _, err := o.Owner.KillScope(ctx, there, "key", stops[0].Subject, "it is ours", true); err != nil {
+			t.Fatal(err)
+		}
+		if stopped(switched.APIKey) || !stopped(terminal.APIKey) {
+			t.Error("the stop is lifted there, and only there")
+		}
+		for org, action := range map[string]string{o.ID: "agent.revived_elsewhere", there: "agent.revived"} {
+			if entries, err := o.Owner.LogEntries(ctx, org, client.LogFilter{Action: action}); err != nil ||
+				len(entries.Items) != 1 {
+				t.Errorf("%s: %+v, %v", action, entries, err)
+			}
+		}
+		if _, err := o.Public.WithKey(switched.APIKey).ProvisionKey(ctx, client.NewKey{Product: "p"}); err != nil {
+			t.Errorf("the key makes others: %v", err)
+		}
+		// Who killed it does so again: the line ends where an owner has said that the key is theirs.
+		if _, err := o.Owner.KillAgent(ctx, o.ID, "bot", "again"); err != nil || stopped(switched.APIKey) {
+			t.Errorf("stopped again from elsewhere: %v", err)
 		}
 	})
 }

@@ -10,12 +10,14 @@ import (
 	"writ/internal/api/route"
 	"writ/internal/enforcement"
 	"writ/internal/principal"
+	"writ/internal/throttle"
 )
 
 func (h *Handlers) mountLeases(r *route.Router) {
 	route.Handle(r, route.Post("/agent/lease",
 		"Give a key a lease: signed, for some minutes, over tools whose answer is allow whatever the arguments").
-		For(route.Key).Scoped(principal.Enforce).Records("agent.leased").Configures().Answers(http.StatusCreated),
+		For(route.Key).Scoped(principal.Enforce).Throttled(throttle.GiveLease).Records("agent.leased").
+		Configures().Answers(http.StatusCreated),
 		h.giveLease)
 	route.Handle(r, route.Get("/agent/leases", "Leases that have not ended, the last to end first").
 		For(route.Person).Needs(principal.ReadOrganization), h.leases)

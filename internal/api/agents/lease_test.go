@@ -108,7 +108,8 @@ func TestLeases(t *testing.T) {
 				t.Errorf("%s lists leases: %v, want status %d", name, err, c.want)
 			}
 		}
-		if _, err := other.Lease(ctx, client.LeaseRequest{
+		fresh := o.Public.WithKey(o.AgentKey(o.Owner, o.ID).APIKey) // the other key has named the agent, and is stopped
+		if _, err := fresh.Lease(ctx, client.LeaseRequest{
 			Tools: ask.Tools, Seconds: 301,
 		}); client.StatusOf(err) != 400 {
 			t.Errorf("six minutes: %v", err)

@@ -24,13 +24,13 @@ func (h *Handlers) mountAsking(r *route.Router) {
 		"Ask a person to approve a call; the same question finds the same request")).
 		Records("approval.requested").Answers(http.StatusCreated).ThrottledNew(throttle.OpenApproval), h.ask)
 	r.DocumentAlso("/delegation/request", http.StatusOK, "A request that was there already")
-	route.Handle(r, asks(route.Get("/delegation/poll", "Wait until a request is answered, for up to 25 seconds")),
-		h.poll)
+	route.Handle(r, asks(route.Get("/delegation/poll", "Wait until a request is answered, for up to 25 seconds")).
+		StoppedToo(), h.poll)
 	route.Handle(r, asks(route.Get("/delegation/check-approved",
 		"Whether a person has approved a call of this tool; an answer of true uses up the grant")).
-		Records(decision.Action).Changing(), h.checkApproved)
+		Records(decision.Action).Changing().StoppedToo(), h.checkApproved)
 	route.Handle(r, asks(route.Post("/delegation/mark-executed", "Report that an approved call was made")).
-		Records("approval.executed"), h.markExecuted)
+		Records("approval.executed").StoppedToo(), h.markExecuted)
 	route.Handle(r, asks(route.Get("/delegation/my-role",
 		"The role in the organization of the person an agent works for")), h.myRole)
 	route.Handle(r, route.Post("/delegation/cancel", "Cancel a request, by the key that asked or its owner").

@@ -21,7 +21,7 @@ import (
 // stored now.
 func (h *Handlers) mountExecutions(r *route.Router) {
 	report := func(rt route.Route) route.Route {
-		return rt.For(route.PlanToken).Scoped(principal.Audit).Records(execution.ActionReported).
+		return rt.For(route.PlanToken).Scoped(principal.Audit).StoppedToo().Records(execution.ActionReported).
 			Answers(http.StatusCreated)
 	}
 	route.Raw[ExecutionBody, ExecutionReportedBody](r,

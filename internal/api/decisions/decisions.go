@@ -107,7 +107,10 @@ func (h *Handlers) putSettings(
 }
 
 func (h *Handlers) mountSDK(r *route.Router) {
-	sdk := func(rt route.Route) route.Route { return rt.For(route.Key).Scoped(principal.Enforce).Unrecorded() }
+	// refused, some SDKs run the tools without asking; asking, they are denied
+	sdk := func(rt route.Route) route.Route {
+		return rt.For(route.Key).Scoped(principal.Enforce).StoppedToo().Unrecorded()
+	}
 	route.Handle(r,
 		sdk(route.Post("/iap/sdk/bootstrap", "What an SDK starts with: its organization, servers and agents")),
 		h.bootstrap)

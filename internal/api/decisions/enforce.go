@@ -25,10 +25,10 @@ import (
 func (h *Handlers) mountEnforce(r *route.Router) {
 	route.Raw[SDKCallBody, SDKDecisionBody](r,
 		route.Post("/iap/sdk/enforce", "Whether a call of a plan's tool may run now").
-			For(route.Key).Scoped(principal.Enforce).Records(decision.Action), h.enforceSDK)
+			For(route.Key).Scoped(principal.Enforce).StoppedToo().Records(decision.Action), h.enforceSDK)
 	route.Raw[PluginCallBody, PluginDecisionBody](r,
 		route.Post("/iap/enforce", "Whether a call of a coding agent's tool may run now").
-			For(route.Key).Scoped(principal.Enforce).Records(decision.Action), h.enforcePlugin)
+			For(route.Key).Scoped(principal.Enforce).StoppedToo().Records(decision.Action), h.enforcePlugin)
 }
 
 // SDKCallBody documents what an SDK sends. It is read by hand, in one pass.

@@ -29,7 +29,7 @@ func (h *Handlers) mountPlans(r *route.Router) {
 	route.Handle(r,
 		route.Post("/iap/plans/{planId}/status", "End a plan; only a person may make an ended one active again").
 			For(route.PersonOrKey).Needs(principal.ReadTelemetry).Scoped(principal.Enforce).
-			Records("plan.status_changed"),
+			StoppedToo().Records("plan.status_changed"),
 		h.setPlanStatus)
 }
 

@@ -16,7 +16,7 @@ import (
 func (h *Handlers) mountPreflight(r *route.Router) {
 	route.Handle(r,
 		route.Post("/iap/sdk/preflight", "What policies say of calls an agent thinks of making; it decides nothing").
-			For(route.Key).Scoped(principal.Enforce).Records(intent.PreflightAction), h.preflight)
+			For(route.Key).Scoped(principal.Enforce).StoppedToo().Records(intent.PreflightAction), h.preflight)
 }
 
 type preflightInput struct {

@@ -22,7 +22,7 @@ func (h *Handlers) mountVerifyStep(r *route.Router) {
 	route.Raw[VerifyStepBody, VerifiedStepBody](r,
 		route.Post("/iap/verify-step",
 			"Whether a call of a plan's tool may run now, judged by the arguments that the plan states").
-			For(route.PlanToken).Scoped(principal.Enforce).Records(decision.ActionVerified), h.verifyStep)
+			For(route.PlanToken).Scoped(principal.Enforce).StoppedToo().Records(decision.ActionVerified), h.verifyStep)
 }
 
 // VerifyStepBody documents the question whether a tool is in a plan.

@@ -10,6 +10,7 @@ import (
 	"writ/internal/apikey"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/throttle"
 )
 
 func (h *Handlers) mountKeys(r *route.Router) {
@@ -20,7 +21,7 @@ func (h *Handlers) mountKeys(r *route.Router) {
 		For(route.PersonOrKey).LimitedToo().Scoped(principal.CLI), h.listKeys)
 	route.Handle(r, route.Post("/api-keys/provision", "Create a key for one product").
 		For(route.PersonOrKey).LimitedToo().Scoped(principal.CLI).
-		Records("key.provisioned").Answers(http.StatusCreated), h.provisionKey)
+		Throttled(throttle.MakeKey).Records("key.provisioned").Answers(http.StatusCreated), h.provisionKey)
 	route.Handle(r, route.Post("/api-keys/{id}/revoke", "Revoke an API key").
 		For(route.PersonOrKey).LimitedToo().Scoped(principal.CLI).Records("key.revoked"), h.revokeKey)
 	route.Handle(r, route.Post("/api-keys/{id}/rotate", "Replace an API key by a new one with the same settings").

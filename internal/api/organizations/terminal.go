@@ -9,6 +9,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/organization"
 	"writ/internal/principal"
+	"writ/internal/throttle"
 )
 
 // mountTerminal serves what published command lines call with the key of a terminal sign-in. Member names here are
@@ -17,7 +18,7 @@ func (h *Handlers) mountTerminal(r *route.Router) {
 	route.Handle(r, route.Get("/iap/sdk/orgs", "Organizations of the key's owner").
 		For(route.Key).Scoped(principal.CLI), h.terminalOrganizations)
 	route.Handle(r, route.Post("/iap/sdk/switch-org", "A key for another organization of the key's owner").
-		For(route.Key).Scoped(principal.CLI).Records("key.created"), h.switchOrganization)
+		For(route.Key).Scoped(principal.CLI).Throttled(throttle.MakeKey).Records("key.created"), h.switchOrganization)
 }
 
 // TerminalOrganizationBody is an organization to switch to.

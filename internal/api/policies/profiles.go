@@ -63,7 +63,7 @@ func (h *Handlers) mountProfiles(r *route.Router) {
 	route.Handle(r, propose(route.Post("/policies/profiles/propose", "Propose what the caller has staged")).
 		Records("profile.proposed").Answers(http.StatusCreated), h.proposeProfile)
 	route.Handle(r, route.Get("/policies/profiles/active", "The active profile").
-		For(route.PersonOrKey).Needs(principal.ReadPolicies).Scoped(principal.Enforce), h.activeProfile)
+		For(route.PersonOrKey).Needs(principal.ReadPolicies).Scoped(principal.Enforce).StoppedToo(), h.activeProfile)
 	route.Handle(r, read(route.Get("/policies/profiles/proposals", "The proposals, newest first")), h.listProposals)
 	route.Handle(r, read(route.Get("/policies/profiles/proposals/{id}", "A proposal, and what it means")),
 		h.getProposal)

@@ -79,6 +79,9 @@ type Route struct {
 	// ForLimited admits a person whose sign-in is valid for one organization only, although the route names no
 	// organization: its handler keeps to that one.
 	ForLimited bool
+	// ForStopped admits a key that the kill switch has stopped. Few routes do: those that tell it so, take what it did,
+	// or whose refusal published clients take for a permission.
+	ForStopped bool
 	// GetChanges marks a GET that changes something, because published clients send it so. It records what it
 	// changes, and a HEAD of it is refused.
 	GetChanges bool
@@ -149,6 +152,9 @@ func (r Route) UpTo(bytes int64) Route { r.MaxBytes = bytes; return r }
 // LimitedToo admits a person whose sign-in is valid for one organization only: the handler keeps to that one.
 func (r Route) LimitedToo() Route { r.ForLimited = true; return r }
 
+// StoppedToo admits a key that the kill switch has stopped.
+func (r Route) StoppedToo() Route { r.ForStopped = true; return r }
+
 // Configures marks a route whose body sets something up.
 func (r Route) Configures() Route { r.ClosedBody = true; return r }
 
@@ -217,6 +223,8 @@ func (r Route) check() error {
 		return fmt.Errorf("%s %s is about a policy and names no action", r.Method, r.Path)
 	case r.AboutPlan() && r.Action == "":
 		return fmt.Errorf("%s %s is about a plan and names no action", r.Method, r.Path)
+	case r.ForStopped && !takesKeys:
+		return fmt.Errorf("%s %s takes no keys, so that none is stopped", r.Method, r.Path)
 	case takesKeys && r.Scope == "":
 		return fmt.Errorf("%s %s takes keys and names no scope", r.Method, r.Path)
 	case (r.Method == http.MethodGet && !r.GetChanges) != (r.Audit == ""):

@@ -4,17 +4,20 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/api/route"
+	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/telemetry"
 )
 
 func (h *Handlers) mountIngest(r *route.Router) {
 	route.Raw[IngestBody, IngestedBody](r, route.Post("/observability/spans", "Ingest traces, each with its spans").
-		For(route.Key).Scoped(principal.Ingest).Unrecorded(), h.ingest)
+		For(route.Key).Scoped(principal.Ingest).StoppedToo().Unrecorded(), h.ingest)
 	route.Handle(r, route.Post("/dashboard/token-usage", "Report the running token totals of a session's models").
 		For(route.Key).Scoped(principal.Ingest).Unrecorded(), h.reportUsage)
 }
@@ -97,6 +100,9 @@ func (h *Handlers) ingest(w http.ResponseWriter, r *http.Request, caller princip
 	if err != nil {
 		return err
 	}
+	if err := h.refuseOthers(r.Context(), caller, request.Batches); err != nil {
+		return err
+	}
 	result, err := h.Telemetry.Ingest(r.Context(), caller.OrgID, cmp.Or(caller.Product, request.Product), request)
 	if err != nil {
 		return err
@@ -112,6 +118,32 @@ func (h *Handlers) ingest(w http.ResponseWriter, r *http.Request, caller princip
 	}
 	w.Header().Set("Content-Type", route.JSONType)
 	return json.MarshalWrite(w, answer)
+}
+
+// refuseOthers refuses traces of a stopped key that name an agent of others: they would spend its budget.
+func (h *Handlers) refuseOthers(ctx context.Context, caller principal.Principal, batches []jsontext.Value) error {
+	var ids []string
+	for _, batch := range batches {
+		var named struct {
+			Trace struct {
+				AgentID string `json:"agentId"`
+			} `json:"trace"`
+		}
+		// What is malformed is rejected when the batch is read.
+		_ = json.Unmarshal(batch, &named, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		if id := named.Trace.AgentID; id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	other, err := h.Agents.NotOwn(ctx, caller.OrgID, caller.KeyID, ids)
+	if err == nil && other != "" {
+		return fault.New(fault.Forbidden,
+			"a person has stopped this API key: it sends traces of its own agents only, and %q is none", other)
+	}
+	return err
 }
 
 type reportUsageInput struct {

@@ -24,6 +24,10 @@ import (
 type Handlers struct {
 	Telemetry  *telemetry.Service
 	Forwarding *forwarding.Service
+	// Agents tells under which ids a stopped key may still send traces.
+	Agents interface {
+		NotOwn(ctx context.Context, orgID, keyID string, ids []string) (string, error)
+	}
 	// has the decisions that a live tail shows
 	Database *database.DB
 	// PolicyName is the name of a stored policy; empty: there is none.

@@ -69,7 +69,7 @@ func TestDomainsAreProven(t *testing.T) {
 			Log:       e.Log,
 			Sealer:    testenv.Sealer(t, 3),
 			Web:       openWeb{},
-			Keys:      apikey.New(e.DB, e.Log, slog.New(slog.DiscardHandler)),
+			Keys:      apikey.New(e.DB, e.Log, slog.New(slog.DiscardHandler), nil),
 			PublicURL: "https://writ.example.org",
 			Members: federation.Members{Role: func(
 				context.Context, database.Reader, string, string,

@@ -34,7 +34,8 @@ func agentsList(s cli.Streams) *cobra.Command {
 		RunE: asking(&p, s, list, printAgents),
 	}
 	p.addFlags(cmd)
-	cmd.Flags().StringVar(&filter.Status, "status", "", "of this status: unregistered, active, suspended")
+	cmd.Flags().StringVar(&filter.Status, "status", "",
+		"of this status: unregistered, pending, active, suspended, killed")
 	addPageFlags(cmd, &filter.List)
 	return cmd
 }

@@ -70,6 +70,13 @@ func printStop(s cli.Streams, stop client.Stop) error {
 			_, err = fmt.Fprintf(s.Out, "%s: %s\n", line[0], cli.Line(line[1]))
 		}
 	}
+	if stop.KeyCount > 0 && err == nil {
+		_, err = fmt.Fprintf(s.Out, "%d keys stop in all: the others come from these\n", stop.KeyCount)
+	}
+	if stop.OpenElsewhere > 0 && err == nil {
+		_, err = fmt.Fprintf(s.Out, "in %d other organizations keys that come from these are not stopped yet: "+
+			"the server goes on trying\n", stop.OpenElsewhere)
+	}
 	if stop.LeasesEndAt != nil && err == nil {
 		_, err = fmt.Fprintf(s.Out, "the last lease ends at %s: until then a call may run that asks nobody\n",
 			stop.LeasesEndAt.UTC().Format(time.RFC3339))

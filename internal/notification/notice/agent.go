@@ -1,6 +1,7 @@
 package notice
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -20,7 +21,10 @@ type Agent struct {
 	Reason string
 	// Key: the id is that of an API key which is bound to no agent.
 	Key bool
-	At  time.Time
+	// Elsewhere: it was stopped with a key of another organization, and so were others; Keys is how many.
+	Elsewhere bool
+	Keys      int
+	At        time.Time
 }
 
 // Event is what happened as an event. It has no number: its notifications are made in
@@ -37,6 +41,13 @@ func (a Agent) title() string {
 	of := "Agent "
 	if a.Key {
 		of = "API key "
+	}
+	if a.Elsewhere && a.Keys > 1 {
+		return fmt.Sprintf("API key %s and %d others were stopped with a key of another organization", safeName(a.ID),
+			a.Keys-1)
+	}
+	if a.Elsewhere {
+		return of + safeName(a.ID) + " was stopped with a key of another organization"
 	}
 	return of + safeName(a.ID) + " " + agentPhrases[a.Kind]
 }
