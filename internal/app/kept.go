@@ -12,14 +12,8 @@ import (
 // checkKept compares the logs that there are with all that tells of them: the System log, the organizations and the
 // witness file. Those that are gone or were put back are refused, and those that are as they should be again are not.
 func (a *Areas) checkKept(ctx context.Context, found func(audit.Problem)) error {
-	resealed, err := a.log.Reseal(ctx)
-	if err != nil {
+	if err := a.reseal(ctx, found); err != nil {
 		return err
-	}
-	for _, log := range resealed {
-		found(audit.Problem{Log: log, Kind: audit.BadHead,
-			Message: "what its head said of policies and logs was altered; " +
-				"it was read from the entries again"})
 	}
 	refused := map[string]error{}
 	refuse := func(p audit.Problem) {
@@ -28,7 +22,7 @@ func (a *Areas) checkKept(ctx context.Context, found func(audit.Problem)) error 
 			refused[p.Log] = errors.New(p.Message)
 		}
 	}
-	err = a.log.CheckKept(ctx, func(p audit.Problem) {
+	err := a.log.CheckKept(ctx, func(p audit.Problem) {
 		if p.Log == audit.System {
 			found(p) // about what it says of others: it is not refused
 			return
@@ -54,6 +48,17 @@ func (a *Areas) checkKept(ctx context.Context, found func(audit.Problem)) error 
 	}
 	a.log.RefuseOnly(refused)
 	return nil
+}
+
+// reseal reads from the entries what an altered head says of policies and logs.
+func (a *Areas) reseal(ctx context.Context, found func(audit.Problem)) error {
+	resealed, err := a.log.Reseal(ctx)
+	for _, log := range resealed {
+		found(audit.Problem{Log: log, Kind: audit.BadHead,
+			Message: "what its head said of policies and logs was altered; " +
+				"it was read from the entries again"})
+	}
+	return err
 }
 
 // missingLogs are those of organizations whose log is gone: each has an entry at least

@@ -50,21 +50,7 @@ func (r *Record) payload() (audit.Canonical, error) {
 	if r.Incomplete {
 		o.Bool("incomplete", true)
 	}
-	if j := &r.Judged; *j != (Judged{}) {
-		o.Begin("judged")
-		j.writeAgent(o)
-		if j.CanConfine {
-			o.Bool("canConfine", true)
-		}
-		o.Optional("email", j.Email)
-		o.Optional("organization", j.Organization)
-		o.Optional("owner", j.OwnerID)
-		o.Optional("ownerRole", j.OwnerRole)
-		o.Optional("step", j.Step)
-		o.Optional("user", j.UserID)
-		o.Optional("userRole", j.UserRole)
-		o.End()
-	}
+	r.Judged.write(o)
 	o.Optional("message", r.Message)
 	o.Optional("placedOn", r.PlacedOn)
 	o.Optional("policyName", r.PolicyName)
@@ -73,6 +59,26 @@ func (r *Record) payload() (audit.Canonical, error) {
 	o.Optional("user", r.UserID)
 	o.Optional("userEmail", r.Email)
 	return o.Bytes()
+}
+
+// write writes the member judged, where there is anything to tell but a session.
+func (j *Judged) write(o *canonical.Object) {
+	if *j == (Judged{}) {
+		return
+	}
+	o.Begin("judged")
+	j.writeAgent(o)
+	if j.CanConfine {
+		o.Bool("canConfine", true)
+	}
+	o.Optional("email", j.Email)
+	o.Optional("organization", j.Organization)
+	o.Optional("owner", j.OwnerID)
+	o.Optional("ownerRole", j.OwnerRole)
+	o.Optional("step", j.Step)
+	o.Optional("user", j.UserID)
+	o.Optional("userRole", j.UserRole)
+	o.End()
 }
 
 // writeAgent writes what was judged of the agent.

@@ -175,7 +175,15 @@ func parseRow(raw jsontext.Value) (row, error) {
 	}
 	problem := redaction.Text(text(w.Error))
 	r.status = statusOf(text(w.Status), problem)
-	r.payload = payload{
+	r.payload = payloadOf(&w, &r, problem)
+	r.payload.Input, r.payload.Output = kept(input), kept(output)
+	return r, r.readConfinement(&w)
+}
+
+// payloadOf is what the log keeps sealed of a reported row, apart from its input and
+// output.
+func payloadOf(w *wireRow, r *row, problem string) payload {
+	p := payload{
 		Source:      label(w.Source),
 		Event:       label(w.Event),
 		Tool:        r.tool,
@@ -184,8 +192,6 @@ func parseRow(raw jsontext.Value) (row, error) {
 		Step:        r.step,
 		Status:      r.status,
 		Error:       names.Cut(problem, maxError),
-		Input:       kept(input),
-		Output:      kept(output),
 		DurationMs:  positive(w.DurationMs),
 		Session:     r.sessionID,
 		User:        r.userID,
@@ -196,9 +202,9 @@ func parseRow(raw jsontext.Value) (row, error) {
 		Seq:         r.seq,
 	}
 	if !r.executedAt.IsZero() {
-		r.payload.ExecutedAt = r.executedAt.UTC().Format(time.RFC3339Nano)
+		p.ExecutedAt = r.executedAt.UTC().Format(time.RFC3339Nano)
 	}
-	return r, r.readConfinement(&w)
+	return p
 }
 
 // presentedBy is what a row presents of its plan: the token if there is one.

@@ -29,20 +29,7 @@ func followSequence(ctx context.Context, tx *database.Tx, orgID string, e stored
 		return fillGap(ctx, tx, stream, e)
 	}
 	if e.seq.Int64 > newest+1 {
-		gap := Finding{
-			OrgID:       orgID,
-			Kind:        SequenceGap,
-			HappenedAt:  database.Time(e.executedAt),
-			Position:    e.position,
-			KeyID:       e.keyID,
-			AgentID:     e.agentID,
-			SessionID:   e.sessionID,
-			ExecutionID: e.id,
-			FirstSeq:    newest + 1,
-			LastSeq:     e.seq.Int64 - 1,
-			Missing:     e.seq.Int64 - newest - 1,
-		}
-		if err := insertFinding(ctx, tx, gap); err != nil {
+		if err := insertFinding(ctx, tx, gapBefore(e, orgID, newest)); err != nil {
 			return err
 		}
 	}
@@ -52,6 +39,23 @@ func followSequence(ctx context.Context, tx *database.Tx, orgID string, e stored
 		ON CONFLICT (org_id, key_id, agent_id, session_id) DO UPDATE SET newest = excluded.newest`,
 		append(stream, e.seq.Int64)...)
 	return err
+}
+
+// gapBefore is the finding that reports are missing between the newest and this one.
+func gapBefore(e stored, orgID string, newest int64) Finding {
+	return Finding{
+		OrgID:       orgID,
+		Kind:        SequenceGap,
+		HappenedAt:  database.Time(e.executedAt),
+		Position:    e.position,
+		KeyID:       e.keyID,
+		AgentID:     e.agentID,
+		SessionID:   e.sessionID,
+		ExecutionID: e.id,
+		FirstSeq:    newest + 1,
+		LastSeq:     e.seq.Int64 - 1,
+		Missing:     e.seq.Int64 - newest - 1,
+	}
 }
 
 // fillGap counts a late number when it first comes: sending one number twice must not

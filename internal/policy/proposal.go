@@ -11,8 +11,8 @@ import (
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/node"
 	"writ/internal/page"
-	"writ/internal/policy/document/node"
 	"writ/internal/principal"
 )
 
@@ -115,11 +115,7 @@ func (s *Service) propose(
 			active.ID)
 	}
 	if waiting != nil {
-		waiting.State = Superseded
-		if err := updateProposal(ctx, tx, p.OrgID, *waiting); err != nil {
-			return Proposal{}, err
-		}
-		if err := s.proposals.settled(ctx, tx, p.OrgID, waiting.ID); err != nil {
+		if err := s.supersede(ctx, tx, p.OrgID, *waiting); err != nil {
 			return Proposal{}, err
 		}
 	}
@@ -145,6 +141,15 @@ func (s *Service) propose(
 		return Proposal{}, err
 	}
 	return proposal, s.recordProfile(ctx, tx, p, profileProposed, full.Policy, proposal)
+}
+
+// supersede ends a proposal that waits, because its owner makes another one.
+func (s *Service) supersede(ctx context.Context, tx *database.Tx, orgID string, waiting Proposal) error {
+	waiting.State = Superseded
+	if err := updateProposal(ctx, tx, orgID, waiting); err != nil {
+		return err
+	}
+	return s.proposals.settled(ctx, tx, orgID, waiting.ID)
 }
 
 // writeProfile stores the next version of the policy of the proposer's profiles, or its first.

@@ -95,17 +95,20 @@ func (c *Recall) Call(ctx context.Context, r decision.Record) (toolcall.Call, Kn
 	if r.UserID == "" && r.Email == "" {
 		call.User = owner.user
 		call.User.ID = ownerID
-	} else {
-		named, err := c.party(ctx, partyKey{r.UserID, r.Email})
-		if err != nil {
-			return call, known, err
-		}
-		if named.user.ID != "" {
-			call.User = named.user
-		}
+	} else if err := c.addNamed(ctx, &call, r); err != nil {
+		return call, known, err
 	}
 	known.gaps = known.gaps.Without("user")
 	return call, known, nil
+}
+
+// addNamed sets the user that the call named, if it is a member.
+func (c *Recall) addNamed(ctx context.Context, call *toolcall.Call, r decision.Record) error {
+	named, err := c.party(ctx, partyKey{r.UserID, r.Email})
+	if err == nil && named.user.ID != "" {
+		call.User = named.user
+	}
+	return err
 }
 
 func (c *Recall) plan(ctx context.Context, id string) (*plan.Plan, error) {

@@ -48,7 +48,32 @@ func (s *Service) Start(ctx context.Context, p principal.Principal, r Request) (
 	if r.Days < 1 || r.Days > MaxDays {
 		return Job{}, fault.Field("days", "must be from 1 to %d", MaxDays)
 	}
-	// fail here if the draft is invalid
+	job, err := s.newJob(ctx, p, r)
+	if err != nil {
+		return Job{}, err
+	}
+	err = s.db.Write(ctx, database.Change{Logs: []string{lockOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
+		job.CreatedAt, job.Until = tx.Now(), tx.Now()
+		job.From = tx.Now().AddDate(0, 0, -r.Days)
+		open, err := hasOpen(ctx, tx, p.OrgID)
+		if err != nil {
+			return err
+		}
+		if open {
+			return fault.New(fault.Conflict, "a replay of this organization is running: wait for it, or cancel it")
+		}
+		if err := deleteOldest(ctx, tx, p.OrgID, maxKept-1); err != nil {
+			return err
+		}
+		return insert(ctx, tx, job)
+	}})
+	return job, err
+}
+
+// newJob is the job that a request asks for. It fails if the draft is invalid.
+func (s *Service) newJob(ctx context.Context, p principal.Principal, r Request) (Job, error) {
 	alternative, err := s.policies.Alternative(ctx, p.OrgID, r.Subject, r.Without...)
 	if err != nil {
 		return Job{}, err
@@ -69,24 +94,7 @@ func (s *Service) Start(ctx context.Context, p principal.Principal, r Request) (
 		sum := sha256.Sum256([]byte(r.Source.Text))
 		job.Digest = hex.EncodeToString(sum[:])
 	}
-	err = s.db.Write(ctx, database.Change{Logs: []string{lockOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) error {
-		job.CreatedAt, job.Until = tx.Now(), tx.Now()
-		job.From = tx.Now().AddDate(0, 0, -r.Days)
-		open, err := hasOpen(ctx, tx, p.OrgID)
-		if err != nil {
-			return err
-		}
-		if open {
-			return fault.New(fault.Conflict, "a replay of this organization is running: wait for it, or cancel it")
-		}
-		if err := deleteOldest(ctx, tx, p.OrgID, maxKept-1); err != nil {
-			return err
-		}
-		return insert(ctx, tx, job)
-	}})
-	return job, err
+	return job, nil
 }
 
 // lockOf makes changes of an organization's replays take turns. Nothing is appended to

@@ -175,21 +175,7 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 	if r.Days < 1 || r.Days > MaxStudyDays {
 		return Suggested{}, fault.Field("days", "must be from 1 to %d", MaxStudyDays)
 	}
-	collector, err := suggest.NewCollector(r.AgentID)
-	if err != nil {
-		return Suggested{}, fault.Field("agentId", "%v", err)
-	}
-	done, err := s.turn(ctx)
-	if err != nil {
-		return Suggested{}, err
-	}
-	defer done()
-	cut, err := s.readNewest(ctx, p.OrgID, r.AgentID, r.Days, maxObserved, func(
-		record decision.Record,
-	) (more bool, err error) {
-		collector.Add(observed(record))
-		return true, nil
-	})
+	collector, cut, err := s.collect(ctx, p.OrgID, r)
 	if err != nil {
 		return Suggested{}, err
 	}
@@ -212,6 +198,28 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 		Text: string(document.Render(suggestion.Document)), Format: document.YAML,
 	})
 	return Suggested{Full: full, Suggestion: suggestion, Cut: cut}, err
+}
+
+// collect observes the newest calls of an agent. cut says that there were more.
+func (s *Study) collect(
+	ctx context.Context, orgID string, r SuggestionRequest,
+) (collector *suggest.Collector, cut bool, err error) {
+	collector, err = suggest.NewCollector(r.AgentID)
+	if err != nil {
+		return nil, false, fault.Field("agentId", "%v", err)
+	}
+	done, err := s.turn(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer done()
+	cut, err = s.readNewest(ctx, orgID, r.AgentID, r.Days, maxObserved, func(
+		record decision.Record,
+	) (more bool, err error) {
+		collector.Add(observed(record))
+		return true, nil
+	})
+	return collector, cut, err
 }
 
 // observed is a recorded call as evidence for a suggestion.

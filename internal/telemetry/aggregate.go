@@ -187,17 +187,14 @@ func (s *Service) Policy(ctx context.Context, orgID, policyID string, p Period) 
 	if err != nil {
 		return PolicyStats{}, fmt.Errorf("sum a policy: %w", err)
 	}
-	f.Name = newest.name
 	if timed > 0 {
 		f.Average = float64(micros) / float64(timed) / 1000
 	}
 	if f.P50, f.P95, err = took.quantiles(); err != nil {
 		return PolicyStats{}, err
 	}
-	if f.Name == "" {
-		if f.Name, err = s.lastName(ctx, orgID, policyID); err != nil {
-			return PolicyStats{}, fmt.Errorf("name a policy: %w", err)
-		}
+	if f.Name, err = s.lastName(ctx, orgID, policyID, newest.name); err != nil {
+		return PolicyStats{}, fmt.Errorf("name a policy: %w", err)
 	}
 	if f.TopRules, err = s.topRules(ctx, orgID, policyID, h); err != nil {
 		return PolicyStats{}, err
@@ -206,9 +203,13 @@ func (s *Service) Policy(ctx context.Context, orgID, policyID string, p Period) 
 	return f, err
 }
 
-// lastName is the last name of a policy, however long ago it was seen; empty if it never had one.
-func (s *Service) lastName(ctx context.Context, orgID, policyID string) (name string, err error) {
-	err = scanOptional(s.db.QueryRow(ctx, `
+// lastName is the name that is known, else the last one of the policy, however long ago it
+// was seen; empty if it never had one.
+func (s *Service) lastName(ctx context.Context, orgID, policyID, name string) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	err := scanOptional(s.db.QueryRow(ctx, `
 		SELECT policy_name FROM rollup_policy
 		WHERE org_id = $1 AND policy_id = $2 AND policy_name <> ''
 		ORDER BY named_at DESC, bucket DESC

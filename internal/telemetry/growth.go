@@ -123,15 +123,7 @@ func (s *Service) addFragments(
 		return cmp.Compare(a.batch.Trace.ID, b.batch.Trace.ID)
 	})
 	for len(older) > 0 {
-		var again []readyFragment // of a trace that is in the slice twice
-		round := older[:0:0]
-		for i, f := range older {
-			if i > 0 && f.batch.Trace.ID == older[i-1].batch.Trace.ID {
-				again = append(again, f)
-				continue
-			}
-			round = append(round, f)
-		}
+		round, again := onePerTrace(older)
 		came, err := s.addToTraces(ctx, tx, orgID, round)
 		if err != nil {
 			return Added{}, fmt.Errorf("add to stored traces: %w", err)
@@ -140,6 +132,18 @@ func (s *Service) addFragments(
 		older = again
 	}
 	return added, nil
+}
+
+// onePerTrace takes one fragment of each trace from sorted ones, and returns what is left.
+func onePerTrace(sorted []readyFragment) (round, left []readyFragment) {
+	for i, f := range sorted {
+		if i > 0 && f.batch.Trace.ID == sorted[i-1].batch.Trace.ID {
+			left = append(left, f)
+		} else {
+			round = append(round, f)
+		}
+	}
+	return round, left
 }
 
 // addToTraces adds to different stored traces what they do not have. What is read and written of them goes to the

@@ -31,11 +31,7 @@ func (s *Service) Verify(ctx context.Context) ([]Difference, error) {
 		if err != nil {
 			return err
 		}
-		var tables []string
-		for _, rollup := range rollups {
-			tables = append(tables, `SELECT org_id FROM `+rollup.table)
-		}
-		orgs, err := database.Collect(ctx, r, scanText, strings.Join(tables, ` UNION `))
+		orgs, err := countedOrganizations(ctx, r)
 		if err != nil {
 			return fmt.Errorf("list organizations: %w", err)
 		}
@@ -58,6 +54,15 @@ func (s *Service) Verify(ctx context.Context) ([]Difference, error) {
 		return nil
 	})
 	return differences[:min(len(differences), maxDifferences)], err
+}
+
+// countedOrganizations are those with a row in any rollup.
+func countedOrganizations(ctx context.Context, r database.Reader) ([]string, error) {
+	var tables []string
+	for _, rollup := range rollups {
+		tables = append(tables, `SELECT org_id FROM `+rollup.table)
+	}
+	return database.Collect(ctx, r, scanText, strings.Join(tables, ` UNION `))
 }
 
 // compare lists the differences between two sets of totals.

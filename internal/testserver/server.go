@@ -52,21 +52,7 @@ func Each(t *testing.T, body func(t *testing.T, s *Server), settings ...string) 
 // Start serves on the database until the test ends.
 func Start(t *testing.T, o database.Options, settings ...string) *Server {
 	t.Helper()
-	environment := map[string]string{
-		"PORT":          "0",
-		"WRIT_DATA_DIR": t.TempDir(),
-		"DATABASE_URL":  o.PostgresURL,
-		// PostgreSQL wants one; any will do.
-		"WRIT_MASTER_KEY": strings.Repeat("5a", 32),
-	}
-	for i := 0; i < len(settings); i += 2 {
-		environment[settings[i]] = settings[i+1]
-	}
-	var environ []string
-	for _, name := range slices.Sorted(maps.Keys(environment)) {
-		environ = append(environ, name+"="+environment[name])
-	}
-	c, err := config.Load(environ, os.ReadFile)
+	c, err := config.Load(environ(t, o, settings), os.ReadFile)
 	if err != nil {
 		t.Fatalf("configuration: %v", err)
 	}
@@ -94,6 +80,25 @@ func Start(t *testing.T, o database.Options, settings ...string) *Server {
 		BaseURL: "http://" + s.Address, HTTP: &http.Client{Transport: s.transport(http.DefaultTransport)},
 	}
 	return s
+}
+
+// environ is the environment of a server on the test's database, with settings of the
+// test's own (name, value, name, value).
+func environ(t *testing.T, o database.Options, settings []string) (all []string) {
+	environment := map[string]string{
+		"PORT":          "0",
+		"WRIT_DATA_DIR": t.TempDir(),
+		"DATABASE_URL":  o.PostgresURL,
+		// PostgreSQL wants one; any will do.
+		"WRIT_MASTER_KEY": strings.Repeat("5a", 32),
+	}
+	for i := 0; i < len(settings); i += 2 {
+		environment[settings[i]] = settings[i+1]
+	}
+	for _, name := range slices.Sorted(maps.Keys(environment)) {
+		all = append(all, name+"="+environment[name])
+	}
+	return all
 }
 
 // Advance moves the server's clock.

@@ -218,19 +218,23 @@ func (h *Handlers) addPlan(
 		if !isStepOf(r, i, step) || len(to.PlanSteps) == maxShownSteps {
 			continue
 		}
-		shown := PlannedStepBody{
-			Index:       i,
-			Server:      step.Server,
-			Tool:        step.Tool,
-			Description: step.Description,
-			Fixed:       []string{},
-		}
-		for _, given := range step.Given {
-			shown.Fixed = append(shown.Fixed, given.Key)
-		}
-		to.PlanSteps = append(to.PlanSteps, shown)
+		to.PlanSteps = append(to.PlanSteps, plannedStepBody(i, step))
 	}
 	return nil
+}
+
+func plannedStepBody(index int, step plan.Step) PlannedStepBody {
+	body := PlannedStepBody{
+		Index:       index,
+		Server:      step.Server,
+		Tool:        step.Tool,
+		Description: step.Description,
+		Fixed:       []string{},
+	}
+	for _, given := range step.Given {
+		body.Fixed = append(body.Fixed, given.Key)
+	}
+	return body
 }
 
 // isStepOf reports whether the request is about the step: the one that the decision

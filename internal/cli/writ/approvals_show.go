@@ -86,6 +86,12 @@ func printApproval(s cli.Streams, a client.ApprovalDetail) error {
 	t.row("says", a.Message)
 	t.row("it says", a.AskedFor)
 	t.row("note", a.Note)
+	addHistory(t, a)
+	return t.print(s)
+}
+
+// addHistory adds what was decided before, and the scopes that a person can choose now.
+func addHistory(t *sheet, a client.ApprovalDetail) {
 	var before, scopes []string
 	if a.History != nil {
 		for _, d := range a.History.Decisions {
@@ -97,7 +103,6 @@ func printApproval(s cli.Streams, a client.ApprovalDetail) error {
 	}
 	t.rows("before", before...)
 	t.rows("approve", scopes...)
-	return t.print(s)
 }
 
 func ruleWords(a client.ApprovalDetail) string {

@@ -68,14 +68,8 @@ func (c *checking) run(ctx context.Context, s cli.Streams, tool string, argument
 	if err != nil {
 		return err
 	}
-	plan, err := credentials.Default().FindPlan(found.URL, c.planID)
-	switch {
-	case err == nil:
-		c.call.IntentToken = plan.Token
-	case !errors.Is(err, credentials.ErrNone):
+	if err := c.addPlan(found.URL); err != nil {
 		return err
-	case c.planID != "":
-		return fmt.Errorf("plan %s was not declared from here: run writ plan declare", c.planID)
 	}
 	d, _, err := callWithKey(ctx, &c.server, func(ctx context.Context, api *client.Client) (client.Decision, error) {
 		return api.Enforce(ctx, c.call)
@@ -93,6 +87,21 @@ func (c *checking) run(ctx context.Context, s cli.Streams, tool string, argument
 		return cli.Ended(exitWaits)
 	}
 	return cli.Ended(cli.ExitFailure)
+}
+
+// addPlan adds the token of the plan that was asked for, or of the last one declared
+// from here on this server, if there is one.
+func (c *checking) addPlan(serverURL string) error {
+	plan, err := credentials.Default().FindPlan(serverURL, c.planID)
+	switch {
+	case err == nil:
+		c.call.IntentToken = plan.Token
+	case !errors.Is(err, credentials.ErrNone):
+		return err
+	case c.planID != "":
+		return fmt.Errorf("plan %s was not declared from here: run writ plan declare", c.planID)
+	}
+	return nil
 }
 
 // parseArguments reads the arguments of a call: a JSON object, or name=value pairs.

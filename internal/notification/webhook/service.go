@@ -85,8 +85,7 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, n New) (Iss
 		}
 	}
 	key := secret.Token(secretPrefix)
-	id := database.NewID()
-	var w Webhook
+	w := s.newWebhook(p, n, key)
 	err := s.change(ctx, p, func(ctx context.Context, tx *database.Tx) error {
 		count, err := countWebhooks(ctx, tx, p.OrgID)
 		if err != nil {
@@ -96,20 +95,7 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, n New) (Iss
 			return fault.New(fault.Conflict, "the organization has %d webhooks already; delete one to add another",
 				MaxPerOrganization)
 		}
-		w = Webhook{
-			ID:            id,
-			OrgID:         p.OrgID,
-			Name:          n.Name,
-			Kind:          n.Kind,
-			Target:        displayURL(n.URL),
-			Events:        sortKinds(n.Events),
-			SendArguments: n.SendArguments,
-			CreatedAt:     tx.Now(),
-			CreatedBy:     p.UserID,
-			UpdatedAt:     tx.Now(),
-			sealedURL:     s.sealer.Seal(urlContext(id), []byte(n.URL)),
-			sealedSecret:  s.sealer.Seal(secretContext(id), []byte(key.Reveal())),
-		}
+		w.CreatedAt, w.UpdatedAt = tx.Now(), tx.Now()
 		if err := insertWebhook(ctx, tx, &w); err != nil {
 			return err
 		}
@@ -119,6 +105,23 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, n New) (Iss
 		return Issued{}, err
 	}
 	return Issued{Webhook: w, Secret: key}, nil
+}
+
+// newWebhook is a webhook as it is stored: its URL and secret sealed under its id.
+func (s *Service) newWebhook(p principal.Principal, n New, key secret.Text) Webhook {
+	id := database.NewID()
+	return Webhook{
+		ID:            id,
+		OrgID:         p.OrgID,
+		Name:          n.Name,
+		Kind:          n.Kind,
+		Target:        displayURL(n.URL),
+		Events:        sortKinds(n.Events),
+		SendArguments: n.SendArguments,
+		CreatedBy:     p.UserID,
+		sealedURL:     s.sealer.Seal(urlContext(id), []byte(n.URL)),
+		sealedSecret:  s.sealer.Seal(secretContext(id), []byte(key.Reveal())),
+	}
 }
 
 // List gives the webhooks of the organization, oldest first.

@@ -40,19 +40,7 @@ func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, id
 	pattern := document.Pattern(name.server + "." + name.tool)
 	nameable := pattern.Check() == nil && !strings.Contains(string(pattern), "*") && plainText(name.server) &&
 		plainText(name.tool)
-	for _, call := range tool.calls {
-		switch {
-		case call.allowed.Calls == 0:
-		case !nameable:
-			tool.leave(OddName).join(call.allowed)
-		case call.refused:
-			tool.leave(Disputed).join(call.allowed)
-		case call.doubted:
-			tool.leave(InShadow).join(call.allowed)
-		case call.confined:
-			tool.leave(OnlyConfined).join(call.allowed)
-		}
-	}
+	tool.leaveDoubtful(nameable)
 	var groups []group
 	if nameable {
 		groups = c.groupsOf(tool)
@@ -80,6 +68,23 @@ func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, id
 		s.add(document.Rule{
 			ID: idOf(pattern, ids), Effect: verdict.Hold, Tools: []document.Pattern{pattern}, When: c.byAgent(),
 		}, left)
+	}
+}
+
+// leaveDoubtful leaves out the calls that a rule must not allow, each for its reason.
+func (t *observedTool) leaveDoubtful(nameable bool) {
+	for _, call := range t.calls {
+		switch {
+		case call.allowed.Calls == 0:
+		case !nameable:
+			t.leave(OddName).join(call.allowed)
+		case call.refused:
+			t.leave(Disputed).join(call.allowed)
+		case call.doubted:
+			t.leave(InShadow).join(call.allowed)
+		case call.confined:
+			t.leave(OnlyConfined).join(call.allowed)
+		}
 	}
 }
 
