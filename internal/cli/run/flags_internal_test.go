@@ -12,7 +12,8 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	var f Flags
 	err := f.parse([]string{
-		"--write", "a", "--write=b=c", "--read=", "--timeout", "90s", "--net", "none", "--net=one.test:443", "--report=-",
+		"--write", "a", "--write=b=c", "--read=", "--timeout", "90s", "--net", "none", "--net=one.test:443",
+		"--report=-",
 		"make", "--write", "x",
 	})
 	if err != nil || f.Timeout != 90*time.Second || f.report != "-" {

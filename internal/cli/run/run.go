@@ -1,5 +1,5 @@
-// Package run is writ run: it reads its flags, runs the command confined and says how it ended. It links little, because
-// it starts before every command of an agent.
+// Package run is writ run: it reads its flags, runs the command confined and says how it ended. It links
+// little, because it starts before every command of an agent.
 package run
 
 import (

@@ -20,8 +20,10 @@ func FuzzQuick(f *testing.F) {
 		"a >&-",
 		"time a", "a time", "let x", "+(a)", "a'b", `"a$b"`, "a\\b", "a\tb", "a \x01", "a 2'3'>x", "function a", "]] x",
 		"a >", "a > ; b", "a >>> b", "a >| b", "a <> b", "a <<b", "a <(b)", "{ a; }", "a*?^~ ~/x", "@x", "a=b", "a+=b",
-		hidden200, `a "$b" $c "x$(d 'e' | f)y" $(g)h`, "x=1 y= z='a b' a", "x=$(a) >b", "x=1", "x=(1)", "a $(b", "a $((1))",
-		"for x in a $b; do c; d; done | e", "for x in; do a; done >b", "for x; do a; done", "for x in a; do done", "$x a",
+		hidden200, `a "$b" $c "x$(d 'e' | f)y" $(g)h`, "x=1 y= z='a b' a", "x=$(a) >b", "x=1", "x=(1)", "a $(b",
+		"a $((1))",
+		"for x in a $b; do c; d; done | e", "for x in; do a; done >b", "for x; do a; done", "for x in a; do done",
+		"$x a",
 		"[[ $a == b* ]]", "[[ a -eq 1 ]] && b", "[[ -f a ]]", "[[ a ]]", "[[ a == b ]] c", "$(for x in a; do b; done)",
 		"$(a;)", "$()", `"$("a")"`, "$x[1]", "a$", `"$"`, "a)", "for x in a; do b; done > ;", "[[ a == b ]]c", "a=~ b",
 	} {

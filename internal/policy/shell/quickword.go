@@ -184,7 +184,7 @@ func printed(text string) bool {
 // innerSigns are those that stand for themselves in double quotes.
 var innerSigns = func() (set [256]bool) {
 	for c := ' '; c < 0x7f; c++ {
-		set[c] = strings.IndexRune("\"$`\\", c) < 0
+		set[c] = !strings.ContainsRune("\"$`\\", c)
 	}
 	return set
 }()

@@ -25,7 +25,6 @@ var (
 	// sedHarmless has all commands that neither run nor write or read anything.
 	sedHarmless = regexp.MustCompile(`^(?:[\s;{}]|` + sedAddresses + `\{|(?:` + sedAddresses + `)?` + sedAnyCommand +
 		`[ \t]*(?:[;}\n]|$))*$`)
-	sedFile    = regexp.MustCompile(`(?m)(?:^|[\W0-9gpiI])([wWrR])[ \t]*(\S[^\n}]*)$`)
 	sedBracket = regexp.MustCompile(`\[\^?\]?[^\]]*\]`)
 )
 
@@ -54,12 +53,32 @@ func (s *scan) sedScript(script arg) {
 			continue
 		}
 		s.dynamic = true
-		for _, found := range sedFile.FindAllStringSubmatch(text, -1) {
-			if file := literal(found[2]); found[1] == "w" || found[1] == "W" {
-				s.write(file)
-			} else {
-				s.read(file)
-			}
+		s.sedFiles(text)
+	}
+}
+
+// sedFiles records every file that w or r may name in a script: to the end of the line, as sed reads it, and to where
+// another command may begin.
+func (s *scan) sedFiles(script string) {
+	for i := range len(script) {
+		use := s.write
+		switch c := script[i]; {
+		case c == 'r' || c == 'R':
+			use = s.read
+		case c != 'w' && c != 'W':
+			continue
+		}
+		if i > 0 && strings.IndexByte("abcdefhjklmnoqrstuvwxyz", script[i-1]|0x20) >= 0 {
+			continue // within a word; g, p and i may be flags of s
+		}
+		line, _, _ := strings.Cut(script[i+1:], "\n")
+		file := strings.Trim(line, " \t")
+		if file == "" {
+			continue
+		}
+		use(literal(file))
+		if end := strings.IndexAny(file, ";}"); end > 0 {
+			use(literal(strings.TrimRight(file[:end], " \t")))
 		}
 	}
 }
