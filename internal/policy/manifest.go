@@ -34,6 +34,8 @@ type Registered struct {
 	PolicyID string // empty: the manifest lists nothing
 	Version  int
 	Active   bool // false: it is wider than the one before, and a person must activate it
+	// Before is what was in force before; nil: nothing, or it cannot be read.
+	Before *document.Document
 }
 
 // manifestName is the name of the policy of an agent's manifest.
@@ -106,11 +108,16 @@ func (s *Service) register(
 	if isNew {
 		return s.firstManifest(ctx, tx, p, m, c)
 	}
+	before, err := activeDocument(ctx, tx, existing)
+	if err != nil {
+		return Registered{}, err
+	}
 	full, err := s.update(ctx, tx, p, existing, c, AnyVersion)
 	if err != nil {
 		return Registered{}, err
 	}
 	r := Registered{
+		Before:   before,
 		PolicyID: full.Policy.ID,
 		Version:  full.Version.Number,
 		Active:   full.Policy.ActiveVersion == full.Version.Number,
@@ -118,26 +125,29 @@ func (s *Service) register(
 	if r.Active {
 		return r, nil
 	}
-	if narrows, err := m.narrowsActive(ctx, tx, full.Policy); err != nil || !narrows {
-		return r, err
+	if existing.ActiveVersion != 0 && (before == nil || !m.Narrows(before)) {
+		return r, nil
 	}
 	_, err = s.activate(ctx, tx, p, full.Policy, full.Version, activated)
 	r.Active = err == nil
 	return r, err
 }
 
-// narrowsActive reports whether the manifest allows no more than the active version
-// of its policy, if there is one: then nobody has to confirm it.
-func (m *Manifest) narrowsActive(ctx context.Context, tx *database.Tx, p Policy) (bool, error) {
+// activeDocument is the active version of a policy; nil if there is none, or if it
+// cannot be read.
+func activeDocument(ctx context.Context, tx *database.Tx, p Policy) (*document.Document, error) {
 	if p.ActiveVersion == 0 {
-		return true, nil
+		return nil, nil
 	}
 	active, err := findVersion(ctx, tx, p.OrgID, p.ID, p.ActiveVersion)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	doc, err := active.Source.Document()
-	return err == nil && m.Narrows(doc), nil
+	if err != nil {
+		return nil, nil //nolint:nilerr // it counts as one that nobody knows
+	}
+	return doc, nil
 }
 
 // firstManifest creates the policy, binds it and activates it.

@@ -11,8 +11,8 @@ import (
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/node"
 	"writ/internal/page"
-	"writ/internal/policy/document/node"
 	"writ/internal/principal"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"writ/internal/approval"
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 	"writ/internal/principal"
 	"writ/internal/testserver"
 )

@@ -3,19 +3,15 @@ package decisions
 import (
 	"context"
 	"errors"
-	"net/url"
-	"regexp"
-	"slices"
-	"strconv"
+	"fmt"
 	"strings"
-	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/api/route"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
+	"writ/internal/manifest"
 	"writ/internal/policy"
 	"writ/internal/policy/clientpolicy"
 	"writ/internal/policy/document"
@@ -27,6 +23,8 @@ func (h *Handlers) mountManifests(r *route.Router) {
 	route.Handle(r, route.Post("/iap/sdk/register",
 		"Register an agent's manifest: it narrows at once what the agent may do, and grants nothing").
 		For(route.Key).Scoped(principal.Enforce).Records("manifest.registered"), h.registerManifest)
+	route.HandleOutput(r, route.Get("/iap/sdk/manifest-schema", "The JSON schema of manifests").
+		For(route.Public), h.manifestSchema)
 	op := r.OpenAPI().Paths["/iap/sdk/register"].Post
 	op.RequestBody.Required, op.RequestBody.Content = true, route.Content[ManifestBody](r)
 }
@@ -77,132 +75,40 @@ type ManifestIntentBody struct {
 	RequireCSRG *bool `json:"require_csrg,omitempty" default:"true"`
 }
 
-const (
-	maxManifestServers = 200
-	maxManifestText    = 200 // bytes of an id
-)
-
-var serverID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
-
-// check gives every rule the manifest breaks.
-func (m *ManifestBody) check() error {
-	var problems []fault.Detail
-	refuse := func(is bool, field, message string) {
-		if is {
-			problems = append(problems, fault.Detail{Field: field, Message: message})
-		}
-	}
-	refuse(m.Version != "v1", "version", "must be v1")
-	for _, id := range []struct{ field, text string }{
-		{"identity.api_key", m.Identity.APIKey}, {"identity.user_id", m.Identity.UserID},
-		{"identity.agent_id", m.Identity.AgentID},
-	} {
-		refuse(id.text == "" || len(id.text) > maxManifestText, id.field, "must be 1 to 200 bytes")
-	}
-	// It becomes part of the name of a policy.
-	refuse(!serverID.MatchString(m.Identity.AgentID) || len(m.Identity.AgentID) > 80, "identity.agent_id",
-		"must be 1 to 80 letters, digits, _ and -")
-	refuse(!slices.Contains([]string{"", "sandbox", "production"}, m.Environment), "environment",
-		"must be sandbox or production")
-	if p := m.Proxy; p != nil {
-		refuse(p.URL != nil && !isURL(*p.URL), "proxy.url", "must be a URL")
-		refuse(p.Timeout != nil && *p.Timeout < 1, "proxy.timeout", "must be at least 1")
-		refuse(p.MaxRetries != nil && *p.MaxRetries < 0, "proxy.max_retries", "must be at least 0")
-	}
-	refuse(m.Intent != nil && m.Intent.TTLSeconds != nil && *m.Intent.TTLSeconds < 1, "intent.ttl_seconds",
-		"must be at least 1")
-	m.checkServers(refuse)
-	if len(problems) > 0 {
-		return fault.Fields(problems...)
-	}
-	return nil
-}
-
-func (m *ManifestBody) checkServers(refuse func(is bool, field, message string)) {
-	refuse(len(m.Servers) > maxManifestServers, "mcp_servers", "must be at most 200")
-	ids := map[string]bool{}
-	for i, server := range m.Servers {
-		at := "mcp_servers[" + strconv.Itoa(i) + "]"
-		refuse(!serverID.MatchString(server.ID), at+".id", "must be letters, digits, _ and -")
-		refuse(ids[server.ID], at+".id", "is the id of an earlier server")
-		ids[server.ID] = true
-		refuse(!isURL(server.URL), at+".url", "must be a URL")
-		refuse(!isServerAuth(server.Auth), at+".auth",
-			"must be none, or of type none, bearer with a token, or api_key with an api_key")
-	}
-}
-
-// isURL takes what is not resolved yet, too: manifests hold $VARIABLES.
-func isURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
-}
-
-// isServerAuth reports whether the credentials of a server are of one of the
-// three kinds, without anything else.
-func isServerAuth(raw route.SentObject) bool {
-	switch value := jsontext.Value(raw); value.Kind() {
-	case 0, jsontext.KindNull:
-		return true
-	case jsontext.KindString:
-		var word string
-		return json.Unmarshal(value, &word) == nil && word == "none"
-	case jsontext.KindBeginObject:
-		var auth struct {
-			Type   string  `json:"type"`
-			Token  *string `json:"token"`
-			APIKey *string `json:"api_key"`
-			Header *string `json:"header_name"`
-		}
-		if json.Unmarshal(value, &auth, json.RejectUnknownMembers(true)) != nil {
-			return false
-		}
-		has := func(text *string) bool { return text != nil && *text != "" }
-		switch auth.Type {
-		case "none":
-			return auth.Token == nil && auth.APIKey == nil && auth.Header == nil
-		case "bearer":
-			return has(auth.Token) && auth.APIKey == nil && auth.Header == nil
-		case "api_key":
-			return has(auth.APIKey) && auth.Token == nil
-		}
-	}
-	return false
-}
-
 // readManifest reads a manifest and gives it redacted, too.
-func readManifest(body []byte) (m ManifestBody, redacted jsontext.Value, err error) {
-	if jsontext.Value(body).Kind() != jsontext.KindBeginObject {
-		return m, nil, fault.Field("body", "is not one JSON object")
-	}
-	if err := json.Unmarshal(body, &m, json.RejectUnknownMembers(true)); err != nil {
-		return m, nil, manifestFault(err)
-	}
-	if err := m.check(); err != nil {
-		return m, nil, err
+func readManifest(body []byte) (m *manifest.Manifest, warnings []string, redacted jsontext.Value, err error) {
+	m, found, err := manifest.ReadSent(body)
+	if err != nil {
+		return nil, nil, nil, manifestFault(err)
 	}
 	redacted, err = redaction.JSON(body)
 	if err != nil {
-		return m, nil, fault.Field("body", "cannot be read")
+		return nil, nil, nil, fault.Field("body", "cannot be read")
 	}
-	return m, redacted, nil
+	for _, w := range found {
+		if !strings.HasPrefix(w.Field, "identity.") { // a key is never kept
+			warnings = append(warnings, w.Field+" "+w.Message)
+		}
+	}
+	return m, warnings, redacted, nil
 }
 
 // manifestFault says where a manifest is wrong, in the manifest's own words: what
 // was made up by the sender is not repeated.
 func manifestFault(err error) error {
-	semantic, ok := errors.AsType[*json.SemanticError](err)
+	invalid, ok := errors.AsType[*manifest.Invalid](err)
 	if !ok {
-		return fault.Field("body", "%s", route.Describe(err))
+		return err
 	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/")
-	if !slices.Contains(manifestMembers, first) {
-		return fault.Field("body", "has a member that a manifest does not have")
+	details := make([]fault.Detail, len(invalid.Problems))
+	for i, p := range invalid.Problems {
+		details[i] = fault.Detail{Field: p.KnownField(), Message: p.Message}
+		if details[i].Field != p.Field && p.Field != "" {
+			details[i].Message = "has a member that a manifest does not have"
+		}
 	}
-	return fault.Field(first, "has a value of the wrong type, or a member that a manifest does not have")
+	return fault.Fields(details...)
 }
-
-var manifestMembers = []string{"version", "identity", "environment", "proxy", "mcp_servers", "policy", "intent"}
 
 // RegisteredBody is what became of a manifest.
 type RegisteredBody struct {
@@ -213,6 +119,25 @@ type RegisteredBody struct {
 	PolicyID      string `json:"policy_id,omitempty" doc:"The policy that stands for it."`
 	PolicyVersion int    `json:"policy_version,omitempty"`
 	ProxyEndpoint string `json:"proxy_endpoint" format:"uri"`
+
+	Changes  []ManifestChangeBody `json:"changes" nullable:"false" doc:"How its lists differ from those in force before."`
+	Warnings []string             `json:"warnings" nullable:"false" doc:"What was taken and is probably not meant."`
+}
+
+// ManifestChangeBody is an entry that a list of a manifest gained or lost.
+type ManifestChangeBody struct {
+	Kind  document.ChangeKind `json:"kind" enum:"added,removed"`
+	List  string              `json:"list" enum:"allow,deny"`
+	Entry string              `json:"entry"`
+}
+
+func (h *Handlers) manifestSchema(context.Context, principal.Principal, *route.None) (*schemaOutput, error) {
+	return &schemaOutput{ContentType: "application/schema+json", Body: manifest.Schema()}, nil
+}
+
+type schemaOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
 }
 
 func (h *Handlers) registerManifest(
@@ -221,23 +146,22 @@ func (h *Handlers) registerManifest(
 	if caller.OrgID == "" {
 		return RegisteredBody{}, route.NoOrganization()
 	}
-	sent, redacted, err := readManifest(in.RawBody)
+	sent, warnings, redacted, err := readManifest(in.RawBody)
 	if err != nil {
 		return RegisteredBody{}, err
 	}
 	m := policy.Manifest{AgentID: sent.Identity.AgentID, Redacted: redacted}
-	if sent.Intent != nil && sent.Intent.TTLSeconds != nil {
-		longest := int(enforcement.LongestPlanTTL / time.Second) // no organization allows more
-		m.PlanLife = time.Duration(min(*sent.Intent.TTLSeconds, longest)) * time.Second
+	if sent.StatesPlanLife {
+		m.PlanLife = min(sent.PlanLife, enforcement.LongestPlanTTL) // no organization allows more
 	}
-	if lists := sent.Policy; lists != nil && len(lists.Allow)+len(lists.Deny) > 0 {
-		narrow := clientpolicy.Manifest{Allow: lists.Allow, Deny: lists.Deny}
-		doc, err := narrow.Narrowing("manifest " + m.AgentID)
+	lists := clientpolicy.Manifest{Allow: sent.Allow, Deny: sent.Deny}
+	if sent.HasLists() {
+		doc, err := lists.Narrowing("manifest " + m.AgentID)
 		if err != nil {
 			return RegisteredBody{}, fault.New(fault.Invalid, "%v", err)
 		}
 		m.Source = &policy.Source{Text: string(document.RenderJSON(doc)), Format: document.JSON}
-		m.Narrows = narrow.Within
+		m.Narrows = lists.Within
 	}
 	registered, err := h.Policies.RegisterManifest(ctx, caller, m)
 	if err != nil {
@@ -249,9 +173,29 @@ func (h *Handlers) registerManifest(
 		PolicyID:      registered.PolicyID,
 		PolicyVersion: registered.Version,
 		ProxyEndpoint: h.PublicURL.String(),
+		Changes:       manifestChanges(lists, registered, sent.HasLists()),
+		Warnings:      append([]string{}, warnings...),
+	}
+	if sent.Environment != caller.Environment {
+		body.Warnings = append(body.Warnings, fmt.Sprintf(
+			"environment is %s, and the key is for %s: the key counts", sent.Environment, caller.Environment))
 	}
 	body.Status, body.Message = manifestStatus(registered.Active, m.Source != nil)
 	return body, nil
+}
+
+// manifestChanges are those of the lists. A manifest without lists leaves the ones in
+// force as they are.
+func manifestChanges(lists clientpolicy.Manifest, r policy.Registered, hasLists bool) []ManifestChangeBody {
+	bodies := []ManifestChangeBody{}
+	if !hasLists {
+		return bodies
+	}
+	changes, _ := lists.ChangesFrom(r.Before)
+	for _, c := range changes {
+		bodies = append(bodies, ManifestChangeBody(c))
+	}
+	return bodies
 }
 
 func manifestStatus(active, lists bool) (status, message string) {

@@ -13,7 +13,7 @@ import (
 	"writ/client"
 	"writ/internal/cli"
 	"writ/internal/cli/credentials"
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // plan holds the commands about plans.

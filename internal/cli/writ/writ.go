@@ -36,7 +36,7 @@ func Run(ctx context.Context, args []string, s cli.Streams) error {
 Exit codes: 0 done, 1 not done, 2 the command line is wrong, 3 not signed in.`,
 	}
 	root.AddCommand(login(s), logout(s), whoami(s), orgs(s), switchOrg(s), keys(s), status(s))
-	root.AddCommand(plan(s), check(s), policy(s), auditCommand(s), approvals(s), traces(s), agents(s), kill(s),
-		revive(s), run(s))
+	root.AddCommand(manifests(s), plan(s), check(s), policy(s), auditCommand(s), approvals(s), traces(s), agents(s),
+		kill(s), revive(s), run(s))
 	return cli.Execute(ctx, root, args, s)
 }

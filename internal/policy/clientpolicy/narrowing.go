@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"writ/internal/glob"
 	"writ/internal/policy/document"
-	"writ/internal/policy/glob"
 	"writ/internal/verdict"
 )
 
@@ -76,6 +76,39 @@ func (m Manifest) Within(other *document.Document) bool {
 		}
 	}
 	return true
+}
+
+// ListChange is an entry that a manifest's list gained or lost.
+type ListChange struct {
+	Kind  document.ChangeKind
+	List  string // allow or deny
+	Entry string
+}
+
+// ChangesFrom are the entries that differ from another manifest, given as its Narrowing;
+// nil if there was none. It is not ok if a person replaced that by something else.
+func (m Manifest) ChangesFrom(other *document.Document) (changes []ListChange, ok bool) {
+	var old Manifest
+	if other != nil {
+		if old, ok = narrowed(other); !ok {
+			return nil, false
+		}
+	}
+	compare := func(list string, before, after []string) {
+		for _, entry := range before {
+			if !slices.Contains(after, entry) {
+				changes = append(changes, ListChange{document.Removed, list, entry})
+			}
+		}
+		for _, entry := range after {
+			if !slices.Contains(before, entry) {
+				changes = append(changes, ListChange{document.Added, list, entry})
+			}
+		}
+	}
+	compare("allow", old.Allow, m.Allow)
+	compare("deny", old.Deny, m.Deny)
+	return changes, true
 }
 
 // covers reports whether a pattern matches everything that another pattern, or a name,

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"writ/internal/confine"
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 	"writ/internal/verdict"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"writ/internal/node"
 	"writ/internal/policy/document"
-	"writ/internal/policy/document/node"
 )
 
 var update = flag.Bool("update", false, "write the problems that are found as those wanted")

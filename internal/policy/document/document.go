@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"writ/internal/confine"
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 	"writ/internal/verdict"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // costPlaces is how many decimals a cost may have: it is stored in nano-dollars.

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 	"writ/internal/verdict"
 )
 

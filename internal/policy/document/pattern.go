@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode"
 
-	"writ/internal/policy/document/node"
-	"writ/internal/policy/glob"
+	"writ/internal/glob"
+	"writ/internal/node"
 )
 
 // Pattern names tools: "server.tool", split at the first dot. A star in either part

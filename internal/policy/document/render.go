@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // Render writes a document as YAML in one fixed layout. Comments are not part of a

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 	"writ/internal/verdict"
 )
 

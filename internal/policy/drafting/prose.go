@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 	"writ/internal/policy/policytest"
 	"writ/internal/verdict"
 )

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"writ/internal/glob"
 	"writ/internal/policy/document"
-	"writ/internal/policy/glob"
 	"writ/internal/toolname"
 	"writ/internal/verdict"
 )

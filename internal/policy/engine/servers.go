@@ -3,7 +3,7 @@ package engine
 import (
 	"slices"
 
-	"writ/internal/policy/glob"
+	"writ/internal/glob"
 )
 
 // NamesServer reports whether a rule of any policy names a server, itself or by a pattern that is not that of every

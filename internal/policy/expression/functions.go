@@ -9,7 +9,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
-	"writ/internal/policy/glob"
+	"writ/internal/glob"
 )
 
 var (

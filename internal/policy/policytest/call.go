@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 	"writ/internal/toolcall"
 )
 

@@ -30,8 +30,8 @@ import (
 	"strings"
 
 	"writ/internal/confine"
+	"writ/internal/node"
 	"writ/internal/policy/document"
-	"writ/internal/policy/document/node"
 	"writ/internal/policy/engine"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"

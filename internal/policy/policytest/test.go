@@ -3,8 +3,8 @@ package policytest
 import (
 	"unicode/utf8"
 
+	"writ/internal/node"
 	"writ/internal/policy/document"
-	"writ/internal/policy/document/node"
 	"writ/internal/verdict"
 )
 

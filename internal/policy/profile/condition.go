@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // The fields of conditions.

@@ -6,8 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"writ/internal/node"
 	"writ/internal/policy/document"
-	"writ/internal/policy/document/node"
 	"writ/internal/verdict"
 )
 

@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // The types of resources.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"writ/internal/node"
 	"writ/internal/policy/document"
-	"writ/internal/policy/document/node"
 	"writ/internal/verdict"
 )
 

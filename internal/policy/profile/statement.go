@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"writ/internal/node"
 	"writ/internal/policy/document"
-	"writ/internal/policy/document/node"
 	"writ/internal/verdict"
 )
 

@@ -3,7 +3,7 @@ package profile
 import (
 	"strings"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // DefaultWords say what happens when no statement matches.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/node"
 	"writ/internal/policy/document"
-	"writ/internal/policy/document/node"
 	"writ/internal/policy/engine"
 	"writ/internal/policy/shell"
 	"writ/internal/toolcall"

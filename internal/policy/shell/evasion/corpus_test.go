@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // corpus lists the commands of the template's evasions by class.

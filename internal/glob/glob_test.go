@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"writ/internal/policy/glob"
+	"writ/internal/glob"
 )
 
 func TestMatch(t *testing.T) {

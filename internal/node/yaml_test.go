@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // asJSON is a tree as JSON, which tells text from numbers.

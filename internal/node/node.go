@@ -17,6 +17,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 )
@@ -34,6 +35,12 @@ var tooDeep = fmt.Sprintf("must not nest lists and maps deeper than %d", MaxDept
 // Position is a position in a text. Lines and columns begin at 1, and columns count
 // characters. The zero value is no position.
 type Position struct{ Line, Column int }
+
+// Compare is negative if the position is before the other, and positive if it is
+// behind.
+func (p Position) Compare(other Position) int {
+	return cmp.Or(cmp.Compare(p.Line, other.Line), cmp.Compare(p.Column, other.Column))
+}
 
 // String is "line:column".
 func (p Position) String() string {

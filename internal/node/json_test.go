@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 func TestJSONIsRead(t *testing.T) {

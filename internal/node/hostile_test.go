@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"writ/internal/policy/document/node"
+	"writ/internal/node"
 )
 
 // A long text must be read in a time that grows with its length, on a

@@ -46,6 +46,9 @@ func (v *Value) Problem(format string, a ...any) {
 	}
 }
 
+// Path is the path to the value, such as rules[2].tools[0].
+func (v *Value) Path() string { return v.path("") }
+
 // path is the path to the value, and from there on by a last step.
 func (v *Value) path(last string) string {
 	steps := []string{last}
@@ -92,7 +95,7 @@ func (v *Value) Members(known ...string) *Members {
 		if slices.Contains(known, member.Key) {
 			m.byName[member.Key] = v.child(member.Value, step)
 		} else {
-			v.report(member.At, v.path(step), "is not known here: expected "+Words(known))
+			v.report(member.At, v.path(step), "is not known here: "+expected(member.Key, known))
 		}
 	}
 	return m
