@@ -278,6 +278,8 @@ var table = layout.Table{
 	row("internal/principal", "internal/fault"),
 
 	row("internal/intent/grounding", "internal/node"),
+	row("internal/node"),
+
 	row("internal/confine/proxy", "internal/confine/sandbox", "internal/outbound"),
 	row("internal/confine/sandbox", "internal/confine"),
 	row("internal/confine"),

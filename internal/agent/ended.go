@@ -113,8 +113,8 @@ type PlanHolder struct {
 	PlanID  string
 }
 
-// readAffected reads how many keys and which agents stop too, and when the last lease and plan end by which a client may still run what
-// is stopped without asking.
+// readAffected reads how many keys and which agents stop too, and when the last lease and plan end by which a
+// client may still run what is stopped without asking.
 func (s *Service) readAffected(ctx context.Context, tx *database.Tx, orgID string, stop *Stop) (err error) {
 	if stop.Agents, err = sharing(ctx, tx, orgID, *stop); err != nil {
 		return err
