@@ -115,6 +115,31 @@ func TestResetThrottle(t *testing.T) {
 	}, "WRIT_TRUSTED_PROXIES", "127.0.0.1")
 }
 
+// TestThrottlesOfKeys count by the owner of a key: keys multiply.
+func TestThrottlesOfKeys(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ada, bob := s.Person("ada"), s.Person("bob")
+		org, other := s.Organization(ada, "One"), s.Organization(bob, "Two")
+		keys, others := s.TerminalKey(ada, org), s.TerminalKey(bob, other)
+		second := s.TerminalKey(ada, org)
+		for _, c := range []struct {
+			rule throttle.Rule
+			path string
+		}{{throttle.MakeKey, "/api-keys/provision"}, {throttle.GiveLease, "/agent/lease"}} {
+			route := testserver.Throttled{Rule: c.rule, Call: func(t *testing.T, by *client.Client, _ string) error {
+				return by.Call(t.Context(), http.MethodPost, c.path, nil, map[string]any{}, nil) // refused, and counted
+			}}
+			s.NextMinute()
+			testserver.WantThrottled(t, route, keys, "")
+			testserver.WantStatus(t, c.path+" with another key", route.Call(t, second, ""), http.StatusTooManyRequests)
+			testserver.WantFree(t, c.path+" of another owner", route.Call(t, others, ""))
+			s.NextMinute()
+			testserver.WantFree(t, c.path+" a minute later", route.Call(t, keys, ""))
+		}
+	})
+}
+
 // TestEveryThrottleIsTested keeps the tests above complete.
 func TestEveryThrottleIsTested(t *testing.T) {
 	t.Parallel()
@@ -125,7 +150,7 @@ func TestEveryThrottleIsTested(t *testing.T) {
 			throttle.TestWebhook: true, throttle.AnswerApproval: true, throttle.BindPolicy: true,
 			throttle.VerifyAction: true, throttle.StartDevice: true, throttle.AnswerDevice: true,
 			throttle.TestIdentityProvider: true, throttle.TestForwarding: true, throttle.DraftPolicy: true,
-			throttle.CheckLog: true}
+			throttle.CheckLog: true, throttle.MakeKey: true, throttle.GiveLease: true}
 		for _, route := range throttledRoutes() {
 			tested[route.Rule] = true
 		}

@@ -57,10 +57,9 @@ var (
 	OpenApproval   = Rule{"open-approval", 60}
 	AnswerApproval = Rule{"answer-approval", 30}
 
-	// What a key makes for itself, by its owner: keys, proposed agents and leases.
-	MakeKey       = Rule{"make-key", 60}
-	RegisterAgent = Rule{"register-agent", 30}
-	GiveLease     = Rule{"give-lease", 300}
+	// What a key makes for itself, by its owner.
+	MakeKey   = Rule{"make-key", 60}
+	GiveLease = Rule{"give-lease", 300}
 
 	// What one person makes the server send or ask elsewhere.
 	Invite               = Rule{"invite", 20}

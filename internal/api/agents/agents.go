@@ -14,7 +14,6 @@ import (
 	"writ/internal/page"
 	"writ/internal/principal"
 	"writ/internal/telemetry"
-	"writ/internal/throttle"
 )
 
 // Handlers serve agents.
@@ -35,7 +34,7 @@ func (h *Handlers) Mount(r *route.Router) {
 		route.Post("/agent/register",
 			"Register an agent, which only a person can; what a key registers is pending until a person confirms it").
 			For(route.PersonOrKey).Needs(principal.ManageAgents).Scoped(principal.Enforce).
-			Throttled(throttle.RegisterAgent).Records("agent.registered").Configures().Answers(http.StatusCreated),
+			Records("agent.registered").Configures().Answers(http.StatusCreated),
 		h.register)
 	route.Handle(r,
 		reader(route.Get("/agent/agents", "Agents that are registered, pending or were seen, newest first")), h.list)
