@@ -126,9 +126,13 @@ func TestThrottlesOfKeys(t *testing.T) {
 		for _, c := range []struct {
 			rule throttle.Rule
 			path string
-		}{{throttle.MakeKey, "/api-keys/provision"}, {throttle.GiveLease, "/agent/lease"}} {
+			body m // which is refused, and counted
+		}{
+			{throttle.MakeKey, "/api-keys/provision", m{"product": "x", "organizationId": "none"}},
+			{throttle.GiveLease, "/agent/lease", m{"tools": []m{{"server": "fs", "tool": "read"}}}},
+		} {
 			route := testserver.Throttled{Rule: c.rule, Call: func(t *testing.T, by *client.Client, _ string) error {
-				return by.Call(t.Context(), http.MethodPost, c.path, nil, map[string]any{}, nil) // refused, and counted
+				return by.Call(t.Context(), http.MethodPost, c.path, nil, c.body, nil)
 			}}
 			s.NextMinute()
 			testserver.WantThrottled(t, route, keys, "")
