@@ -49,9 +49,6 @@ func (s *Service) Mint(ctx context.Context, p principal.Principal, r Request) (M
 	err = s.db.Write(ctx, database.Change{Logs: []string{p.OrgID}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
-		if err := s.refuseStopped(ctx, tx, n.binding); err != nil {
-			return err
-		}
 		repeats, err = n.repeats(ctx, tx)
 		if err != nil || repeats != "" {
 			return err

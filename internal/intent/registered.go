@@ -62,16 +62,6 @@ func (s *Service) readOwn(ctx context.Context, n *newPlan, id string) (*plan.Dec
 	return s.declared(row)
 }
 
-// refuseStopped refuses a plan of an agent or key that is stopped now. It does not say why: agents read it.
-func (s *Service) refuseStopped(ctx context.Context, tx *database.Tx, b plan.Binding) error {
-	stopped, err := s.ended(ctx, tx, b.OrgID, b.AgentID, b.KeyID)
-	if err == nil && stopped {
-		err = fault.New(fault.Forbidden,
-			"a person has stopped this agent or its key: it declares no plan until a person revives it")
-	}
-	return err
-}
-
 // hasEnded reports whether the kill switch has ended a plan, or the one that it was accepted under.
 func (s *Service) hasEnded(ctx context.Context, r database.Reader, d *plan.Declared) (bool, error) {
 	return s.ended(ctx, r, d.Binding.OrgID, d.Binding.AgentID, d.Binding.KeyID, d.ID, d.Under)
