@@ -10,13 +10,19 @@ GOFILES = $(shell find . -name '*.go' -not -path '*/node_modules/*' -not -path '
 
 .PHONY: help
 help: ## Print this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
-build: ## Build bin/writd (the server), bin/writ and bin/writ-client (the client), static
+build: web ## Build bin/writd (the server), bin/writ and bin/writ-client (the client), bin/writ-plan (for coding agents), static
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/writd ./cmd/writd
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/writ ./cmd/writ
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/writ-client ./cmd/writ-client
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/writ-plan ./cmd/writ-plan
+
+# Only if its sources changed; without Node the server builds all the same.
+.PHONY: web
+web:
+	@scripts/web
 
 .PHONY: run
 run: build ## Build and start the server; settings come from the environment
@@ -34,12 +40,16 @@ evasions: ## Run a million commands that try to leave a sandbox; takes hours
 		go test -v -count 1 -timeout 0 ./internal/policy/shell/evasion
 
 .PHONY: kills
-kills: ## Kill an agent 50 times while two servers decide for it, and print how long that takes
-	KILLS=50 scripts/with-postgres go test -v -count 1 -timeout 0 -run TestNoAllowBehindAKillOfProcesses ./internal/cli
+kills: ## Kill an agent 50 times while 32 callers ask for it, on PostgreSQL and SQLite, and print how long that takes
+	KILLS=50 scripts/with-postgres go test -v -count 1 -parallel 1 -timeout 0 -run TestNoAllowBehindAKillOfProcesses ./internal/cli
 
 .PHONY: loaded
 loaded: ## Run every test twice beside a load that keeps every core busy
 	@scripts/test-loaded
+
+.PHONY: screenshots
+screenshots: build ## Make the pictures of the README with a real browser
+	@cd web && node e2e/screenshots.mjs
 
 .PHONY: check
 check: format vet staticcheck layout scripts-syntax ## Format, vet, staticcheck, layout, script syntax; no database needed
@@ -54,6 +64,7 @@ vet:
 	go vet ./...
 	GOARCH=arm64 go vet ./internal/confine/... ./cmd/... ./internal/cli/writ
 	GOOS=darwin go vet ./internal/confine/... ./cmd/... ./internal/cli/writ
+	GOOS=windows go build -o /dev/null ./cmd/writ ./cmd/writ-client ./cmd/writ-plan
 	cd bench && go vet ./... && go test ./...
 
 .PHONY: staticcheck
@@ -87,4 +98,5 @@ fmt: ## Format the Go code
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin
+	rm -rf bin web/node_modules
+	find web/dist -mindepth 1 ! -name README.md -delete

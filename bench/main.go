@@ -20,6 +20,8 @@
 //	evidence  an append to the log with its proof, and the check of a proof
 //	policy    a decision beside other policy engines, over 10 to 10,000 rules
 //	run       what writ run adds to a command: Landlock and the filter alone, and with namespaces
+//	hook      what a hook takes before a tool runs, beside /bin/true and a hook in Node
+//	host      what guarding adds to a session of the Gemini CLI with 50 calls
 //	before    decisions, reads and ingest of this build beside those of another (-before)
 //
 // Servers that are compared take turns in short rounds, so that a noisy
@@ -89,6 +91,8 @@ var parts = []part{
 	{"evidence", (*bench).evidence},
 	{"policy", (*bench).policy},
 	{"run", (*bench).run},
+	{"hook", (*bench).hook},
+	{"host", (*bench).host},
 	{"before", (*bench).before},
 }
 

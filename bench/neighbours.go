@@ -61,6 +61,10 @@ func processorTimes(servers []*process) (busy, ours time.Duration, err error) {
 	return busy, ours, nil
 }
 
+// clockTick is the unit of CPU time in /proc; Linux shows 100 a second to
+// programs on every common architecture.
+const clockTick = time.Second / 100
+
 // busyTime reads the first line of proc_stat(5): "cpu", then user, nice, system,
 // idle, iowait, irq, softirq, steal. Idle and iowait are not busy; stolen time
 // is another machine's work on our processors.

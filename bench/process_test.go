@@ -1,7 +1,7 @@
 package main
 
 import (
-	"strings"
+	"os/exec"
 	"testing"
 	"time"
 )
@@ -18,20 +18,36 @@ func TestKilobytes(t *testing.T) {
 	}
 }
 
-func TestCPUTime(t *testing.T) {
+// TestCPU: a process is charged for what it does, finer than a hundredth of a second, and for nothing else.
+func TestCPU(t *testing.T) {
 	t.Parallel()
-	const rest = " S 1 7 7 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 8 0 100 0 0"
-	for _, name := range []string{"(writd)", "(a) b)", "(12 34 56)"} {
-		got, err := cpuTime("7 " + name + rest)
-		if want := 3 * time.Second; err != nil || got != want {
-			t.Errorf("cpuTime for %s = %s, %v; want %s", name, got, err, want)
+	asleep, busy := startShell(t, "sleep 60"), startShell(t, "while :; do :; done")
+	const enough = 25 * time.Millisecond
+	for used := time.Duration(0); used < enough; {
+		var err error
+		if used, err = busy.cpu(); err != nil {
+			t.Fatal(err)
 		}
 	}
-	for _, broken := range []string{"", "7 (writd) S 1", strings.ReplaceAll("7 (writd)"+rest, "250", "x")} {
-		if got, err := cpuTime(broken); err == nil {
-			t.Errorf("cpuTime(%q) = %s, want an error", broken, got)
-		}
+	if used, err := asleep.cpu(); err != nil || used <= 0 || used >= enough {
+		t.Errorf("a process that sleeps used %s, %v", used, err)
 	}
+	if err := busy.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = busy.cmd.Wait() // it was killed
+	if used, err := busy.cpu(); err == nil {
+		t.Errorf("a process that ended used %s, want an error", used)
+	}
+}
+
+func startShell(t *testing.T, script string) *process {
+	t.Helper()
+	p := &process{cmd: exec.CommandContext(t.Context(), "/bin/sh", "-c", script)}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func TestBusyTime(t *testing.T) {

@@ -26,9 +26,21 @@ type Agent struct {
 	SeenKeys       []string   `json:"seenKeys"`
 	Trips          *Trips     `json:"trips"`
 
+	Stopped     *AgentStop `json:"stopped"`     // what keeps it from acting; nil: nothing
+	StoppedKeys []string   `json:"stoppedKeys"` // those of its keys that are stopped, 100 at most
+
 	CurrentPlan *AgentPlan  `json:"currentPlan"`
 	Today       *AgentToday `json:"today"`     // nil: not known
 	Sparkline   []int64     `json:"sparkline"` // decisions of the last 24 hours, the present one last
+}
+
+// AgentStop is what keeps an agent from acting: its own stop, else that of the organization, else that of its keys.
+type AgentStop struct {
+	Scope     string    `json:"scope"`   // agent, organization or key
+	Subject   string    `json:"subject"` // empty: the organization
+	Reason    string    `json:"reason"`
+	Index     int64     `json:"index"` // of its entry in the log
+	StoppedAt time.Time `json:"stoppedAt"`
 }
 
 // AgentPlan is a plan of an agent.

@@ -71,11 +71,14 @@ type LogEntry struct {
 	Tool     string          `json:"tool"`
 	Decision string          `json:"decision"`
 	Plan     string          `json:"plan"`
+	Reason   string          `json:"reason"` // of a decision, for those who may read payloads
 	Record   string          `json:"record"`
 	Leaf     string          `json:"leaf"`
 	Payload  json.RawMessage `json:"payload"`
 	Salt     string          `json:"salt"`
 	Receipt  json.RawMessage `json:"receipt"` // of one entry
+
+	PayloadText string `json:"payloadText"` // of one entry: the payload byte for byte
 }
 
 // LogFilter chooses entries of an audit log. An empty field chooses all.
@@ -158,6 +161,11 @@ type Finding struct {
 // where one is named.
 func (c *Client) Findings(ctx context.Context, orgID, kind string, l List) (Page[Finding], error) {
 	return get[Page[Finding]](ctx, c, "/audit-log/findings", l.with("organizationId", orgID, "kind", kind))
+}
+
+// Finding reads one finding of an organization.
+func (c *Client) Finding(ctx context.Context, orgID, id string) (Finding, error) {
+	return get[Finding](ctx, c, "/audit-log/findings/"+segment(id), inOrg(orgID))
 }
 
 // ExportLog is the audit log of an organization as NDJSON, from an entry on. The

@@ -16,6 +16,14 @@ type RegisteredManifest struct {
 	ProxyEndpoint string           `json:"proxy_endpoint"`
 	Changes       []ManifestChange `json:"changes"`
 	Warnings      []string         `json:"warnings"`
+	Servers       []ManifestServer `json:"mcp_servers"`
+}
+
+// ManifestServer is what became of an MCP server of a manifest.
+type ManifestServer struct {
+	ID      string `json:"id"`
+	Status  string `json:"status"` // pending, approved, denied, refused
+	Problem string `json:"problem,omitempty"`
 }
 
 // ManifestChange is an entry that a list of a manifest gained or lost.

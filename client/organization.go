@@ -13,6 +13,7 @@ type Organization struct {
 	Role        string    `json:"role"` // the caller's
 	MemberCount int       `json:"memberCount"`
 	CreatedAt   time.Time `json:"createdAt"`
+	Demo        bool      `json:"demo"` // all of it is made up
 }
 
 func organizationPath(orgID string) string { return "/organization/" + segment(orgID) }
@@ -20,6 +21,11 @@ func organizationPath(orgID string) string { return "/organization/" + segment(o
 // CreateOrganization makes an organization that the caller owns.
 func (c *Client) CreateOrganization(ctx context.Context, name string) (Organization, error) {
 	return post[Organization](ctx, c, "/organization", nil, map[string]string{"name": name})
+}
+
+// MakeDemo makes an organization with demo data; a production server refuses.
+func (c *Client) MakeDemo(ctx context.Context) (Organization, error) {
+	return post[Organization](ctx, c, "/demo", nil, nil)
 }
 
 // Organizations lists the organizations of the caller.

@@ -18,6 +18,11 @@ type PlanRequest struct {
 	Policy    json.RawMessage `json:"policy,omitempty"`
 	ExpiresIn float64         `json:"expires_in,omitempty"` // seconds
 
+	// SessionTicket is for a plan of a guarded session; then SessionID and AgentID are the ticket's. Amends
+	// is why the plan adds to the earlier ones of its turn.
+	SessionTicket string `json:"session_ticket,omitempty"`
+	Amends        string `json:"amends,omitempty"`
+
 	// IdempotencyKey makes the same request give the same token.
 	IdempotencyKey string `json:"-"`
 }
@@ -35,6 +40,9 @@ type PlanToken struct {
 	JWT               string            `json:"jwt_token"`
 	PolicyValidation  PolicyValidation  `json:"policy_validation"`
 	PolicySnapshot    []json.RawMessage `json:"policy_snapshot"`
+
+	// Added are the tools that a plan adds to the earlier ones of its turn.
+	Added []string `json:"added"`
 }
 
 // ProofStep is the hash beside the one that is being folded, and its side.
@@ -91,6 +99,18 @@ type HarnessCall struct {
 	AgentID      string          `json:"agent_id,omitempty"`
 	SessionID    string          `json:"session_id,omitempty"`
 	Capabilities []string        `json:"capabilities,omitempty"`
+
+	// SessionTurn is the turn of a guarded session that the caller knows: in another one the call is denied.
+	SessionTurn int64        `json:"session_turn,omitempty"`
+	MCPContext  *HarnessTool `json:"mcp_context,omitempty"`
+	// ResolvedPaths are what paths in the input really are.
+	ResolvedPaths map[string]string `json:"resolvedPaths,omitempty"`
+}
+
+// HarnessTool is a tool of an MCP server, as the harness knows it.
+type HarnessTool struct {
+	ServerName string `json:"server_name"`
+	ToolName   string `json:"tool_name"`
 }
 
 // EnforceHarness asks for the decision about a call of a coding agent's tool. After an error the call must not run.
@@ -117,6 +137,15 @@ type Decision struct {
 	// Confine is what an allowed call must be confined to; nil: nothing.
 	Confine *Confinement    `json:"confine"`
 	Receipt json.RawMessage `json:"receipt"`
+
+	// Session is of calls in a guarded session; nil: the session is none.
+	Session *DecisionSession `json:"session"`
+}
+
+// DecisionSession is what a decision says of the guarded session of a call.
+type DecisionSession struct {
+	Turn           int64 `json:"turn"`
+	MonitorAllowed bool  `json:"monitorAllowed"`
 }
 
 // Enforce asks for the decision about a call. After an error the call must not run.
@@ -190,6 +219,9 @@ type EnforcementSettings struct {
 	IntentRequired    bool   `json:"intentRequired"`
 	MaxPlanTTLSeconds int64  `json:"maxPlanTtlSeconds"`
 	PlannedArguments  string `json:"plannedArguments,omitempty"` // hold or allow; empty: hold
+
+	CarryPlans   bool `json:"carryPlans,omitempty"`   // a turn may keep the plan of the turn before
+	AllowMonitor bool `json:"allowMonitor,omitempty"` // hooks may log instead of deny
 }
 
 func settingsPath(orgID string) string { return organizationPath(orgID) + "/enforcement" }

@@ -91,12 +91,16 @@ type TraceFilter struct {
 	UserID        string
 	AgentID       string
 	MinDurationMs *int64
+	MinCostUSD    *float64
+	Model         string
+	Tool          string
 	HasError      *bool
 }
 
 func (f TraceFilter) values(more ...any) url.Values {
 	return f.with(append(more, "days", f.Days, "sessionId", f.SessionID, "name", f.Name, "status", f.Status,
-		"userId", f.UserID, "agentId", f.AgentID, "minDurationMs", f.MinDurationMs, "hasError", f.HasError)...)
+		"userId", f.UserID, "agentId", f.AgentID, "minDurationMs", f.MinDurationMs,
+		"minCostUsd", f.MinCostUSD, "model", f.Model, "tool", f.Tool, "hasError", f.HasError)...)
 }
 
 func telemetryPath(orgID, path string) string {

@@ -80,7 +80,8 @@ func (s *offlineSession) judge(c *call) (grounding.Result, error) {
 	if err != nil {
 		return grounding.Result{}, err
 	}
-	p := grounding.Plan{Declared: s.decider.setup.declares(s.run), Given: s.given, Used: s.used}
+	p := grounding.Plan{Declared: s.decider.setup.declares(s.run), Given: s.given}
+	p.Used = func(identity string) bool { return slices.Contains(s.used, identity) }
 	p.Planned = s.decider.setup.may && slices.Contains(s.run.May, c.Tool)
 	if !s.decider.setup.given {
 		p.Given = nil
@@ -142,7 +143,7 @@ func (s *offlineSession) report(c *call) error {
 	}
 	output := grounding.NewOutput(read, c.output)
 	if !s.decider.setup.outputs {
-		output = grounding.UnknownOutput(read)
+		output = grounding.UnknownOutput()
 	}
 	s.outputs = append(s.outputs, output)
 	s.known = grounding.NewKnown(s.prompts, s.outputs, false)

@@ -28,6 +28,7 @@ func main() {
 	seconds := flag.Float64("seconds", 0.1, "processor `time` of a round")
 	rounds := flag.Int("rounds", 5, "`number` of rounds of each engine")
 	language := flag.String("print", "", "print the 100 rules in this `language`, writ or rego, and measure nothing")
+	onlyShell := flag.Bool("shell", false, "measure only how long it takes to read a command")
 	flag.Parse()
 	if *language != "" {
 		text, err := printed(*language)
@@ -41,6 +42,10 @@ func main() {
 	if *seconds <= 0 || *rounds < 1 || flag.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "policy: -seconds is above 0, -rounds at least 1, and there are no further arguments")
 		os.Exit(2)
+	}
+	if *onlyShell {
+		printShell(*seconds, *rounds)
+		return
 	}
 	if err := run(*seconds, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "policy:", err)

@@ -69,6 +69,9 @@ type Agent struct {
 	Host       string     // the client that it ran in last; empty: not stated
 	SeenKeys   []string   // with which its id was sent; not in lists
 
+	Stop        *Stop    // what keeps it from acting, without its keys; nil: nothing, or it was not asked for
+	StoppedKeys []string // those of its keys that are stopped, sorted, 100 at most
+
 	Plan *Plan // the latest that was declared under its id and has not ended; nil: none
 }
 

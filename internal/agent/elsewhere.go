@@ -199,11 +199,7 @@ func (s *Service) stopIn(ctx context.Context, tx *database.Tx, parent followed, 
 		parent:    parent.ID,
 		Reason:    "a key that these come from was stopped in another organization",
 	}
-	var err error
-	if child.Index, err = s.recordElsewhere(ctx, tx, orgID, ledger.Killed, child); err != nil {
-		return err
-	}
-	if err := insertStop(ctx, tx, orgID, child); err != nil {
+	if err := child.begin(ctx, tx, s.log, principal.Operator(), orgID, child.payload()); err != nil {
 		return err
 	}
 	if s.sources.Tripped == nil {
@@ -247,7 +243,7 @@ func (s *Service) liftIn(ctx context.Context, tx *database.Tx, parent followed, 
 		if c.Keys, err = keysOfStop(ctx, tx, c.ID); err != nil {
 			return err
 		}
-		index, err := s.recordElsewhere(ctx, tx, orgID, ledger.Revived, c)
+		index, err := s.recordLifted(ctx, tx, orgID, c)
 		if err != nil {
 			return err
 		}
@@ -304,12 +300,10 @@ func (s *Service) tellParent(ctx context.Context, child followed) error {
 	})
 }
 
-// recordElsewhere records a stop of keys, or its end, in the log of their organization.
-func (s *Service) recordElsewhere(
-	ctx context.Context, tx *database.Tx, orgID, action string, stop Stop,
-) (index int64, err error) {
+// recordLifted records in the log of keys' organization that they are not stopped any more.
+func (s *Service) recordLifted(ctx context.Context, tx *database.Tx, orgID string, stop Stop) (int64, error) {
 	entry, err := s.log.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(orgID), Action: action, Actor: principal.Operator(),
+		Log: audit.LogOf(orgID), Action: ledger.Revived, Actor: principal.Operator(),
 		Subject: audit.Subject{Type: string(OfKey), ID: stop.Subject},
 		Stop:    ledger.Stop{Scope: string(OfKey), Keys: stop.recordedKeys(), IDs: []string{stop.ID}},
 		Payload: stop.payload(),

@@ -72,7 +72,7 @@ func (s *Service) RefuseStopped(ctx context.Context, caller principal.Principal)
 }
 
 // StatusOf is the status of an agent, also for a key, which learns nothing else. An agent is killed too while the
-// organization, the key that asks, or every key that is bound to it is stopped.
+// organization, the key that asks, or every key of its own is stopped.
 func (s *Service) StatusOf(ctx context.Context, p principal.Principal, id string) (Status, error) {
 	a, err := find(ctx, s.db, p.OrgID, id)
 	if err != nil {
@@ -81,28 +81,16 @@ func (s *Service) StatusOf(ctx context.Context, p principal.Principal, id string
 	if a.Status == Pending {
 		a.Status = Unregistered // as decisions see it
 	}
-	return a.statusWith(ctx, s.db, p)
-}
-
-// statusWith is the status that an agent has for a caller.
-func (a *Agent) statusWith(ctx context.Context, r database.Reader, p principal.Principal) (Status, error) {
-	keys := a.Keys
-	if p.Kind == principal.Key {
-		keys = []string{p.KeyID}
+	if p.Kind != principal.Key {
+		one := []Agent{a}
+		err := addStops(ctx, s.db, p.OrgID, one)
+		return one[0].Status, err
 	}
-	if len(keys) == 0 {
-		keys = []string{""}
+	stops, err := concerning(ctx, s.db, p.OrgID, a.ID, p.KeyID)
+	if st := stopped(stops); st.All {
+		a.Status = Killed
 	}
-	for _, key := range keys {
-		stops, err := concerning(ctx, r, p.OrgID, a.ID, key)
-		if err != nil {
-			return "", err
-		}
-		if st := stopped(stops); !st.All {
-			return a.Status, nil
-		}
-	}
-	return Killed, nil
+	return a.Status, err
 }
 
 // PlanHolder is whose plans are meant: an agent's and those of some keys, or a plan itself with those that were

@@ -25,36 +25,69 @@ type LeaseUse struct {
 	Number                        *int64    // as the client counts the calls of the lease; nil: it does not
 	At                            time.Time // by the client's clock; zero: not stated
 	ExecutionID                   string
+	Blocked                       bool // the client says that it did not run: only its number counts
 }
 
-// UseLease checks a reported call against its lease, within the change that stores the report.
-// A problem says why the call does not fit; empty: it does.
-func UseLease(ctx context.Context, tx *database.Tx, use LeaseUse) (problem string, err error) {
+// LeaseUsed is what the report of a call under a lease shows.
+type LeaseUsed struct {
+	Problem string // why the call does not fit; empty: it does
+	// First to Last are the numbers before this one that no report had; none: Last is less than First.
+	First, Last int64
+	Late        bool // the number is one that was missing
+}
+
+// UseLease checks a reported call against its lease, within the change that stores the report. Its number is taken
+// even if it does not fit: it is reported.
+func UseLease(ctx context.Context, tx *database.Tx, use LeaseUse) (used LeaseUsed, err error) {
+	used.First = 1
 	found, err := readLeases(ctx, tx, `l.org_id = $1 AND l.id = $2`, use.OrgID, use.LeaseID)
 	if err != nil {
-		return "", err
+		return used, err
 	}
 	if len(found) == 0 {
-		return "there is no such lease", nil
+		used.Problem = "there is no such lease"
+		return used, nil
 	}
 	l := &found[0]
-	if problem := l.misfit(use, tx.Now()); problem != "" {
-		return problem, nil
+	taken := false
+	if use.KeyID == l.KeyID && use.Number != nil && *use.Number >= 1 {
+		if taken, err = l.take(ctx, tx, use, &used); err != nil {
+			return used, err
+		}
 	}
-	if problem, err := stoppedMeanwhile(ctx, tx, l, use); err != nil || problem != "" {
-		return problem, err
+	if use.Blocked {
+		return used, nil
+	}
+	if used.Problem = l.misfit(use, tx.Now()); used.Problem != "" {
+		return used, nil
+	}
+	if used.Problem, err = stoppedMeanwhile(ctx, tx, l, use); err != nil || used.Problem != "" {
+		return used, err
+	}
+	if !taken {
+		used.Problem = "another call was reported with this number of the lease"
+	}
+	return used, nil
+}
+
+// take stores the number of a call; false: another one has it. Clients count by ones from 1, and reports
+// may come in any order.
+func (l *Lease) take(ctx context.Context, tx *database.Tx, use LeaseUse, used *LeaseUsed) (bool, error) {
+	var newest int64
+	err := tx.QueryRow(ctx, `SELECT COALESCE(MAX(number), 0) FROM agent_lease_use WHERE lease_id = $1`,
+		l.ID).Scan(&newest)
+	if err != nil {
+		return false, fmt.Errorf("read the uses of a lease: %w", err)
 	}
 	taken, err := tx.Exec(ctx, `
 		INSERT INTO agent_lease_use (lease_id, number, execution_id)
 		VALUES ($1, $2, $3)
 		ON CONFLICT (lease_id, number) DO NOTHING`, l.ID, *use.Number, use.ExecutionID)
-	if err != nil {
-		return "", fmt.Errorf("store the use of a lease: %w", err)
+	if err != nil || taken == 0 {
+		return false, database.Wrap(err, "store the use of a lease")
 	}
-	if taken == 0 {
-		return "another call was reported with this number of the lease", nil
-	}
-	return "", nil
+	used.First, used.Last, used.Late = newest+1, *use.Number-1, *use.Number < newest
+	return true, nil
 }
 
 // misfit is why a call is not what the lease permits; empty: it is.

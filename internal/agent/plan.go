@@ -8,11 +8,7 @@ func (s *Service) addPlans(ctx context.Context, orgID string, agents []Agent) er
 	if s.sources.Plans == nil || len(agents) == 0 {
 		return nil
 	}
-	ids := make([]string, len(agents))
-	for i := range agents {
-		ids[i] = agents[i].ID
-	}
-	plans, err := s.sources.Plans(ctx, s.db, orgID, ids)
+	plans, err := s.sources.Plans(ctx, s.db, orgID, idsOf(agents))
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"writ/internal/audit"
-	"writ/internal/audit/ledger"
 	"writ/internal/database"
 	"writ/internal/principal"
 )
@@ -78,18 +77,8 @@ func (a *ReplacedStop) stopAgain(ctx context.Context, tx *database.Tx, log *audi
 	again := a.Stop
 	again.Keys = slices.DeleteFunc(slices.Clone(a.Keys), func(key string) bool { return !slices.Contains(known, key) })
 	again.StoppedAt = tx.Now() // the id stays: others follow from it
-	entry, err := log.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(a.OrgID), Action: ledger.Killed, Actor: principal.Operator(),
-		Subject:  audit.Subject{Type: string(a.Scope), ID: again.subjectID(a.OrgID)},
-		Decision: again.record(),
-		Stop:     ledger.Stop{Scope: string(a.Scope), Keys: a.recordedKeys(), IDs: []string{a.ID}},
-		Payload:  map[string]any{"reason": a.Reason, "stop": again.ID, "restored": true},
-	})
-	if err != nil {
-		return err
-	}
-	again.Index = entry.Index
-	return insertStop(ctx, tx, a.OrgID, again)
+	payload := map[string]any{"reason": a.Reason, "stop": again.ID, "restored": true}
+	return again.begin(ctx, tx, log, principal.Operator(), a.OrgID, payload)
 }
 
 // ReplacedSuspension is an agent that was suspended in a replaced database.

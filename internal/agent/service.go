@@ -342,10 +342,10 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Ag
 	if a.SeenKeys, err = seenKeys(ctx, s.db, p.OrgID, id); err != nil {
 		return Agent{}, err
 	}
-	if a.Status, err = a.statusWith(ctx, s.db, p); err != nil {
+	one := []Agent{a}
+	if err := addStops(ctx, s.db, p.OrgID, one); err != nil {
 		return Agent{}, err
 	}
-	one := []Agent{a}
 	err = s.addPlans(ctx, p.OrgID, one)
 	return one[0], err
 }
@@ -374,6 +374,9 @@ func (s *Service) List(
 	return page.Read(q, func(after page.Cursor, limit int) ([]Agent, error) {
 		found, err := list(ctx, s.db, p.OrgID, f, after, limit)
 		if err != nil {
+			return nil, err
+		}
+		if err := addStops(ctx, s.db, p.OrgID, found); err != nil {
 			return nil, err
 		}
 		return found, s.addPlans(ctx, p.OrgID, found)

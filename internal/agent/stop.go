@@ -28,8 +28,11 @@ const (
 	OfKey          Scope = "key" // an API key and those that came from it
 )
 
-// maxStopKeys is how many keys an entry names.
-const maxStopKeys = 1_000
+// maxStopKeys is how many keys an entry names, and maxNamedKeys how many all entries of a stop do.
+const (
+	maxStopKeys  = 1_000
+	maxNamedKeys = 100_000
+)
 
 // Stop is something that the kill switch has stopped. No entry of the organization's log
 // behind Index allows what it is about, until the entry that lifts it.
@@ -105,18 +108,7 @@ func (s *Service) kill(
 		}
 	}
 	stop.ID, stop.StoppedBy, stop.StoppedAt = database.NewID(), p.UserID, tx.Now()
-	entry, err := s.log.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(p.OrgID), Action: ledger.Killed, Actor: p,
-		Subject:  audit.Subject{Type: string(stop.Scope), ID: stop.subjectID(p.OrgID)},
-		Decision: stop.record(),
-		Stop:     ledger.Stop{Scope: string(stop.Scope), Keys: stop.recordedKeys(), IDs: []string{stop.ID}},
-		Payload:  stop.payload(),
-	})
-	if err != nil {
-		return Stop{}, false, err
-	}
-	stop.Index = entry.Index
-	if err := insertStop(ctx, tx, p.OrgID, stop); err != nil {
+	if err := stop.begin(ctx, tx, s.log, p, p.OrgID, stop.payload()); err != nil {
 		return Stop{}, false, err
 	}
 	return stop, true, s.readAffected(ctx, tx, p.OrgID, &stop)
@@ -133,44 +125,6 @@ func (s *Stop) covers(other Stop) bool {
 		return !known
 	}
 	return !slices.ContainsFunc(other.Keys, isNew)
-}
-
-// payload is what the entry says until it is erased.
-func (s Stop) payload() map[string]any {
-	payload := map[string]any{"reason": s.Reason, "stop": s.ID}
-	if s.Trip != "" {
-		payload["trip"] = string(s.Trip)
-	}
-	if len(s.Keys) > maxStopKeys {
-		payload["keys"] = len(s.Keys) // the record names only some
-	}
-	return payload
-}
-
-// recordedKeys are those that the entry names: a record has a limit.
-func (s Stop) recordedKeys() []string { return s.Keys[:min(len(s.Keys), maxStopKeys)] }
-
-// subjectID is the subject in the log.
-func (s Stop) subjectID(orgID string) string {
-	if s.Scope == OfOrganization {
-		return orgID
-	}
-	return s.Subject
-}
-
-// record is what the entry says for good, in the members of decisions that it is about.
-func (s Stop) record() (d audit.Decision) {
-	switch s.Scope {
-	case OfAgent:
-		d.Agent = s.Subject
-	case OfServer:
-		d.Server = s.Subject
-	case OfTool:
-		d.Tool = s.Subject
-	case OfPlan:
-		d.Plan = s.Subject
-	}
-	return d
 }
 
 // Revive lifts every stop of a subject. What ended with it stays ended. A stop that follows

@@ -46,17 +46,21 @@ func concerning(ctx context.Context, r database.Reader, orgID, agentID, keyID st
 	return found, database.Wrap(err, "read what is stopped")
 }
 
+const selectStops = `
+	SELECT id, scope, subject, reason, position, stopped_by, stopped_at, trip, parent_id
+	FROM agent_stop`
+
+func scanStop(s database.Scanner) (st Stop, err error) {
+	err = s.Scan(&st.ID, &st.Scope, &st.Subject, &st.Reason, &st.Index, &st.StoppedBy,
+		database.ToTime(&st.StoppedAt), &st.Trip, database.ToText(&st.parent))
+	return st, err
+}
+
 // activeStops reads the stops of a subject, or all, that are not lifted, the latest first.
 func activeStops(
 	ctx context.Context, r database.Reader, orgID string, scope Scope, subject string,
 ) ([]Stop, error) {
-	stops, err := database.Collect(ctx, r, func(s database.Scanner) (st Stop, err error) {
-		err = s.Scan(&st.ID, &st.Scope, &st.Subject, &st.Reason, &st.Index, &st.StoppedBy,
-			database.ToTime(&st.StoppedAt), &st.Trip, database.ToText(&st.parent))
-		return st, err
-	}, `
-		SELECT id, scope, subject, reason, position, stopped_by, stopped_at, trip, parent_id
-		FROM agent_stop
+	stops, err := database.Collect(ctx, r, scanStop, selectStops+`
 		WHERE org_id = $1 AND lifted_at IS NULL AND ($2 = '' OR scope = $2 AND subject = $3)
 		ORDER BY position DESC LIMIT 1000`, orgID, string(scope), subject)
 	if err != nil {

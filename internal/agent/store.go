@@ -77,11 +77,10 @@ func list(
 ) ([]Agent, error) {
 	where := database.Where{Args: []any{orgID}}
 	if f.Status != "" {
-		const killed = `EXISTS (SELECT 1 FROM agent_stop p WHERE p.org_id = $1 AND p.scope = 'agent' AND p.subject = a.id AND p.lifted_at IS NULL)`
 		if f.Status == Killed {
-			where.And(killed)
+			where.And(isKilled)
 		} else {
-			where.And(`a.status = ? AND NOT `+killed, string(f.Status))
+			where.And(`a.status = ? AND NOT `+isKilled, string(f.Status))
 		}
 	}
 	if f.OwnerID != "" {
@@ -97,11 +96,7 @@ func list(
 	if err != nil {
 		return nil, fmt.Errorf("list agents: %w", err)
 	}
-	ids := make([]string, len(found))
-	for i, a := range found {
-		ids[i] = a.ID
-	}
-	bound, err := boundKeys(ctx, r, orgID, ids)
+	bound, err := boundKeys(ctx, r, orgID, idsOf(found))
 	for i := range found {
 		found[i].Keys = bound[found[i].ID]
 	}
@@ -116,13 +111,7 @@ func boundKeys(ctx context.Context, r database.Reader, orgID string, ids []strin
 	}
 	where := database.Where{}
 	where.And(`org_id = ?`, orgID)
-	marks := ""
-	for i, id := range ids {
-		if i > 0 {
-			marks += ", "
-		}
-		marks += where.Bind(id)
-	}
+	marks := bindAll(&where, ids)
 	type pair struct{ agent, key string }
 	pairs, err := database.Collect(ctx, r, func(s database.Scanner) (p pair, err error) {
 		err = s.Scan(&p.agent, &p.key)

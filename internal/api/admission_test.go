@@ -103,6 +103,7 @@ func TestWrongKindOfCredential(t *testing.T) {
 		key, token := s.TerminalKey(p, s.Organization(p, "Here")).APIKey, p.Tokens.AccessToken
 		accepted := map[route.Mode][]string{
 			route.Person:      {"Authorization: Bearer <access token>"},
+			route.Session:     {"Authorization: Bearer <access token>"},
 			route.Key:         {"x-api-key: <key>", "Authorization: Bearer <key>"},
 			route.PersonOrKey: {"Authorization: Bearer <access token>", "x-api-key"},
 			route.Proxy:       {"proxy"},
@@ -115,7 +116,7 @@ func TestWrongKindOfCredential(t *testing.T) {
 			"another scheme": {"Authorization": {"Basic dXNlcjpwYXNz"}},
 		}
 		takes := map[route.Mode][]string{
-			route.Person: {"a token"}, route.Key: {"a key", "a key as bearer"},
+			route.Person: {"a token"}, route.Session: {"a token"}, route.Key: {"a key", "a key as bearer"},
 			route.PersonOrKey: {"a token", "a key", "a key as bearer"},
 			route.PlanToken:   {"a key", "a key as bearer", "nothing"},
 		}

@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -21,6 +22,8 @@ import (
 	"writ/internal/api/organizations"
 	"writ/internal/api/policies"
 	"writ/internal/api/route"
+	"writ/internal/api/search"
+	"writ/internal/api/servers"
 	"writ/internal/api/traces"
 	"writ/internal/apikey"
 	"writ/internal/approval"
@@ -32,6 +35,7 @@ import (
 	"writ/internal/execution"
 	"writ/internal/forwarding"
 	"writ/internal/intent"
+	"writ/internal/mcp"
 	"writ/internal/notification"
 	"writ/internal/notification/webhook"
 	"writ/internal/organization"
@@ -57,6 +61,7 @@ type Config struct {
 	Enforcement   *enforcement.Service
 	Approvals     *approval.Service
 	Agents        *agent.Service
+	Servers       *mcp.Service
 	Limiter       *throttle.Limiter
 	Telemetry     *telemetry.Service
 	Audit         *audit.Service
@@ -79,6 +84,9 @@ type Config struct {
 	// WitnessBehind is how long the witness of checkpoints has missed some; nil: there is none.
 	WitnessBehind func() time.Duration
 
+	TraceRetention   time.Duration
+	PayloadRetention time.Duration // of the audit log; 0: forever
+
 	Version        string
 	PublicURL      *url.URL
 	TrustedProxies []netip.Prefix
@@ -90,6 +98,8 @@ type Config struct {
 	MetricsToken   secret.Text // opens /metrics on the main listener; unset: it is not served there
 	ProxyToken     secret.Text // the enforcement proxy's credential; unset: proxy routes are closed
 	UsesTLS        bool
+	Dashboard      fs.FS  // the built dashboard; nil: a page says how to get it
+	MailGoes       string // as OptionsBody.Mail says it
 }
 
 // API is the assembled edge.
@@ -99,6 +109,7 @@ type API struct {
 	traces  *traces.Handlers
 
 	version      string
+	publicURL    string
 	database     *database.DB
 	telemetry    *database.DB // nil: not known
 	metricsToken secret.Text
@@ -122,6 +133,7 @@ func New(c Config) *API {
 	a := &API{
 		metrics:       newMetrics(c),
 		version:       c.Version,
+		publicURL:     c.PublicURL.String(),
 		database:      c.Database,
 		telemetry:     c.TelemetryDatabase,
 		metricsToken:  c.MetricsToken,
@@ -148,7 +160,7 @@ func New(c Config) *API {
 		a.router.DocumentNulls()
 		a.mountDocs()
 	}
-	a.mountWeb()
+	a.mountWeb(c.Dashboard)
 	return a
 }
 
@@ -166,6 +178,8 @@ func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 		PublicURL:     c.PublicURL,
 		SignUpOpen:    c.SignUpOpen,
 		SecureCookies: c.usesTLS(),
+		Options:       accounts.OptionsBody{Mail: c.MailGoes, Development: c.Documented},
+		HasDashboard:  c.Dashboard != nil,
 	}).Mount(a.router)
 	(&organizations.Handlers{
 		Gate:          gate,
@@ -174,6 +188,7 @@ func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 		Keys:          c.Keys,
 		Agents:        c.Agents,
 		Now:           c.Database.Now,
+		FillDemo:      a.demoOutsideProduction(c),
 	}).Mount(a.router)
 }
 
@@ -193,11 +208,13 @@ func (a *API) mountWork(c Config) {
 		Agents:         c.Agents,
 		Forwarding:     c.Forwarding,
 		Database:       c.Database,
+		Audit:          c.Audit,
 		PolicyName:     c.Policies.NameOf,
 		Behind:         c.TelemetryBehind,
 		Bodies:         bodies,
 		Logger:         c.Logger,
 		MaxIngestBytes: c.MaxIngestBytes,
+		Kept:           traces.Kept{Traces: c.TraceRetention, Payloads: c.PayloadRetention},
 	}
 	policies := &policies.Handlers{
 		Policies:      c.Policies,
@@ -216,6 +233,7 @@ func (a *API) mountWork(c Config) {
 		Organizations: c.Organizations,
 		Executions:    c.Executions,
 		Agents:        c.Agents,
+		Servers:       c.Servers,
 		Bodies:        &route.Bodies{Limit: decisionBytes},
 		PublicURL:     c.PublicURL,
 		MaxBodyBytes:  c.MaxBodyBytes,
@@ -244,6 +262,7 @@ func (a *API) mountWork(c Config) {
 	}).Mount(a.router)
 	a.traces.MountForwarding(a.router)
 	(&agents.Handlers{Agents: c.Agents, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
+	(&servers.Handlers{Servers: c.Servers, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
 	(&auditlog.Handlers{
 		Audit:          c.Audit,
 		Executions:     c.Executions,
@@ -253,6 +272,14 @@ func (a *API) mountWork(c Config) {
 		MaxBodyBytes:   c.MaxBodyBytes,
 		MaxReportBytes: c.MaxIngestBytes,
 		Logger:         c.Logger,
+	}).Mount(a.router)
+	(&search.Handlers{
+		Agents:        c.Agents,
+		Audit:         c.Audit,
+		Organizations: c.Organizations,
+		Plans:         c.Intent,
+		Policies:      c.Policies,
+		Telemetry:     c.Telemetry,
 	}).Mount(a.router)
 }
 

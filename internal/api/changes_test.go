@@ -45,6 +45,7 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /auth/device/deny":    w.denyDevice,
 
 		"POST /organization":                                w.createOrganization,
+		"POST /demo":                                        w.makeDemo,
 		"PATCH /organization/{orgId}":                       w.renameOrganization,
 		"DELETE /organization/{orgId}":                      w.closeOrganization,
 		"PATCH /organization/{orgId}/members/{userId}/role": w.changeRole,
@@ -109,6 +110,13 @@ func (w *changes) scenarios() map[string]scenario {
 
 		"PUT /organization/{orgId}/tool-classes": w.changeClasses,
 		"POST /iap/sdk/prompt":                   w.statePrompt,
+
+		"POST /iap/session/open":     w.openSession,
+		"POST /iap/session/turn":     w.openTurn,
+		"POST /iap/session/ticket":   w.giveTicket,
+		"POST /iap/session/state":    w.sessionState,
+		"POST /iap/session/plan/end": w.endSessionPlan,
+		"POST /iap/session/end":      w.endSession,
 
 		"POST /notifications/{id}/read":                                           w.readNotification,
 		"POST /notifications/read-all":                                            w.readAll,
@@ -223,6 +231,13 @@ func (w *changes) createOrganization() func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		created, err := w.owner.CreateOrganization(ctx, "New")
 		return created.ID, err
+	}
+}
+
+func (w *changes) makeDemo() func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		made, err := w.owner.MakeDemo(ctx)
+		return made.ID, err
 	}
 }
 

@@ -149,6 +149,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 var acceptedSchemes = map[route.Mode][]string{
 	route.Public:      nil,
 	route.Person:      {"accessToken"},
+	route.Session:     {"accessToken"}, // or none, with a cookie
 	route.Key:         {"apiKey"},
 	route.PersonOrKey: {"accessToken", "apiKey"},
 	route.Proxy:       {"proxyToken"},

@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,9 @@ func TestPathsNoDatabaseTakes(t *testing.T) {
 			op, _ := d.operation(r)
 			for _, text := range []string{"%00", "%FF", "a%2Fb", "%E2%80%AE", "'--", strings.Repeat("z", 5000)} {
 				for _, p := range op.Parameters {
+					if p.In != "path" && p.In != "query" {
+						continue // signing out has others, and would end the session
+					}
 					path := hostilePath(r, p, text, orgID)
 					answer := s.Request(t, r.Method, path, `{"role":"member"}`, headers...)
 					if p.In == "path" && p.Name != "orgId" && strings.Contains(r.Path, "/observability/") &&
@@ -47,16 +51,17 @@ func TestPathsNoDatabaseTakes(t *testing.T) {
 }
 
 // wantNothingThere wants what the specification has telemetry answer for an id
-// that is not stored, well-formed or not: 200 with null, or a policy's zeros.
+// that is not stored, well-formed or not: 200 with null, a list of nothing, or a policy's zeros.
 func wantNothingThere(t *testing.T, path string, answer testserver.Answer) {
 	t.Helper()
-	if answer.Status == http.StatusOK && string(answer.Body) == "null" {
+	nothing := []string{"null", `{"items":[],"hasMore":false}`}
+	if answer.Status == http.StatusOK && slices.Contains(nothing, strings.TrimSpace(string(answer.Body))) {
 		return
 	}
 	var policy client.PolicyStats
 	if err := json.Unmarshal(answer.Body, &policy); err != nil || answer.Status != http.StatusOK ||
 		policy.PolicyID == "" || policy.Calls != 0 {
-		t.Errorf("GET %.100s: status %d, want null or zeros: %.300s", path, answer.Status, answer.Body)
+		t.Errorf("GET %.100s: status %d, want null, nothing or zeros: %.300s", path, answer.Status, answer.Body)
 	}
 }
 

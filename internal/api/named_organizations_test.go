@@ -45,6 +45,8 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 
 			"POST /auth/identities": inBody("organizationId"),
 
+			"GET /search": func(org string) (string, string) { return "?q=harbour&organizationId=" + org, "" },
+
 			"GET /policies":               inQuery(""),
 			"POST /policies":              inQuery(document),
 			"POST /policies/draft":        inQuery(`{"description":"pay people"}`),
@@ -83,6 +85,7 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"GET /audit-log/proof/inclusion":        inQuery(""),
 			"GET /audit-log/proof/consistency":      inQuery(""),
 			"GET /audit-log/findings":               inQuery(""),
+			"GET /audit-log/findings/{findingId}":   inQuery(""),
 			"GET /audit-log/export":                 inQuery(""),
 			"POST /audit-log/entries/{index}/erase": inQuery(`{}`),
 
@@ -97,6 +100,24 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"POST /iap/agent/{agentId}/kill":   inQuery(`{"reason":"r"}`),
 			"POST /iap/agent/{agentId}/revive": inQuery(`{"reason":"r"}`),
 			"GET /iap/agent/{agentId}/status":  inQuery(""),
+
+			"POST /mcp/register":                                             inQuery(`{"name":"n"}`),
+			"GET /mcp/servers":                                               inQuery(""),
+			"PUT /mcp/servers/{mcpId}/definition":                            inQuery(`{"tools":[]}`),
+			"GET /mcp/my-servers":                                            inQuery(""),
+			"GET /mcp/servers/{mcpId}":                                       inQuery(""),
+			"PATCH /mcp/servers/{mcpId}":                                     inQuery(`{}`),
+			"DELETE /mcp/servers/{mcpId}":                                    inQuery(""),
+			"GET /mcp/servers/{mcpId}/health":                                inQuery(""),
+			"GET /mcp/servers/{mcpId}/telemetry":                             inQuery(""),
+			"GET /mcp/servers/{mcpId}/tools":                                 inQuery(""),
+			"GET /mcp/servers/{mcpId}/vulnerabilities":                       inQuery(""),
+			"GET /mcp/tool-metadata/{mcp}":                                   inQuery(""),
+			"GET /mcp/tools/{mcp}":                                           inQuery(""),
+			"POST /mcp/servers/{mcpId}/refresh":                              inQuery(""),
+			"POST /mcp/servers/{mcpId}/scan":                                 inQuery(""),
+			"POST /mcp/servers/{mcpId}/tools/{tool}/accept":                  inQuery(`{}`),
+			"POST /mcp/servers/{mcpId}/vulnerabilities/{fingerprint}/accept": inQuery(`{"reason":"r"}`),
 
 			"GET /notifications":              inQuery(""),
 			"GET /notifications/unread-count": inQuery(""),

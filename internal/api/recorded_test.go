@@ -115,6 +115,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		maps.Copy(scenarios, w.signInScenarios())
 		maps.Copy(scenarios, w.forwardingScenarios())
 		maps.Copy(scenarios, w.agentScenarios())
+		maps.Copy(scenarios, w.serverScenarios())
 		for _, r := range s.API.Routes() {
 			if r.Method == http.MethodGet && !r.GetChanges {
 				continue

@@ -38,7 +38,7 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 			people[role] = s.Join(founder, org, role)
 		}
 		cases := slices.Concat(organizationRoleCases(), memberRoleCases(), keyRoleCases(), telemetryRoleCases(),
-			tailRoleCases(), enforcementRoleCases(), agentRoleCases(), webhookRoleCases(),
+			pageRoleCases(), tailRoleCases(), enforcementRoleCases(), agentRoleCases(), webhookRoleCases(),
 			forwardingRoleCases(), identityProviderRoleCases(provider), closingRoleCases())
 		for _, r := range s.API.Routes() {
 			declared := r.Method + " " + r.Path

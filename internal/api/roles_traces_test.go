@@ -88,6 +88,29 @@ func letIn(err error) error {
 	return err
 }
 
+// pageRoleCases are the reads of the dashboard for which the client has no method.
+func pageRoleCases() []roleCase {
+	var cases []roleCase
+	for route, path := range map[string]string{
+		"/roles":                "/roles",
+		"/retention":            "/retention",
+		"/observability/prices": "/observability/prices?model=gpt-4o",
+		"/observability/traces/{id}/spans/{spanId}": "/observability/traces/" + database.NewID() + "/spans/x",
+		"/observability/traces/{id}/decisions":      "/observability/traces/" + database.NewID() + "/decisions",
+	} {
+		cases = append(cases, roleCase{"GET /organization/{orgId}" + route, "read", anyRole, 0,
+			func(_ context.Context, s *testserver.Server, org string, p *testserver.Person) error {
+				answer := s.Send(http.MethodGet, "/organization/"+org+path,
+					testserver.WithBearer(p.Tokens.AccessToken), "")
+				if answer.Status != http.StatusOK {
+					return &client.Error{StatusCode: answer.Status, Message: answer.Body}
+				}
+				return nil
+			}})
+	}
+	return cases
+}
+
 func tailRoleCases() []roleCase {
 	return []roleCase{{"GET /organization/{orgId}/observability/stream", "watch", anyRole, 0,
 		func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {

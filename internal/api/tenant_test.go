@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -46,6 +47,12 @@ func bodyFor(r route.Route) string {
 		return `{"reason":"r"}`
 	case strings.HasSuffix(r.Path, "{agentId}/status"):
 		return `{"status":"suspended","reason":"r"}`
+	case strings.HasSuffix(r.Path, "{fingerprint}/accept"):
+		return `{"reason":"r"}`
+	case strings.HasSuffix(r.Path, "/accept"):
+		return `{"hash":"","reason":"r"}`
+	case strings.HasSuffix(r.Path, "{mcpId}"):
+		return `{"description":"Taken over"}`
 	case strings.HasSuffix(r.Path, "/role"):
 		return `{"role":"owner"}`
 	case strings.HasSuffix(r.Path, "/bindings"):
@@ -62,7 +69,7 @@ type tenant struct {
 	key, unboundKey string // ids of the owner's
 	session         string // id of the owner's
 
-	trace, agentSession, policy string // ids in its telemetry
+	trace, span, agentSession, policy string // ids in its telemetry
 
 	agentSecret, terminalSecret, draftSecret string // keys themselves
 
@@ -72,6 +79,7 @@ type tenant struct {
 	plan     string // id of a plan that its agent declared
 
 	approval, allow string // ids of a request that waits, and of a wider yes
+	finding         string // id of something that does not fit together
 
 	foreignIDs map[string]map[string]string // by route, then path parameter
 	private    []string                     // what nobody else may learn
@@ -93,14 +101,15 @@ func newTenant(s *testserver.Server, name string) *tenant {
 		s.T.Fatal(err)
 	}
 	w.session = sessions[0].ID
-	w.trace, w.agentSession, w.policy = database.NewID(), database.NewID(), database.NewID()
+	w.trace, w.span, w.agentSession, w.policy = database.NewID(), database.NewID(), database.NewID(), database.NewID()
 	observe(s, w)
 	w.plan = s.Declare(w.agentSecret, name).PlanID
 	agent := s.Public.WithKey(w.agentSecret)
 	w.approval, w.allow = s.OpenedApproval(agent), s.StandingApproval(agent, w.owner, w.org)
+	w.finding = someFinding(s, w.org)
 	w.private = []string{
 		name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession,
-		w.policy, w.draft, w.plan, w.approval, w.allow, w.proposal, w.replay,
+		w.policy, w.draft, w.plan, w.approval, w.allow, w.proposal, w.replay, w.finding,
 	}
 	told := tellTenant(s, w)
 	someForwarding(s, w.owner, w.org)
@@ -113,9 +122,11 @@ func newTenant(s *testserver.Server, name string) *tenant {
 		"POST /api-keys/{id}/revoke":                        {"id": w.key},
 		"POST /api-keys/{id}/rotate":                        {"id": w.key},
 
-		"GET /organization/{orgId}/observability/sessions/{id}":       {"id": w.agentSession},
-		"GET /organization/{orgId}/observability/traces/{id}":         {"id": w.trace},
-		"GET /organization/{orgId}/observability/policies/{policyId}": {"policyId": w.policy},
+		"GET /organization/{orgId}/observability/sessions/{id}":              {"id": w.agentSession},
+		"GET /organization/{orgId}/observability/traces/{id}":                {"id": w.trace},
+		"GET /organization/{orgId}/observability/traces/{id}/spans/{spanId}": {"id": w.trace, "spanId": w.span},
+		"GET /organization/{orgId}/observability/traces/{id}/decisions":      {"id": w.trace},
+		"GET /organization/{orgId}/observability/policies/{policyId}":        {"policyId": w.policy},
 
 		"GET /organization/{orgId}/observability/sessions/{id}/export": {"id": w.agentSession},
 		"GET /organization/{orgId}/observability/traces/{id}/export":   {"id": w.trace},
@@ -131,12 +142,14 @@ func newTenant(s *testserver.Server, name string) *tenant {
 
 		"GET /audit-log/entries/{index}":        {"index": "100000"}, // everybody counts from 0
 		"POST /audit-log/entries/{index}/erase": {"index": "100000"},
+		"GET /audit-log/findings/{findingId}":   {"findingId": w.finding},
 
 		"GET /delegation/requests/{id}":  {"id": w.approval},
 		"DELETE /delegation/allows/{id}": {"id": w.allow},
 	}
 	maps.Copy(w.foreignIDs, told)
 	maps.Copy(w.foreignIDs, registerTenant(s, w))
+	maps.Copy(w.foreignIDs, serveTenant(s, w))
 	maps.Copy(w.foreignIDs, identify(s, w))
 	for _, route := range []string{
 		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}",
@@ -163,13 +176,30 @@ func newTenant(s *testserver.Server, name string) *tenant {
 	return w
 }
 
+// someFinding stores a finding of an organization.
+func someFinding(s *testserver.Server, orgID string) string {
+	s.T.Helper()
+	id := database.NewID()
+	err := s.Database.Write(s.T.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `
+			INSERT INTO finding (id, org_id, kind, found_at, happened_at, position, key_id, agent_id, session_id, plan_id,
+				tool, decision_id, execution_id, first_seq, last_seq, missing, detail)
+			VALUES ($1, $2, 'execution_without_decision', 1, 1, 0, '', '', '', '', '', '', '', 0, 0, 0, '')`, id, orgID)
+		return err
+	}})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return id
+}
+
 // observe has the tenant's agent do something under its policy.
 func observe(s *testserver.Server, w *tenant) {
 	s.T.Helper()
 	at := time.Now().UTC().Format(time.RFC3339)
 	batch := fmt.Sprintf(`{"trace":{"id":%q,"sessionId":%q,"name":%q,"startTime":%q,"status":"denied"},
 		"spans":[{"id":%q,"kind":"policy_call","name":"p","startTime":%q,"attributes":{"policyId":%q,"policyName":%q,"decision":"deny"}}]}`,
-		w.trace, w.agentSession, w.name, at, database.NewID(), at, w.policy, w.name)
+		w.trace, w.agentSession, w.name, at, w.span, at, w.policy, w.name)
 	got, err := s.Public.WithKey(w.agentSecret).Ingest(s.T.Context(), client.Spans{
 		Product: w.name, Batches: []json.RawMessage{json.RawMessage(batch)},
 	})

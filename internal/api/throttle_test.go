@@ -130,6 +130,7 @@ func TestThrottlesOfKeys(t *testing.T) {
 		}{
 			{throttle.MakeKey, "/api-keys/provision", m{"product": "x", "organizationId": "none"}},
 			{throttle.GiveLease, "/agent/lease", m{"tools": []m{{"server": "fs", "tool": "read"}}}},
+			{throttle.RegisterServer, "/mcp/auto-register", m{"mcpName": "local"}},
 		} {
 			route := testserver.Throttled{Rule: c.rule, Call: func(t *testing.T, by *client.Client, _ string) error {
 				return by.Call(t.Context(), http.MethodPost, c.path, nil, c.body, nil)
@@ -154,7 +155,8 @@ func TestEveryThrottleIsTested(t *testing.T) {
 			throttle.TestWebhook: true, throttle.AnswerApproval: true, throttle.BindPolicy: true,
 			throttle.VerifyAction: true, throttle.StartDevice: true, throttle.AnswerDevice: true,
 			throttle.TestIdentityProvider: true, throttle.TestForwarding: true, throttle.DraftPolicy: true,
-			throttle.CheckLog: true, throttle.MakeKey: true, throttle.GiveLease: true}
+			throttle.CheckLog: true, throttle.MakeKey: true, throttle.GiveLease: true,
+			throttle.MakeDemo: true, throttle.RegisterServer: true, throttle.AskServer: true}
 		for _, route := range throttledRoutes() {
 			tested[route.Rule] = true
 		}

@@ -11,6 +11,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -34,6 +35,7 @@ import (
 	"writ/internal/intent/scope"
 	"writ/internal/keyring"
 	"writ/internal/mail"
+	"writ/internal/mcp"
 	"writ/internal/notification"
 	"writ/internal/notification/webhook"
 	"writ/internal/organization"
@@ -54,6 +56,8 @@ type Options struct {
 	Logger  *slog.Logger
 	Version string
 	Now     func() time.Time // nil: time.Now
+
+	Dashboard fs.FS // the built dashboard, or nil
 }
 
 // Areas are the assembled services.
@@ -78,6 +82,7 @@ type Areas struct {
 	Notifications *notification.Service
 	Webhooks      *webhook.Service
 	Forwarding    *forwarding.Service
+	Servers       *mcp.Service
 	Replays       *replay.Service
 	Drafts        *drafting.Author
 
@@ -86,7 +91,8 @@ type Areas struct {
 	recent    *decision.Recent // what this process decided last, for the projector
 	projector *projection.Projector
 	outbound  *outbound.Client
-	model     *model.Client // nil: words choose templates
+	toServers *outbound.Client // calls MCP servers
+	model     *model.Client    // nil: words choose templates
 	outgoing  *mail.Queue
 
 	witness     *witness.Sender
@@ -170,8 +176,9 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Policies = policy.New(db, log, spending{a.Telemetry}, policy.ProposalNotifier{
 		Proposed: a.notifyProposal, Settled: a.Notifications.SettleProposal,
 	})
+	a.Servers = a.newServers(c)
 	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Scopes, a.Approvals, a.Organizations, a.Keys,
-		a.Agents, o.Logger)
+		a.Agents, a.Servers, o.Logger)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
 	a.projector = projection.New(db, a.Telemetry, a.recent)
 	a.Forwarding = forwarding.New(forwarding.Options{
@@ -292,6 +299,9 @@ func (a *Areas) Close() (err error) {
 	if a.outbound != nil {
 		a.outbound.Close()
 	}
+	if a.toServers != nil {
+		a.toServers.Close()
+	}
 	if a.model != nil {
 		a.model.Close()
 	}
@@ -344,6 +354,17 @@ func newSender(c config.Config, logger *slog.Logger, now func() time.Time) (mail
 		now = time.Now
 	}
 	return mail.NewOutbox(OutboxDir(c), c.MailFrom, logger, now)
+}
+
+// mailGoes says where mail goes, as newSender chooses.
+func mailGoes(c config.Config) string {
+	switch {
+	case c.SMTPURL.IsSet():
+		return "smtp"
+	case c.IsProduction():
+		return "none"
+	}
+	return "outbox"
 }
 
 // OutboxDir is the folder mail goes to without a mail server.

@@ -387,6 +387,36 @@ func TestRestoreRevivesNobody(t *testing.T) {
 	}
 }
 
+// TestRestoreOverHalfAnUpgrade: the stops of a database between two versions cannot be read whole, and none may be
+// forgotten: nothing is restored over it. A database from before the kill switch has none.
+func TestRestoreOverHalfAnUpgrade(t *testing.T) {
+	t.Parallel()
+	o := options(t, database.Options{})
+	server := start(t, o)
+	saved := backup(t, o)
+	server.stop()
+	path := filepath.Join(o.Config.DataDir, "writ.db")
+	for _, statement := range []string{
+		`DROP INDEX agent_stop_by_parent`, `ALTER TABLE agent_stop DROP COLUMN parent_id`,
+	} {
+		execute(t, "sqlite", path, statement)
+	}
+	if _, err := app.Restore(t.Context(), o, saved); err == nil ||
+		!strings.Contains(err.Error(), "start the server once, and restore then") {
+		t.Errorf("err = %v, want a refusal that says what to do", err)
+	}
+	if replaced, err := filepath.Glob(path + ".replaced-*"); err != nil || len(replaced) != 0 {
+		t.Errorf("the present database was set aside: %v, %v", replaced, err)
+	}
+	for _, table := range []string{"agent_stop_key", "agent_stop"} {
+		execute(t, "sqlite", path, `DROP TABLE `+table)
+	}
+	if report := restore(t, o, saved); report.StoppedAgain != 0 {
+		t.Errorf("report = %+v", report)
+	}
+	opensTheDoor(t, start(t, o), server.FirstRun)
+}
+
 // TestRestoreEndsWhatMayHaveEnded: a session, a plan and a key that ended after
 // the backup must not come back with it.
 func TestRestoreEndsWhatMayHaveEnded(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 
 // The first account and organization of an empty database.
 const (
-	firstEmail        = "owner@localhost"
+	FirstEmail        = "owner@localhost"
 	firstOrganization = "My organization"
 	firstKeyName      = "first key"
 	starterTemplate   = "starter"
@@ -52,7 +52,7 @@ func (a *Areas) firstRun(ctx context.Context, c config.Config, url string) (*Fir
 		return nil, err
 	}
 	first := &FirstRun{
-		URL: url, Email: firstEmail, Password: secret.Password(20).Reveal(), OrganizationID: database.NewID(),
+		URL: url, Email: FirstEmail, Password: secret.Password(20).Reveal(), OrganizationID: database.NewID(),
 	}
 	user, hash, err := a.Auth.Prepare(ctx, auth.NewUser{
 		Email: first.Email, Password: secret.NewText(first.Password), Name: "Owner",

@@ -52,6 +52,7 @@ func (s *Server) startJobs() {
 	}
 	s.jobs.Go(func() { s.outgoing.Run(ctx) })
 	s.jobs.Go(func() { s.Webhooks.Run(ctx, s.warnOf("send webhooks")) })
+	s.jobs.Go(func() { s.Servers.Run(ctx, s.warnOf("watch MCP servers")) })
 	s.jobs.Go(func() { s.flushUses(ctx) })
 	rare := func(interval time.Duration, work func()) { s.jobs.Go(func() { every(ctx, interval, work) }) }
 	if s.witness.Enabled() {
@@ -73,6 +74,7 @@ func (s *Server) startJobs() {
 		s.attempt(ctx, "forget old notifications", s.Notifications.Prune)
 		s.attempt(ctx, "forget agents that were seen long ago", s.Agents.Prune)
 		s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)
+		s.attempt(ctx, "forget how MCP servers answered", s.Servers.Prune)
 	})
 }
 

@@ -16,8 +16,8 @@ func (l leases) Presented(ctx context.Context, orgID, shown string) (id, problem
 	return l.areas.Agents.PresentedLease(ctx, orgID, shown)
 }
 
-func (leases) Use(ctx context.Context, tx *database.Tx, use execution.LeaseUse) (string, error) {
-	return agent.UseLease(ctx, tx, agent.LeaseUse{
+func (leases) Use(ctx context.Context, tx *database.Tx, use execution.LeaseUse) (execution.LeaseUsed, error) {
+	used, err := agent.UseLease(ctx, tx, agent.LeaseUse{
 		OrgID:       use.OrgID,
 		KeyID:       use.KeyID,
 		AgentID:     use.AgentID,
@@ -27,5 +27,7 @@ func (leases) Use(ctx context.Context, tx *database.Tx, use execution.LeaseUse) 
 		Number:      use.Number,
 		At:          use.At,
 		ExecutionID: use.ExecutionID,
+		Blocked:     use.Blocked,
 	})
+	return execution.LeaseUsed(used), err
 }

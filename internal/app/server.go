@@ -123,6 +123,7 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Enforcement:       s.Enforcement,
 		Approvals:         s.Approvals,
 		Agents:            s.Agents,
+		Servers:           s.Servers,
 		Limiter:           s.Limiter,
 		Telemetry:         s.Telemetry,
 		TelemetryDatabase: s.TelemetryDB,
@@ -143,11 +144,15 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		CORSOrigins:       c.CORSOrigins,
 		MaxBodyBytes:      c.MaxBodyBytes,
 		MaxIngestBytes:    c.MaxIngestBytes,
+		TraceRetention:    c.Retention,
+		PayloadRetention:  c.PayloadRetention,
 		SignUpOpen:        c.SignUp == config.SignUpOpen,
 		Documented:        !c.IsProduction(),
 		MetricsToken:      c.MetricsToken,
 		ProxyToken:        c.ProxyToken,
 		UsesTLS:           c.UsesTLS(),
+		Dashboard:         o.Dashboard,
+		MailGoes:          mailGoes(c),
 	}
 }
 

@@ -46,6 +46,9 @@ const (
 	SessionLife     = 30 * 24 * time.Hour
 	otpLife         = 10 * time.Minute
 	resetLife       = time.Hour
+	// repeatWindow is how long a refresh token in a cookie works again: the answer that replaced it may be lost, and a
+	// page cannot know.
+	repeatWindow = 10 * time.Second
 	// reuseMemory is how long a used refresh token is kept, so that its reuse is noticed.
 	reuseMemory = 7 * 24 * time.Hour
 )
@@ -70,6 +73,7 @@ type User struct {
 type Device struct {
 	Address   string
 	UserAgent string
+	Cookie    bool // whether it keeps its refresh token in a cookie
 }
 
 // maxUserAgent is how many bytes of a user agent are stored.
@@ -80,6 +84,7 @@ type Tokens struct {
 	Access    secret.Text
 	Refresh   secret.Text
 	ExpiresIn time.Duration // of the access token
+	Life      time.Duration // of the session
 }
 
 // Service manages accounts and sessions.

@@ -59,7 +59,7 @@ var recordedChanges = []recorded{
 			e.account("ada@example.org", true)
 			tokens := e.login("ada@example.org")
 			refresh := func() error {
-				_, err := e.service.Refresh(e.T.Context(), tokens.Refresh)
+				_, err := e.service.Refresh(e.T.Context(), tokens.Refresh, false)
 				return err
 			}
 			if err := refresh(); err != nil {
@@ -156,7 +156,7 @@ func TestRefusalsAreNotRecorded(t *testing.T) {
 		log := e.actions()
 		_, _, err := e.service.Login(ctx, "ada@example.org", secret.NewText("wrong"), auth.Device{})
 		testenv.WantFault(t, "a wrong password", err, fault.Unauthenticated)
-		_, err = e.service.Refresh(ctx, secret.NewText("rt_wrong"))
+		_, err = e.service.Refresh(ctx, secret.NewText("rt_wrong"), false)
 		testenv.WantFault(t, "a wrong refresh token", err, fault.Unauthenticated)
 		testenv.WantFault(t, "a wrong code",
 			e.service.VerifyOTP(ctx, "ada@example.org", "000000", secret.NewText(password)),

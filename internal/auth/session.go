@@ -3,12 +3,18 @@ package auth
 import (
 	"cmp"
 	"context"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"writ/internal/database"
 	"writ/internal/email"
 	"writ/internal/fault"
+	"writ/internal/keyring"
 	"writ/internal/principal"
 	"writ/internal/secret"
 )
@@ -107,7 +113,7 @@ func (s *Service) StartSession(ctx context.Context, tx *database.Tx, userID, org
 		LastUsedAt: now,
 		ExpiresAt:  now.Add(SessionLife),
 	}
-	refresh := secret.Token("rt_")
+	refresh := secret.Token(refreshPrefix(d.Cookie))
 	if err := insertSession(ctx, tx, session); err != nil {
 		return Opened{}, err
 	}
@@ -127,18 +133,34 @@ func (s *Service) Issue(ctx context.Context, o Opened) (Tokens, error) {
 	return s.tokens(ctx, o.session, o.refresh)
 }
 
+// refreshPrefix begins a refresh token. Tokens of cookies have their own, so that
+// neither kind works in the place of the other.
+func refreshPrefix(cookie bool) string {
+	if cookie {
+		return "rc_"
+	}
+	return "rt_"
+}
+
 // Refresh replaces a refresh token. A token that was used before ends its
-// session, because one of its two holders is not the owner.
-func (s *Service) Refresh(ctx context.Context, token secret.Text) (Tokens, error) {
+// session, because one of its two holders is not the owner. A token in a cookie may
+// be used again within repeatWindow, and gives the same successor again.
+func (s *Service) Refresh(ctx context.Context, token secret.Text, cookie bool) (Tokens, error) {
+	if !strings.HasPrefix(token.Reveal(), refreshPrefix(cookie)) {
+		return Tokens{}, refusedRefresh()
+	}
 	hash := secret.Hash(token.Reveal())
 	// Anyone may call this, so most bad tokens are refused before the write queue.
 	if known, _, err := findByRefresh(ctx, s.db, hash); err != nil || !known.live(s.db.Now()) {
 		return Tokens{}, cmp.Or(err, refusedRefresh())
 	}
-	next := secret.Token("rt_")
+	next, err := s.successor(ctx, token, cookie)
+	if err != nil {
+		return Tokens{}, err
+	}
 	var session Session
-	err := s.change(ctx, func(ctx context.Context, tx *database.Tx) (err error) {
-		session, err = s.rotate(ctx, tx, hash, next)
+	err = s.change(ctx, func(ctx context.Context, tx *database.Tx) (err error) {
+		session, err = s.rotate(ctx, tx, hash, next, cookie)
 		return err
 	})
 	if err != nil {
@@ -150,32 +172,87 @@ func (s *Service) Refresh(ctx context.Context, token secret.Text) (Tokens, error
 	return s.tokens(ctx, session, next)
 }
 
+// successor is the token that replaces another. That of a cookie's token is a function of it that only
+// this server can compute: a repeat then makes no second chain, on which a thief could go on unseen.
+func (s *Service) successor(ctx context.Context, token secret.Text, cookie bool) (secret.Text, error) {
+	if !cookie {
+		return secret.Token(refreshPrefix(false)), nil
+	}
+	key, err := s.keys.Current(ctx, keyring.AccessToken)
+	if err != nil {
+		return secret.Text{}, err
+	}
+	derived, err := hkdf.Key(sha256.New, key.Private.Seed(), nil, "writ/cookie-successor/v1", sha256.Size)
+	if err != nil {
+		return secret.Text{}, fmt.Errorf("derive the key of successors: %w", err)
+	}
+	mac := hmac.New(sha256.New, derived)
+	mac.Write([]byte(token.Reveal()))
+	return secret.NewText(refreshPrefix(true) + hex.EncodeToString(mac.Sum(nil))), nil
+}
+
 // rotate gives the session whose token was replaced, or none. A reuse that ends the
 // session is no error, so that it is committed.
-func (s *Service) rotate(ctx context.Context, tx *database.Tx, hash []byte, next secret.Text) (Session, error) {
-	session, used, err := findByRefresh(ctx, tx, hash)
+func (s *Service) rotate(
+	ctx context.Context, tx *database.Tx, hash []byte, next secret.Text, cookie bool,
+) (Session, error) {
+	session, usedAt, err := findByRefresh(ctx, tx, hash)
 	if err != nil || session.ID == "" || !session.live(tx.Now()) {
 		return Session{}, err
 	}
-	if !used {
-		fresh, err := useRefresh(ctx, tx, hash)
+	nextHash := secret.Hash(next.Reveal())
+	fresh := false
+	if usedAt == nil {
+		// Not fresh: another replica was faster, at this moment.
+		if fresh, err = useRefresh(ctx, tx, hash); err != nil {
+			return Session{}, err
+		}
+	}
+	if fresh {
+		if err := insertRefresh(ctx, tx, session.ID, nextHash); err != nil {
+			return Session{}, err
+		}
+		return session, touchSession(ctx, tx, session.ID)
+	}
+	repeated := cookie && (usedAt == nil || tx.Now().Sub(*usedAt) < repeatWindow)
+	if repeated {
+		// Without its successor, the server's key was replaced in between: who repeats cannot be told from a thief.
+		successor, _, err := findByRefresh(ctx, tx, nextHash)
 		if err != nil {
 			return Session{}, err
 		}
-		used = !fresh // another replica was faster
+		repeated = successor.ID == session.ID
 	}
-	if used {
-		if _, err := revokeSession(ctx, tx, session.UserID, session.ID, ""); err != nil {
-			return Session{}, err
-		}
-		_, err := s.log.Append(ctx, tx, userEntry("session.reuse_detected", as(session.UserID), session.UserID,
-			map[string]any{"session": session.ID}))
-		return Session{}, err
+	if repeated {
+		return session, touchSession(ctx, tx, session.ID)
 	}
-	if err := insertRefresh(ctx, tx, session.ID, secret.Hash(next.Reveal())); err != nil {
-		return Session{}, err
+	return Session{}, s.endReused(ctx, tx, session)
+}
+
+func (s *Service) endReused(ctx context.Context, tx *database.Tx, session Session) error {
+	if _, err := revokeSession(ctx, tx, session.UserID, session.ID, ""); err != nil {
+		return err
 	}
-	return session, touchSession(ctx, tx, session.ID)
+	_, err := s.log.Append(ctx, tx, userEntry("session.reuse_detected", as(session.UserID), session.UserID,
+		map[string]any{"session": session.ID}))
+	return err
+}
+
+// SignOut ends the session of a cookie's token, which may be an old one of it. One that does not work has
+// no session to end.
+func (s *Service) SignOut(ctx context.Context, token secret.Text) error {
+	if !strings.HasPrefix(token.Reveal(), refreshPrefix(true)) {
+		return nil
+	}
+	session, _, err := findByRefresh(ctx, s.db, secret.Hash(token.Reveal()))
+	if err != nil || !session.live(s.db.Now()) {
+		return err
+	}
+	err = s.RevokeSession(ctx, as(session.UserID), session.ID)
+	if fault.Is(err, fault.NotFound) { // it ended in between
+		return nil
+	}
+	return err
 }
 
 // Sessions lists the caller's live sessions, newest first. A limited session sees

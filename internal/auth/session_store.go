@@ -122,16 +122,16 @@ func insertRefresh(ctx context.Context, tx *database.Tx, sessionID string, hash 
 	return database.Wrap(err, "store a refresh token")
 }
 
-// findByRefresh gives the session of a refresh token and whether the token was
-// used; the zero Session when there is no such token.
-func findByRefresh(ctx context.Context, r database.Reader, hash []byte) (Session, bool, error) {
+// findByRefresh gives the session of a refresh token and when the token was used;
+// the zero Session when there is no such token.
+func findByRefresh(ctx context.Context, r database.Reader, hash []byte) (Session, *time.Time, error) {
 	var used *time.Time
 	session, err := scanSession(r.QueryRow(ctx, `
 		SELECT `+sessionColumns+`, t.used_at
 		FROM refresh_token t
 		JOIN user_session s ON s.id = t.session_id
 		WHERE t.hash = $1`, hash), database.ToOptionalTime(&used))
-	return session, used != nil, err
+	return session, used, err
 }
 
 // useRefresh marks a token as used, and reports whether it was unused until now.

@@ -55,8 +55,8 @@ func TestRefreshAtOnce(t *testing.T) {
 			}
 			var answers [2]auth.Tokens
 			errs := testenv.AtOnce(
-				func() (err error) { answers[0], err = e.service.Refresh(ctx, before.Refresh); return err },
-				func() (err error) { answers[1], err = other.Refresh(ctx, before.Refresh); return err },
+				func() (err error) { answers[0], err = e.service.Refresh(ctx, before.Refresh, false); return err },
+				func() (err error) { answers[1], err = other.Refresh(ctx, before.Refresh, false); return err },
 			)
 			if (errs[0] == nil) == (errs[1] == nil) {
 				t.Errorf("%v and %v, want one of them done", errs[0], errs[1])
@@ -64,7 +64,7 @@ func TestRefreshAtOnce(t *testing.T) {
 			for _, tokens := range []auth.Tokens{before, answers[0], answers[1]} {
 				_, err := other.Authenticate(ctx, tokens.Access.Reveal())
 				testenv.WantFault(t, "an access token", err, fault.Unauthenticated)
-				_, err = e.service.Refresh(ctx, tokens.Refresh)
+				_, err = e.service.Refresh(ctx, tokens.Refresh, false)
 				testenv.WantFault(t, "a refresh token", err, fault.Unauthenticated)
 			}
 		}

@@ -25,7 +25,12 @@ func (s *Service) tokens(ctx context.Context, session Session, refresh secret.Te
 	if err != nil {
 		return Tokens{}, err
 	}
-	return Tokens{Access: secret.NewText(access), Refresh: refresh, ExpiresIn: AccessTokenLife}, nil
+	return Tokens{
+		Access:    secret.NewText(access),
+		Refresh:   refresh,
+		ExpiresIn: AccessTokenLife,
+		Life:      session.ExpiresAt.Sub(s.db.Now()),
+	}, nil
 }
 
 // refusedToken is the one answer to an access token that does not work.

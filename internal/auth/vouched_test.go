@@ -42,7 +42,7 @@ func TestLimitIsKept(t *testing.T) {
 		if p := e.caller(tokens); p.LimitedTo != org || p.UserID != user.ID || p.OrgID != "" || p.Role != "" {
 			t.Errorf("caller %+v", p)
 		}
-		next, err := e.service.Refresh(t.Context(), tokens.Refresh)
+		next, err := e.service.Refresh(t.Context(), tokens.Refresh, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 		"curl":  curl,
 
 		"approver": approver,
+		"test-mcp": mcpProgram,
 	})
 }
 
@@ -72,6 +73,10 @@ func TestScripts(t *testing.T) {
 			"setfrom":   setFrom,
 			"mode":      fileMode,
 			"published": published,
+			"programs":  programs,
+
+			"usekeyfile": useKeyFile,
+			"acceptance": acceptance,
 		},
 		RequireExplicitExec: true,
 	})
@@ -201,4 +206,18 @@ func needs(ts *testscript.TestScript, ok bool, usage string) {
 	if !ok {
 		ts.Fatalf("want: %s", usage)
 	}
+}
+
+// acceptance JSONFILE FILE accepts every finding that a scan printed.
+func acceptance(ts *testscript.TestScript, neg bool, args []string) {
+	needs(ts, !neg && len(args) == 2, "acceptance JSONFILE FILE")
+	var scanned struct {
+		Findings []struct{ Fingerprint string }
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &scanned))
+	var lines strings.Builder
+	for _, f := range scanned.Findings {
+		fmt.Fprintln(&lines, f.Fingerprint, "a person looked at it")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(lines.String()), 0o600))
 }

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -16,7 +17,9 @@ func (l Limits) Intersect(other Limits) Limits {
 		Read:  commonPaths(l.readable(), other.readable()),
 	}
 	readOnly := func(p string) bool { return !l.mayWrite(p) || !other.mayWrite(p) }
-	both.Write = slices.DeleteFunc(both.Write, readOnly)
+	both.Write = slices.DeleteFunc(both.Write, func(p string) bool {
+		return readOnly(p) || l.mayForbid(p) || other.mayForbid(p)
+	})
 	listed := slices.Concat(l.readOnly(), other.readOnly())
 	all := slices.Clone(both.Read)
 	both.Read = slices.DeleteFunc(both.Read, func(p string) bool {
@@ -42,6 +45,25 @@ func (l Limits) mayHold(p string) bool {
 	return slices.ContainsFunc(l.Write, func(dir string) bool { return p != "/" && anchor(p) != anchor(dir) })
 }
 
+// mayForbid reports whether a read-only path may turn out to lie between a path and the writable directory around it.
+func (l Limits) mayForbid(p string) bool {
+	if slices.Contains(l.Write, p) {
+		return false
+	}
+	for dir := p; !slices.Contains(l.Write, dir) && dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if slices.ContainsFunc(l.readOnly(), func(q string) bool { return mayBe(q, dir) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBe reports whether two paths that are relative to different places may be the same: their ends agree.
+func mayBe(p, q string) bool {
+	first, second := p[len(anchor(p)):], q[len(anchor(q)):]
+	return anchor(p) != anchor(q) && (strings.HasSuffix(first, second) || strings.HasSuffix(second, first))
+}
+
 // anchor is what a path is relative to: "" is the root.
 func anchor(p string) string {
 	first, _, _ := strings.Cut(p, "/")
@@ -51,7 +73,7 @@ func anchor(p string) string {
 // Within reports whether the limits permit nothing that the others do not.
 func (l Limits) Within(others Limits) bool {
 	outside := func(p string) bool { return !isBelowAny(p, others.readable()) }
-	widens := func(p string) bool { return l.mayWrite(p) && !others.mayWrite(p) }
+	widens := func(p string) bool { return l.mayWrite(p) && (!others.mayWrite(p) || others.mayForbid(p)) }
 	loses := func(p string) bool {
 		return l.mayHold(p) && !slices.Contains(l.readOnly(), p) && !slices.Contains(others.Write, p)
 	}

@@ -46,6 +46,11 @@ func TestIntersect(t *testing.T) {
 			confine.Limits{Write: []string{"workspace"}, Read: []string{"/srv/app/keys"}},
 			confine.Limits{Write: []string{"workspace"}, Read: []string{"/srv/app/keys"}},
 		},
+		"a read-only path that may lie between": {
+			confine.Limits{Write: []string{"workspace", "workspace/a/out", "workspace/b"}},
+			confine.Limits{Write: []string{"workspace"}, Read: []string{"/srv/app/a"}},
+			confine.Limits{Write: []string{"workspace", "workspace/b"}, Protect: []string{"/srv/app/a"}},
+		},
 		"hosts": {
 			confine.Limits{Net: []string{"b.com:443", "a.com:443"}},
 			confine.Limits{Net: []string{"a.com:443", "b.com:443"}},
@@ -77,14 +82,14 @@ func drawLimits(rt *rapid.T) confine.Limits {
 func TestIntersectionsHoldAnywhere(t *testing.T) {
 	t.Parallel()
 	places := rapid.SampledFrom([]string{"/srv", "/srv/a", "/srv/a/b", "/home/ann", "/home/ann/a", "/home/ann/a/b"})
-	writable := rapid.SampledFrom([]string{"workspace", "~", "/srv/a"})
+	writable := rapid.SampledFrom([]string{"workspace", "workspace/b/out", "~", "/srv/a"})
 	readable := rapid.SampledFrom([]string{
 		"workspace/out", "~/a", "~/a/b", "/srv", "/srv/a/b", "/home/ann", "workspace",
 	})
 	files := []string{
 		"/x", "/srv/x", "/srv/a/x", "/srv/a/b/x", "/srv/a/out/x", "/srv/out/x", "/srv-a/x", "/home/ann/x",
 		"/home/ann/a/x",
-		"/home/ann/a/b/x", "/home/ann/out/x", "/home/ann/a/out/x", "/home/ann/a/b/out/x",
+		"/home/ann/a/b/x", "/home/ann/out/x", "/home/ann/a/out/x", "/home/ann/a/b/out/x", "/srv/a/b/out/x",
 	}
 	draw := func(rt *rapid.T) confine.Limits {
 		return confine.Limits{

@@ -6,8 +6,6 @@ package confine
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"path"
 	"strconv"
 	"strings"
@@ -73,17 +71,74 @@ func checkPath(p string) error {
 	return nil
 }
 
+var errNotHostAndPort = errors.New(
+	"must be HOST:PORT with a port from 1 to 65535, such as proxy.golang.org:443")
+
 // CheckHost reports what is wrong with an entry of Net.
 func CheckHost(entry string) error {
-	host, port, err := net.SplitHostPort(entry)
-	number, portErr := strconv.ParseUint(port, 10, 16)
-	if err != nil || portErr != nil || number == 0 || len(entry) > MaxLength {
-		return fmt.Errorf("must be HOST:PORT with a port from 1 to 65535, such as proxy.golang.org:443")
+	colon := strings.LastIndexByte(entry, ':')
+	number, err := strconv.ParseUint(entry[colon+1:], 10, 16)
+	if colon < 0 || err != nil || number == 0 || len(entry) > MaxLength {
+		return errNotHostAndPort
 	}
-	if _, err := netip.ParseAddr(host); err == nil || isName(host) {
+	host := entry[:colon]
+	inner, bracketed := strings.CutPrefix(host, "[")
+	if bracketed && strings.HasSuffix(inner, "]") {
+		host = strings.TrimSuffix(inner, "]")
+	}
+	switch {
+	case isName(host), bracketed && isIPv6(host): // an address of IPv4 looks like a name
 		return nil
+	case strings.ContainsAny(host, "/:["):
+		return errNotHostAndPort
 	}
-	return fmt.Errorf("must name one host or address; patterns are not supported")
+	return errors.New("must name one host or address; patterns are not supported")
+}
+
+// isIPv6 reports whether a text is an address of IPv6. Package netip knows too, but writ run would start later if it
+// linked that.
+func isIPv6(text string) bool {
+	text, zone, zoned := strings.Cut(text, "%")
+	if zoned && (zone == "" || strings.ContainsAny(zone, "[]")) {
+		return false
+	}
+	head, tail, short := strings.Cut(text, "::")
+	before, okHead := groups(head, !short)
+	after, okTail := groups(tail, true)
+	return okHead && okTail && (short && before+after < 8 || !short && before == 8)
+}
+
+// groups counts the groups of 16 bits in a part of an address. The last two may be an address of IPv4.
+func groups(text string, last bool) (count int, ok bool) {
+	if text == "" {
+		return 0, true
+	}
+	parts := strings.Split(text, ":")
+	for i, part := range parts {
+		switch _, err := strconv.ParseUint(part, 16, 16); {
+		case last && i == len(parts)-1 && strings.Contains(part, "."):
+			if !isIPv4(part) {
+				return 0, false
+			}
+			count += 2
+		case err != nil || len(part) > 4:
+			return 0, false
+		default:
+			count++
+		}
+	}
+	return count, true
+}
+
+func isIPv4(text string) bool {
+	parts := strings.Split(text, ".")
+	for _, part := range parts {
+		_, err := strconv.ParseUint(part, 10, 8)
+		if err != nil || len(part) > 1 && part[0] == '0' {
+			return false
+		}
+	}
+	return len(parts) == 4
 }
 
 // isName reports whether host can be a name in the DNS.

@@ -1,9 +1,14 @@
 package confine_test
 
 import (
+	"net"
+	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"writ/internal/confine"
 )
@@ -58,4 +63,30 @@ func TestArguments(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
+}
+
+// TestHostsAreThoseOfTheLibrary: what is a host, and what a port, is what the standard library says.
+func TestHostsAreThoseOfTheLibrary(t *testing.T) {
+	t.Parallel()
+	valid := func(entry string) bool {
+		host, port, err := net.SplitHostPort(entry)
+		number, portErr := strconv.ParseUint(port, 10, 16)
+		_, addressErr := netip.ParseAddr(host)
+		name := host != "" && strings.Trim(host, "0123456789abcdef.") == "" && !strings.HasPrefix(host, ".") &&
+			!strings.Contains(host, "..") && host != "."
+		return err == nil && portErr == nil && number > 0 && (addressErr == nil || name)
+	}
+	part := rapid.SampledFrom([]string{
+		":", "::", ".", "[", "]", "%", "0", "1", "01", "255", "256", "ffff", "fffff", "1.2.3.4", "::1", "1:2:3:4:5:6:",
+		"7:8", "+1", "]:443", ":443", "]:0",
+	})
+	rapid.Check(t, func(rt *rapid.T) {
+		entry := strings.Join(rapid.SliceOfN(part, 1, 6).Draw(rt, "parts"), "")
+		if rapid.Bool().Draw(rt, "bracketed") {
+			entry = "[" + entry + "]:443"
+		}
+		if err := confine.CheckHost(entry); (err == nil) != valid(entry) {
+			rt.Fatalf("CheckHost(%q) = %v, want valid %v", entry, err, valid(entry))
+		}
+	})
 }

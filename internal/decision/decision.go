@@ -208,7 +208,7 @@ func Read(ctx context.Context, r database.Reader, orgID string, from int64, limi
 	if err != nil {
 		return nil, err
 	}
-	return fromEntries(orgID, entries)
+	return FromEntries(orgID, entries)
 }
 
 // ReadBefore reads up to limit decisions of an organization that stand before an index of
@@ -218,10 +218,11 @@ func ReadBefore(ctx context.Context, r database.Reader, orgID string, before int
 	if err != nil {
 		return nil, err
 	}
-	return fromEntries(orgID, entries)
+	return FromEntries(orgID, entries)
 }
 
-func fromEntries(orgID string, entries []audit.Stored) (records []Record, err error) {
+// FromEntries reads the decisions of some entries.
+func FromEntries(orgID string, entries []audit.Stored) (records []Record, err error) {
 	records = make([]Record, len(entries))
 	for i := range entries {
 		if records[i], err = fromEntry(orgID, &entries[i]); err != nil {

@@ -96,6 +96,17 @@ func (j *Judged) writeAgent(o *canonical.Object) {
 // payloadSize is enough for most payloads without their arguments.
 const payloadSize = 768
 
+// ReasonOf is why a decision was made, by the payload of its entry; empty: the payload does not say.
+func ReasonOf(payload string) string {
+	var p struct {
+		Reason string `json:"reason"`
+	}
+	if json.Unmarshal([]byte(payload), &p) != nil {
+		return ""
+	}
+	return p.Reason
+}
+
 // readPayload decodes the erasable part.
 func (r *Record) readPayload(text string) error {
 	var p payload

@@ -87,9 +87,12 @@ func stoppedBySwitch(what string) engine.Decision {
 	return refuse(policy.ByAgent, "killed", what+": nothing is allowed until a person revives it")
 }
 
-// refuseStopped is the deny of a call of a tool, server or plan that the kill switch has stopped, under any of its
-// names.
+// refuseStopped is the deny of a call of a tool, server or plan that the kill switch has stopped, or of a server that a
+// person has refused, under any of its names.
 func (v *view) refuseStopped(questions []engine.Question) (engine.Decision, bool) {
+	if refused, ok := v.refuseServer(questions); ok {
+		return refused, true
+	}
 	st := &v.agent.Stopped
 	if v.plan != nil && (st.HasPlan(v.plan.ID) || st.HasPlan(v.plan.Under)) {
 		return stoppedBySwitch("a person has stopped this plan"), true

@@ -138,7 +138,7 @@ func requirementOf(o *outcome) approval.Requirement {
 		Message:       o.Message,
 		Approvers:     o.Approvers,
 		Grounding:     o.grounded.Doubts,
-		Doubted:       o.grounded.doubted(),
+		Doubted:       o.grounded.doubted() || o.PolicyID == policy.ByMCP,
 	}
 }
 

@@ -129,6 +129,9 @@ func (s *Service) wouldUse(
 	if _, stopped := v.refuseStopped(questions); stopped || r.OpenedAt < v.agent.EndedBefore {
 		return v, false, nil
 	}
+	if !known && v.heldFor(questions) != "" {
+		return v, r.PolicyID == policy.ByMCP, nil
+	}
 	if !known {
 		return v, needsNoArguments(v.policies.Set, questions, r), nil
 	}
@@ -137,6 +140,7 @@ func (s *Service) wouldUse(
 		q.Call.Session.Load = load
 	}
 	d, _ := policy.JudgeNamed(v.policies.Set, questions, s.policies.Spent(ctx, p.OrgID))
+	d = v.holdUnaccepted(d, questions)
 	o := &outcome{candidate: candidate{Decision: d}}
 	approved := d.Verdict == verdict.Allow || d.Verdict != verdict.Deny && r.Serves(requirementOf(o))
 	return v, approved && len(d.Claims) == 0, nil // only a decision takes from limits

@@ -120,6 +120,20 @@ func (c Classes) statedFor(n toolname.Name) (class grounding.Class) {
 	return cmp.Or(class, grounding.BuiltinClass(n.Server, n.Tool))
 }
 
+// Explain is the class of a server's tool as decisions count it, and who says so: operator, known (the table of
+// harnesses' tools) or default.
+func (c Classes) Explain(server, tool string) (class grounding.Class, from string) {
+	named := toolname.Candidates(tool, server, "")
+	class, _ = c.of(named)
+	switch stated := c.stated(named); {
+	case stated == "":
+		return class, "default"
+	case grounding.BuiltinClass(server, tool) == stated:
+		return class, "known"
+	}
+	return class, "operator"
+}
+
 // kinds are the kinds of a call's arguments. A name that only may be meant can only make a value an identity.
 func (c Classes) kinds(named []toolname.Candidate) (kinds map[string]grounding.Kind) {
 	sure := slices.ContainsFunc(named, func(n toolname.Candidate) bool { return n.Naming == toolname.Certain })

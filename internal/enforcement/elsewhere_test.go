@@ -3,6 +3,7 @@ package enforcement_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"writ/internal/agent/lease"
 	"writ/internal/apikey"
 	"writ/internal/database"
+	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/policy"
@@ -108,12 +110,22 @@ func TestNoNumberOfKeysMakesAnAgentUnkillable(t *testing.T) {
 		made := e.manyKeys(e.acme, terminal.KeyID, 1_001)
 		there := e.manyKeys(e.globex, terminal.KeyID, 7_000)
 		want(t, e.decideAs(terminal, as("bot")), verdict.Allow, "", "")
+		e.register("last", agent.Profile{Keys: made[len(made)-1:]})
 		stop := e.kill(agent.OfAgent, "bot")
 		if stop.KeyCount != 1_002 || stop.Elsewhere != 0 || !slices.Contains(stop.Keys, terminal.KeyID) {
 			t.Errorf("%d keys stop, %d organizations are open", stop.KeyCount, stop.Elsewhere)
 		}
 		last := e.holder(made[len(made)-1])
 		want(t, e.decideAs(last, as("x")), verdict.Deny, policy.ByAgent, "stopped")
+		if a, err := e.agents.Get(t.Context(), e.owner, "last"); err != nil || a.Status != agent.Killed ||
+			a.Stop == nil || a.Stop.Subject != "bot" {
+			t.Errorf("the agent of the last key: %+v, %v", a, err)
+		}
+		// Whoever verifies the log knows every key, though an entry names 1,000 at most.
+		e.plant(last, func(*decision.Record) {})
+		if _, err := e.exported(); err == nil || !strings.Contains(err.Error(), "stopped with entry") {
+			t.Errorf("an allow of a key that came from a stopped one: %v", err)
+		}
 		far := e.holder(there[len(there)-1])
 		want(t, e.decideAs(far, as("x")), verdict.Deny, policy.ByAgent, "stopped")
 		e.revive(agent.OfAgent, "bot")

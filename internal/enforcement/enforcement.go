@@ -41,6 +41,8 @@ type Request struct {
 	ResolvedPaths map[string]string
 	// CanConfine: the caller says that it can confine the call to what an answer demands.
 	CanConfine bool
+	// Turn is the turn of a guarded session that the caller knows: in another one the call is denied. 0: not stated
+	Turn int64
 }
 
 // Answer is a decision as the caller gets it. The zero value denies.
@@ -63,9 +65,18 @@ type Answer struct {
 	// Grounding says which arguments are in doubt, and why, without their values.
 	Grounding []grounding.Reason
 
+	// Session is of calls in a guarded session; nil: it is none.
+	Session *GuardedSession
+
 	Recorded bool // the decision is in the log
 	Receipt  *ledger.Receipt
 	Duration time.Duration
+}
+
+// GuardedSession is what an answer says of the guarded session of a call.
+type GuardedSession struct {
+	Turn         int64
+	AllowMonitor bool // see Settings
 }
 
 // Allowed reports whether the call may run.

@@ -24,6 +24,7 @@ import (
 	"writ/internal/intent/plan"
 	"writ/internal/intent/scope"
 	"writ/internal/keyring"
+	"writ/internal/mcp"
 	"writ/internal/organization"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
@@ -58,6 +59,8 @@ type areas struct {
 	approvals *approval.Service
 	agents    *agent.Service
 	decisions *enforcement.Service
+	mcp       *mcp.Service
+	offered   offered // by the MCP servers
 	meanwhile meanwhile
 	found     []foundAt
 	brokenOrg string                 // whose spending cannot be read
@@ -146,7 +149,7 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 func decisionsOn(a *areas, approvals *approval.Service) *enforcement.Service {
 	log := a.audit.Log
 	return enforcement.New(a.db, log, a.policies, a.plans, a.scopes, approvals, organization.New(a.db, log, nil, ""),
-		a.keys, a.agents, slog.New(slog.DiscardHandler))
+		a.keys, a.agents, a.servers(), slog.New(slog.DiscardHandler))
 }
 
 func (a *areas) digest(ctx context.Context, orgID, canonical string) ([]byte, error) {

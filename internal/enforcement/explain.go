@@ -28,8 +28,15 @@ func (s *Service) Explain(ctx context.Context, p principal.Principal, call toolc
 		return engine.Explanation{Decision: refused}, nil
 	}
 	v := view{agent: st}
-	if refused, ok := v.refuseStopped(engine.Ask(call, toolname.Candidates(call.Tool, call.Server, ""))); ok {
+	if v.servers, err = s.mcp.StandingOf(ctx, p.OrgID); err != nil {
+		return x, err
+	}
+	questions := engine.Ask(call, toolname.Candidates(call.Tool, call.Server, ""))
+	if refused, ok := v.refuseStopped(questions); ok {
 		return engine.Explanation{Decision: refused}, nil
+	}
+	if v.heldFor(questions) != "" {
+		x.Decision = v.holdUnaccepted(x.Decision, questions)
 	}
 	return x, nil
 }

@@ -78,11 +78,11 @@ func (s *Service) Foresee(
 	return clientpolicy.ForCallers(set, policy.Callers(set, call), tools, append(pending, v.stopped(call, tools)...))
 }
 
-// stopped are the tools that the kill switch has stopped, under any of their names.
+// stopped are the tools that the kill switch has stopped or whose change nobody has accepted, under any of their names.
 func (v *view) stopped(call *toolcall.Call, tools []clientpolicy.Tool) (all []clientpolicy.Tool) {
 	for _, tool := range tools {
 		questions := engine.Ask(*call, toolname.Candidates(tool.Name, tool.Server, ""))
-		if _, refused := v.refuseStopped(questions); refused {
+		if _, refused := v.refuseStopped(questions); refused || v.heldFor(questions) != "" {
 			all = append(all, tool)
 		}
 	}

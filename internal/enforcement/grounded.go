@@ -43,6 +43,7 @@ type grounded struct {
 	revision int64 // of the scope
 	class    grounding.Class
 	outside  bool // of the plan, which names neither a step nor a tool that may be needed
+	follows  bool // if the call is allowed, its output will matter
 }
 
 // asks reports whether a person is asked about ungrounded calls.
@@ -100,6 +101,8 @@ func (c *call) ground(v *view, fit plan.Result) grounded {
 		scope:    c.scopeKey(v),
 		revision: v.known.Revision,
 		class:    class,
+		// Where outputs were dropped no other one grounds anything. What is only observed then costs nothing more.
+		follows: v.asks() || !v.known.Known.Dropped(),
 	}
 	call := grounding.Call{Tool: c.request.Tool, Class: class, Arguments: c.args.Decoded, Kinds: kinds}
 	if c.verifies {
@@ -146,7 +149,8 @@ func (c *call) groundingPlan(v *view, fit plan.Result) grounding.Plan {
 	if v.plan == nil {
 		return grounding.Plan{}
 	}
-	p := grounding.Plan{Declared: true, Used: v.known.Used(v.plan.ID)}
+	p := grounding.Plan{Declared: true}
+	p.Used = func(identity string) bool { return v.known.Used(v.plan.ID, identity) }
 	p.Planned = len(fit.Steps) > 0 || v.plan.MayNeed(plan.Call{Server: c.request.Server, Tool: c.request.Tool})
 	if v.plan.Grounds {
 		p.Given = v.plan.Plan.GivenValues()
@@ -212,7 +216,7 @@ func (g *grounded) changed(ctx context.Context, tx *database.Tx) (bool, error) {
 func (s *Service) remember(
 	ctx context.Context, tx *database.Tx, c *call, o *outcome, appended *audit.Appended,
 ) error {
-	if !o.grounded.judged || o.Verdict != verdict.Allow {
+	if !o.grounded.follows || o.Verdict != verdict.Allow {
 		return nil
 	}
 	allowed := scope.Call{

@@ -40,6 +40,7 @@ type candidate struct {
 	ours        bool              // the server is the cause of the deny
 	// sessionUse is what the session had used, if a condition asked.
 	sessionUse *decision.SessionUse
+	session    *GuardedSession
 	final      bool // a deny that is recorded even if something changed since
 	grounded   grounded
 }
@@ -58,6 +59,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		plan:        v.plan,
 		endedBefore: v.agent.EndedBefore,
 		counting:    v.agent.Counting,
+		session:     v.guarded(),
 	}
 	d.server, _ = toolname.Resolve(c.request.Tool, c.request.Server, c.request.Source)
 	d.caller = c.toolcall(v, toolname.Name{}, -1, now)
@@ -86,6 +88,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	s.judgeByPolicies(ctx, c, v, questions, &d)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
 	d.Decision = v.holdUngrounded(d.Decision, d.grounded)
+	d.Decision = v.holdUnaccepted(d.Decision, questions)
 	c.refuseNames(&d)
 	if widened {
 		held := refuse(policy.ByIntent, string(fit.Drift), fit.Reason)
@@ -140,14 +143,19 @@ func (d *candidate) ask(set *engine.Set, questions []engine.Question, spent engi
 	}
 }
 
-// needsPlan reports whether the call is checked against a plan: one is presented, declared by the session, or required.
+// needsPlan reports whether the call is checked against a plan: one is presented, declared by the session, or
+// required.
 func (c *call) needsPlan(v *view) bool {
-	return !v.presented.IsZero() || c.request.TokenRequired || v.settings.IntentRequired || v.agent.IntentRequired
+	return !v.presented.IsZero() || c.request.TokenRequired || v.settings.IntentRequired || v.agent.IntentRequired ||
+		v.session.Guarded || c.request.Turn != 0
 }
 
 // checkIntent compares the call with its plan.
 func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 	r := &c.request
+	if refused, ok := c.checkTurn(v); !ok {
+		return refused
+	}
 	fit := c.checkName(v, r.Server, r.Tool, now)
 	if c.contradicts() && (fit.OK || fit.Drift == plan.Widened) {
 		if called := c.checkName(v, "", r.CalledAs, now); !called.OK {
@@ -195,15 +203,21 @@ func (c *call) names(v *view, fit plan.Result) []name {
 	if v.plan != nil && len(fit.Steps) > 0 {
 		step = fit.Steps[0]
 		for _, i := range fit.Steps {
-			add(i, v.plan.Plan.Steps[i].Names(r.Tool)...)
+			planned := &v.plan.Plan.Steps[i]
+			if planned.Joins(r.Server, r.Tool) { // the host says which tool that is
+				add(i, v.candidates(r.Tool, r.Server, r.Source)...)
+				continue
+			}
+			add(i, planned.Names(r.Tool)...)
 		}
 		if host, ok := c.hostOfBareName(v); ok && !slices.ContainsFunc(names, func(n name) bool {
 			return n.Server == host || n.Server == toolname.Local
 		}) {
-			add(step, toolname.Candidate{Name: toolname.Name{Server: host, Tool: strings.TrimSpace(r.Tool)}})
+			own := toolname.Candidate{Name: toolname.Name{Server: host, Tool: strings.TrimSpace(r.Tool)}}
+			add(step, toolname.Others([]toolname.Candidate{own}, "")...)
 		}
 	} else {
-		add(step, toolname.Candidates(r.Tool, r.Server, r.Source)...)
+		add(step, v.candidates(r.Tool, r.Server, r.Source)...)
 	}
 	if r.CalledAs != "" {
 		called, _ := toolname.CalledFor(toolname.Name{Server: r.Server, Tool: r.Tool}, r.CalledAs, r.Source)

@@ -119,10 +119,11 @@ func TestPlantedAllowsAreFound(t *testing.T) {
 			each(t, func(t *testing.T, e *env) {
 				e.active("rules", allowAll)
 				e.decide(as("bot"))
+				subject := c.subject
 				if c.scope == agent.OfKey {
-					c.subject = e.agent.KeyID
+					subject = e.agent.KeyID
 				}
-				stop := e.kill(c.scope, c.subject)
+				stop := e.kill(c.scope, subject)
 				e.decide(as("bot"))
 				c.passes(e)
 				if _, err := e.exported(); err != nil {

@@ -180,7 +180,7 @@ func (c *call) refuseLease(v *view, caller *toolcall.Call, tool lease.Tool) stri
 	if tool.Server == "" && toolname.IsCut(tool.Tool) {
 		return "the harness cut the name of the tool, so nobody can tell which tool it is"
 	}
-	candidates := toolname.Candidates(tool.Tool, tool.Server, c.request.Source)
+	candidates := v.candidates(tool.Tool, tool.Server, c.request.Source)
 	for _, n := range toolname.Candidates(tool.Tool, tool.Server, "") {
 		if !slices.Contains(candidates, n) {
 			candidates = append(candidates, n)
@@ -188,6 +188,9 @@ func (c *call) refuseLease(v *view, caller *toolcall.Call, tool lease.Tool) stri
 	}
 	if refused, ok := v.refuseStopped(engine.Ask(*caller, candidates)); ok {
 		return refused.Reason
+	}
+	if why := v.heldFor(engine.Ask(*caller, candidates)); why != "" {
+		return why
 	}
 	set := v.policies.Set
 	for _, by := range policy.Callers(set, caller) {

@@ -242,13 +242,13 @@ func TestWhatALeaseDoesNotPermit(t *testing.T) {
 			use := fit
 			use.ExecutionID = database.NewID()
 			change(&use)
-			var problem string
+			var used agent.LeaseUsed
 			e.Write(e.acme, func(ctx context.Context, tx *database.Tx) (err error) {
-				problem, err = agent.UseLease(ctx, tx, use)
+				used, err = agent.UseLease(ctx, tx, use)
 				return err
 			})
-			if want == "" && problem != "" || !strings.Contains(problem, want) {
-				t.Errorf("%s: %q, want %q", name, problem, want)
+			if want == "" && used.Problem != "" || !strings.Contains(used.Problem, want) {
+				t.Errorf("%s: %q, want %q", name, used.Problem, want)
 			}
 		}
 		check("what fits", "", func(*agent.LeaseUse) {})
@@ -314,7 +314,7 @@ func TestALeaseEndsWithASuspension(t *testing.T) {
 		set(agent.Active)
 		for number, at := range []time.Time{before, e.Now()} {
 			e.Write(e.acme, func(ctx context.Context, tx *database.Tx) error {
-				problem, err := agent.UseLease(ctx, tx, agent.LeaseUse{
+				used, err := agent.UseLease(ctx, tx, agent.LeaseUse{
 					OrgID:       e.acme,
 					KeyID:       e.agent.KeyID,
 					LeaseID:     given.ID,
@@ -323,8 +323,8 @@ func TestALeaseEndsWithASuspension(t *testing.T) {
 					At:          at,
 					ExecutionID: database.NewID(),
 				})
-				if strings.Contains(problem, "suspended") != (number == 1) {
-					t.Errorf("a call at %s: %q", at, problem)
+				if strings.Contains(used.Problem, "suspended") != (number == 1) {
+					t.Errorf("a call at %s: %q", at, used.Problem)
 				}
 				return err
 			})
@@ -346,7 +346,7 @@ func TestALeaseEndsWithAKillUnderEverySpelling(t *testing.T) {
 			e.kill(agent.OfServer, "my bank")
 			e.Pass(time.Second)
 			e.Write(e.acme, func(ctx context.Context, tx *database.Tx) error {
-				problem, err := agent.UseLease(ctx, tx, agent.LeaseUse{
+				used, err := agent.UseLease(ctx, tx, agent.LeaseUse{
 					OrgID:       e.acme,
 					KeyID:       e.agent.KeyID,
 					LeaseID:     given.ID,
@@ -355,8 +355,8 @@ func TestALeaseEndsWithAKillUnderEverySpelling(t *testing.T) {
 					At:          e.Now(),
 					ExecutionID: database.NewID(),
 				})
-				if !strings.Contains(problem, "kill switch") {
-					t.Errorf("%s: %q", tool, problem)
+				if !strings.Contains(used.Problem, "kill switch") {
+					t.Errorf("%s: %q", tool, used.Problem)
 				}
 				return err
 			})
@@ -394,7 +394,7 @@ func TestALeaseEndsWithAKill(t *testing.T) {
 			for at, want := range map[time.Time]bool{before: true, e.Now(): !stop.ends} {
 				number++
 				e.Write(e.acme, func(ctx context.Context, tx *database.Tx) error {
-					problem, err := agent.UseLease(ctx, tx, agent.LeaseUse{
+					used, err := agent.UseLease(ctx, tx, agent.LeaseUse{
 						OrgID:       e.acme,
 						KeyID:       e.agent.KeyID,
 						LeaseID:     given.ID,
@@ -403,8 +403,8 @@ func TestALeaseEndsWithAKill(t *testing.T) {
 						At:          at,
 						ExecutionID: database.NewID(),
 					})
-					if (problem == "") != want {
-						t.Errorf("%s %s at %s: %q", stop.scope, stop.subject, at, problem)
+					if (used.Problem == "") != want {
+						t.Errorf("%s %s at %s: %q", stop.scope, stop.subject, at, used.Problem)
 					}
 					return err
 				})

@@ -91,7 +91,7 @@ func (ask *Preflight) judge(
 	}
 	d, _ := policy.JudgeNamed(v.policies.Set, questions, spent)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
-	return d
+	return v.holdUnaccepted(d, questions)
 }
 
 func (a *PreflightAnswer) add(name string, d engine.Decision) {

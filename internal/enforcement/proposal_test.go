@@ -66,14 +66,20 @@ func TestAPersonTakesAProposedID(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		want(t, e.decide(as("y")), verdict.Deny, policy.ByAgent, "suspended")
+		if listed, err := e.agents.List(t.Context(), e.owner, agent.Filter{}, "", 50); err != nil ||
+			len(listed.Items) != 2 {
+			t.Errorf("%d agents are listed, %v; want each id once", len(listed.Items), err)
+		}
 	})
 }
 
-// TestProposalsAreBounded by key, and raise no generation.
+// TestProposalsAreBounded by key and by owner, and raise no generation.
 func TestProposalsAreBounded(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		const most = 20
+		const most, mostOfOwner = 20, 200
+		e.active("rules", allowAll)
+		generation := e.generation()
 		for i := range most {
 			if _, err := e.agents.Register(t.Context(), e.agent, fmt.Sprint("a", i), "", agent.Profile{}); err != nil {
 				t.Fatal(err)
@@ -88,6 +94,22 @@ func TestProposalsAreBounded(t *testing.T) {
 		}
 		if _, err := e.agents.Register(t.Context(), e.other, "one-more", "", agent.Profile{}); err != nil {
 			t.Errorf("another key: %v", err)
+		}
+		last := e.key(e.ada, e.acme)
+		for i := range mostOfOwner - most - 1 {
+			if i%most == 0 {
+				last = e.key(e.ada, e.acme)
+			}
+			if _, err := e.agents.Register(t.Context(), last, fmt.Sprint("b", i), "", agent.Profile{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err = e.agents.Register(t.Context(), e.key(e.ada, e.acme), "too-many", "", agent.Profile{})
+		if !fault.Is(err, fault.Conflict) {
+			t.Errorf("one more of the same owner: %v", err)
+		}
+		if now := e.generation(); now != generation {
+			t.Errorf("proposals raised the generation from %d to %d", generation, now)
 		}
 	})
 }

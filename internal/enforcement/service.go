@@ -14,6 +14,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/intent"
 	"writ/internal/intent/scope"
+	"writ/internal/mcp"
 	"writ/internal/organization"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
@@ -48,6 +49,12 @@ type Agents interface {
 	BudgetsKnown(orgID string) bool
 }
 
+// Servers knows the registered MCP servers.
+type Servers interface {
+	// StandingOf is what decisions must know of an organization's servers. It changes only with the organization's log.
+	StandingOf(ctx context.Context, orgID string) (*mcp.Standing, error)
+}
+
 // Service makes decisions. A process needs one, whose caches all requests share.
 type Service struct {
 	db        *database.DB
@@ -59,21 +66,24 @@ type Service struct {
 	people    People
 	keys      Keys
 	agents    Agents
+	mcp       Servers
 	logger    *slog.Logger
 
 	counters counters
 	parties  cache[partyKey, party]
-	sessions cache[sessionKey, string] // the ids of plans
+	sessions cache[sessionKey, intent.Current]
 	holders  cache[holderKey, keyStatus]
 	settings cache[string, Settings]
 	standing cache[standingKey, agent.Standing]
 	classes  cache[string, Classes]
+	servers  cache[string, *mcp.Standing]
 }
 
 // New makes a service.
 func New(
 	db *database.DB, log *audit.Log, policies *policy.Service, plans *intent.Service,
-	scopes *scope.Service, approvals *approval.Service, people People, keys Keys, agents Agents, logger *slog.Logger,
+	scopes *scope.Service, approvals *approval.Service, people People, keys Keys, agents Agents, servers Servers,
+	logger *slog.Logger,
 ) *Service {
 	return &Service{
 		db:        db,
@@ -85,6 +95,7 @@ func New(
 		people:    people,
 		keys:      keys,
 		agents:    agents,
+		mcp:       servers,
 		logger:    logger,
 	}
 }
@@ -195,6 +206,7 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 		Approvers:  o.Approvers,
 		Recorded:   true,
 		Grounding:  o.grounded.Doubts,
+		Session:    o.session,
 	}
 	if o.Verdict == verdict.Allow {
 		a.Confine = o.Confine

@@ -25,6 +25,10 @@ type Settings struct {
 	Grounding Grounding
 	// UnplannedBeforeText: while only the user can have spoken, a call outside of its plan runs too. Else it is held.
 	UnplannedBeforeText bool
+	// CarryPlans: a turn of a guarded session may keep the plans of the turn before.
+	CarryPlans bool
+	// AllowMonitor: hooks of coding agents may log what they would deny, instead of denying it.
+	AllowMonitor bool
 }
 
 // Limits of MaxPlanTTL.
@@ -106,7 +110,7 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 			Payload: map[string]any{
 				"intentRequired": to.IntentRequired, "maxPlanTtlSeconds": int64(to.MaxPlanTTL / time.Second),
 				"plannedArguments": to.PlannedArguments(), "grounding": string(to.Grounding),
-				"unplannedBeforeText": to.Unplanned(),
+				"unplannedBeforeText": to.Unplanned(), "carryPlans": to.CarryPlans, "allowMonitor": to.AllowMonitor,
 			},
 		})
 		return err
@@ -118,10 +122,12 @@ func readSettings(ctx context.Context, r database.Reader, orgID string) (s Setti
 	var seconds int64
 	var unplanned string
 	err = r.QueryRow(ctx, `
-		SELECT intent_required, max_plan_ttl_seconds, planned_may_allow, grounding, unplanned_before_text
+		SELECT intent_required, max_plan_ttl_seconds, planned_may_allow, grounding, unplanned_before_text, carry_plans,
+			allow_monitor
 		FROM enforcement_settings
 		WHERE org_id = $1`, orgID).Scan(database.ToBool(&s.IntentRequired), &seconds,
-		database.ToBool(&s.PlannedMayAllow), &s.Grounding, &unplanned)
+		database.ToBool(&s.PlannedMayAllow), &s.Grounding, &unplanned, database.ToBool(&s.CarryPlans),
+		database.ToBool(&s.AllowMonitor))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Defaults(), nil
 	}
@@ -132,13 +138,15 @@ func readSettings(ctx context.Context, r database.Reader, orgID string) (s Setti
 func writeSettings(ctx context.Context, tx *database.Tx, orgID string, to Settings) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO enforcement_settings (org_id, intent_required, max_plan_ttl_seconds, planned_may_allow, grounding,
-			unplanned_before_text, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)
+			unplanned_before_text, carry_plans, allow_monitor, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (org_id) DO UPDATE
 		SET intent_required = excluded.intent_required, max_plan_ttl_seconds = excluded.max_plan_ttl_seconds,
 			planned_may_allow = excluded.planned_may_allow, grounding = excluded.grounding,
-			unplanned_before_text = excluded.unplanned_before_text, updated_at = excluded.updated_at`,
+			unplanned_before_text = excluded.unplanned_before_text, carry_plans = excluded.carry_plans,
+			allow_monitor = excluded.allow_monitor, updated_at = excluded.updated_at`,
 		orgID, database.Bit(to.IntentRequired), int64(to.MaxPlanTTL/time.Second), database.Bit(to.PlannedMayAllow),
-		string(to.Grounding), to.Unplanned(), database.Micros(tx.Now()))
+		string(to.Grounding), to.Unplanned(), database.Bit(to.CarryPlans), database.Bit(to.AllowMonitor),
+		database.Micros(tx.Now()))
 	return database.Wrap(err, "store the settings of organization %s", orgID)
 }

@@ -64,12 +64,12 @@ func changed(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate
 	if more, err := d.grounded.changed(ctx, tx); err != nil || more {
 		return more, err
 	}
-	if v == nil || !v.bySession {
+	if v == nil || !v.asksSession(c) {
 		return false, nil
 	}
-	// A new plan does not raise the generation.
+	// Neither a new plan nor a new turn raises the generation.
 	latest, err := intent.OfSession(ctx, tx.Prepared(), c.by.OrgID, c.by.KeyID, c.request.SessionID)
-	return latest != v.sessionPlan, err
+	return latest != v.session, err
 }
 
 // claim takes what the call uses up if it runs: from limits, a step of the plan, and an approval.
@@ -102,7 +102,9 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 			return o.refuseStep(ctx, tx, c, refused)
 		}
 		o.step = step
-		if planned := &o.plan.Plan.Steps[step]; !toolname.IsStamp(planned.Server) || toolname.IsBare(planned.Tool) {
+		planned := &o.plan.Plan.Steps[step]
+		if !planned.Joins(c.request.Server, c.request.Tool) &&
+			(!toolname.IsStamp(planned.Server) || toolname.IsBare(planned.Tool)) {
 			o.server, o.placedOn = planned.Server, ""
 		}
 	}

@@ -136,6 +136,7 @@ func (s *Service) judgeStep(ctx context.Context, c *call, v *view, alike []int, 
 	j.weighArguments(v, s.policies.Spent(ctx, c.by.OrgID))
 	j.grounded = c.grounded
 	j.Decision = v.holdUngrounded(j.Decision, j.grounded)
+	j.Decision = v.holdUnaccepted(j.Decision, j.questions)
 	if j.widened {
 		j.restrict(verdict.Hold, string(fit.Drift), fit.Reason)
 	}

@@ -19,6 +19,7 @@ import (
 const (
 	modelSequences = 4
 	modelSteps     = 150
+	listEvery      = 5
 	modelCalls     = 8 // a minute, at which a subject is stopped
 )
 
@@ -35,6 +36,9 @@ func TestNoOrderLetsAStoppedCallRun(t *testing.T) {
 				m := newModel(t, e, seed)
 				for step := range modelSteps {
 					m.step(step)
+					if step%listEvery == 0 {
+						m.checkList()
+					}
 					if t.Failed() {
 						t.Fatalf("after %v", m.done)
 					}

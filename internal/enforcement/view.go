@@ -11,6 +11,7 @@ import (
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
 	"writ/internal/intent/scope"
+	"writ/internal/mcp"
 	"writ/internal/policy"
 	"writ/internal/toolcall"
 )
@@ -28,13 +29,14 @@ type view struct {
 	owner    toolcall.User  // of the key
 	user     toolcall.User  // the one that the call names, else the owner
 
-	plan        *plan.Declared // presented by the call, or declared by its session; nil: none
-	presented   plan.Presented
-	bySession   bool   // the call presents no plan, so that its session's counts
-	sessionPlan string // the id of that plan; empty: none
+	plan      *plan.Declared // presented by the call, or declared by its session; nil: none
+	presented plan.Presented
+	bySession bool           // the call presents no plan, so that its session's counts
+	session   intent.Current // of the session, where it matters
 
 	known   *scope.State // of the call's session; nil: it does not matter
 	classes Classes
+	servers *mcp.Standing // of the organization's MCP servers
 }
 
 // loadView loads what a call is judged by, from caches unless fresh.
@@ -75,6 +77,9 @@ func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, err
 	if err := s.loadAgent(ctx, c, v); err != nil {
 		return nil, err
 	}
+	if v.servers, err = s.serversAt(ctx, c.by.OrgID, v.policies.Version); err != nil {
+		return nil, err
+	}
 	if err := s.endPlan(ctx, c, v); err != nil {
 		return nil, err
 	}
@@ -93,16 +98,17 @@ func (s *Service) loadCurrent(ctx context.Context, c *call) (*view, error) {
 // loadPlan finds the plan of the call. A call that presents none is judged by the last plan of its session, which it
 // could otherwise evade.
 func (s *Service) loadPlan(ctx context.Context, c *call, v *view, fresh bool) (err error) {
-	if v.presented.IsZero() {
-		if c.request.TokenRequired || c.request.SessionID == "" {
-			return nil
-		}
-		v.bySession = true
-		v.sessionPlan, err = s.planOfSession(ctx, c, fresh)
-		if err != nil || v.sessionPlan == "" {
+	v.bySession = v.presented.IsZero() && !c.request.TokenRequired && c.request.SessionID != ""
+	if v.asksSession(c) {
+		if v.session, err = s.sessionOf(ctx, c, fresh); err != nil {
 			return err
 		}
-		v.presented.PlanID = v.sessionPlan
+	}
+	if v.bySession {
+		v.presented.PlanID = v.session.PlanID
+	}
+	if v.presented.IsZero() {
+		return nil
 	}
 	v.plan, err = s.plans.Find(ctx, c.by.OrgID, v.policies.Generation, v.presented)
 	if err != nil {
@@ -114,22 +120,28 @@ func (s *Service) loadPlan(ctx context.Context, c *call, v *view, fresh bool) (e
 	return nil
 }
 
+// asksSession reports whether the call is judged by what its session has declared, or by the turn that it states.
+func (v *view) asksSession(c *call) bool {
+	return v.bySession || c.request.Turn != 0 && c.request.SessionID != ""
+}
+
 type sessionKey struct{ orgID, keyID, sessionID string }
 
-// planOfSession is the id of the last plan that the session declared, from the cache unless fresh. What is cached may
-// be old, because a new plan does not raise the generation: the decision's transaction compares it.
-func (s *Service) planOfSession(ctx context.Context, c *call, fresh bool) (string, error) {
+// sessionOf is what the calls of a session are judged by, from the cache unless fresh. What is cached may be
+// old, because neither a new plan nor a new turn raises the generation: the decision's transaction compares
+// it.
+func (s *Service) sessionOf(ctx context.Context, c *call, fresh bool) (intent.Current, error) {
 	key := sessionKey{c.by.OrgID, c.by.KeyID, c.request.SessionID}
 	if !fresh {
-		if id, ok := s.sessions.get(key, audit.Version{}); ok {
-			return id, nil
+		if known, ok := s.sessions.get(key, audit.Version{}); ok {
+			return known, nil
 		}
 	}
-	id, err := intent.OfSession(ctx, s.db.Prepared(), key.orgID, key.keyID, key.sessionID)
+	current, err := intent.OfSession(ctx, s.db.Prepared(), key.orgID, key.keyID, key.sessionID)
 	if err == nil {
-		s.sessions.put(key, audit.Version{}, id)
+		s.sessions.put(key, audit.Version{}, current)
 	}
-	return id, err
+	return current, err
 }
 
 // loadPeople finds the owner of the key and the member that the call names.

@@ -15,10 +15,11 @@
 //   - an execution that no decision allowed;
 //   - an execution with other arguments than the step states that was allowed before
 //     anybody had seen them (see enforcement.VerifyStep). It ends the plan when it is
-//     reported;
+//     reported. Or one with other arguments than were decided, as its client saw;
 //   - an execution that was allowed only confined, and was not, or not as narrowly;
 //   - something that the kernel refused to a confined call;
 //   - an execution that its client decided by a lease, and that the lease does not permit;
+//   - a gap in the numbers of the calls under a lease;
 //   - an allowed call without an outcome after a quarter of an hour, if the product has
 //     ever reported any;
 //   - a gap in the numbers of a client that numbers its reports.
@@ -66,8 +67,8 @@ type Keys interface {
 type Leases interface {
 	// Presented is the id of the lease that a client presents, as its id or its text; a problem says why it is none.
 	Presented(ctx context.Context, orgID, shown string) (id, problem string, err error)
-	// Use checks a call against its lease, within the change that stores the report; empty: it fits.
-	Use(ctx context.Context, tx *database.Tx, use LeaseUse) (problem string, err error)
+	// Use checks a call against its lease, within the change that stores the report.
+	Use(ctx context.Context, tx *database.Tx, use LeaseUse) (LeaseUsed, error)
 }
 
 // LeaseUse is a call that a client says it decided by a lease.
@@ -78,6 +79,14 @@ type LeaseUse struct {
 	Number                        *int64    // as the client counts the calls of the lease; nil: it does not
 	At                            time.Time // by the client's clock; zero: not stated
 	ExecutionID                   string
+	Blocked                       bool // it did not run: only its number counts
+}
+
+// LeaseUsed is what the report of a call under a lease shows.
+type LeaseUsed struct {
+	Problem     string // why the call does not fit; empty: it does
+	First, Last int64  // the numbers before this one that no report had; none: Last is less than First
+	Late        bool   // the number is one that was missing
 }
 
 // Status of an execution.

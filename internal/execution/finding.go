@@ -2,6 +2,8 @@ package execution
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,14 +25,14 @@ const (
 	NotConfined     Kind = "execution_not_confined"         // as the decision demands
 	KernelRefused   Kind = "refused_by_kernel"              // something that a confined call tried
 	OutsideLease    Kind = "execution_outside_lease"        // that its client says it decided by
+	LeaseGap        Kind = "lease_gap"                      // calls under a lease that were not reported
 )
 
 // KindNames are the kinds of findings.
 func KindNames() []string {
 	return []string{
 		string(WithoutDecision), string(WithoutOutcome), string(SequenceGap), string(OtherArguments),
-		string(NotConfined),
-		string(KernelRefused), string(OutsideLease),
+		string(NotConfined), string(KernelRefused), string(OutsideLease), string(LeaseGap),
 	}
 }
 
@@ -46,7 +48,7 @@ type Finding struct {
 	KeyID, AgentID, SessionID, PlanID, Tool string
 	DecisionID, ExecutionID                 string
 
-	// Of a gap: the missing numbers, and how many of them are still missing.
+	// Of a gap in a sequence or lease: the missing numbers, and how many of them are still missing.
 	FirstSeq, LastSeq, Missing int64
 
 	Detail     string     // what does not match; empty: the kind says it all
@@ -99,6 +101,28 @@ func (s *Service) Findings(ctx context.Context, p principal.Principal, f Finding
 	return page.Of(findings, f.Limit, func(x Finding) page.Cursor {
 		return page.Cursor{List: findingList, Scope: scope, Micros: database.Micros(x.FoundAt), ID: x.ID}
 	}), nil
+}
+
+// Finding is one finding of an organization.
+func (s *Service) Finding(ctx context.Context, p principal.Principal, id string) (Finding, error) {
+	if err := p.Require(principal.ReadTelemetry); err != nil {
+		return Finding{}, err
+	}
+	missing := fault.New(fault.NotFound, "there is no such finding")
+	if !database.IsID(id) {
+		return Finding{}, missing
+	}
+	var where database.Where
+	where.And(`org_id = ?`, p.OrgID)
+	where.And(`id = ?`, id)
+	found, err := scanFinding(s.db.QueryRow(ctx, selectFindings+where.String(), where.Args...))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Finding{}, missing
+	}
+	if err != nil {
+		return Finding{}, fmt.Errorf("read finding %s: %w", id, err)
+	}
+	return found, nil
 }
 
 // Counted is how many findings of a kind there are about a key.

@@ -23,3 +23,18 @@ func TestOtherArgumentsAreAFinding(t *testing.T) {
 		e.wantFindings("execution_with_other_arguments other")
 	})
 }
+
+// TestAlarmsOfClients: a client that saw its host execute other arguments than were decided makes a finding;
+// other words do not.
+func TestAlarmsOfClients(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.report(e.agent, `{"tool":"a","status":"success","alarm":"nonsense"}`,
+			`{"tool":"a","status":"failed","alarm":7}`,
+			`{"tool":"a","status":"blocked","alarm":"other_arguments"}`)
+		e.wantFindings()
+		row := `{"tool":"b","input":{"path":"x"},"status":"success","alarm":"other_arguments"}`
+		e.report(e.agent, row, row)
+		e.wantFindings("execution_with_other_arguments b")
+	})
+}

@@ -245,6 +245,9 @@ func (s *Service) keep(ctx context.Context, tx *database.Tx, it *item) (Reported
 	if err := findRefusal(ctx, tx, id, added.Index, it); err != nil {
 		return Reported{}, err
 	}
+	if err := findAlarm(ctx, tx, id, added.Index, it); err != nil {
+		return Reported{}, err
+	}
 	if err := s.compareWithLease(ctx, tx, id, added.Index, it); err != nil {
 		return Reported{}, fmt.Errorf("compare a report with its lease: %w", err)
 	}
@@ -267,6 +270,20 @@ func (s *Service) compareWithPlan(ctx context.Context, tx *database.Tx, id strin
 		return err
 	}
 	return insertFinding(ctx, tx, it.finding(tx, OtherArguments, id, position))
+}
+
+// AlarmOtherArguments is the alarm of a client that saw its host execute other arguments than were decided.
+const AlarmOtherArguments = "other_arguments"
+
+// findAlarm makes a finding of a call that its own client found to be another than the decided one. A call without any
+// decision needs no such word: reconciling finds it.
+func findAlarm(ctx context.Context, tx *database.Tx, id string, position int64, it *item) error {
+	if it.alarm != AlarmOtherArguments || it.status == Blocked {
+		return nil
+	}
+	f := it.finding(tx, OtherArguments, id, position)
+	f.Detail = "the host executed other arguments than were decided"
+	return insertFinding(ctx, tx, f)
 }
 
 // finding is a finding about the report.

@@ -94,6 +94,8 @@ type wireRow struct {
 	// What the call was confined to, and what the kernel refused.
 	Confined jsontext.Value `json:"confined"`
 	Refused  jsontext.Value `json:"refused"`
+	// What the client found wrong with the call that ran.
+	Alarm jsontext.Value `json:"alarm"`
 	// The lease that the client decided by, and which of its calls this is.
 	Lease    jsontext.Value `json:"lease"`
 	LeaseUse jsontext.Value `json:"lease_use"`
@@ -117,6 +119,7 @@ type row struct {
 	hash        [sha256.Size]byte
 	confined    *Confined
 	refused     []string
+	alarm       string
 	lease       string // an id or a signed text; empty: none
 	leaseUse    *int64
 	payload     payload
@@ -145,6 +148,7 @@ type payload struct {
 	Seq         *int64         `json:"seq,omitzero"`
 	Confined    *Confined      `json:"confined,omitzero"`
 	Refused     []string       `json:"refused,omitempty"`
+	Alarm       string         `json:"alarm,omitzero"`
 	Lease       string         `json:"lease,omitzero"` // its id
 	LeaseUse    *int64         `json:"leaseUse,omitzero"`
 }
@@ -161,7 +165,7 @@ func parseRow(raw jsontext.Value) (row, error) {
 		tool:      firstLabel(w.Tool, w.Action, w.ToolName),
 		sessionID: label(w.SessionID), userID: label(w.UserID), agentID: label(w.AgentID), seq: number(w.Seq),
 		executedAt: instant(w.ExecutedAt, w.At), hash: hashOf(raw),
-		lease: text(w.Lease), leaseUse: number(w.LeaseUse),
+		lease: text(w.Lease), leaseUse: number(w.LeaseUse), alarm: label(w.Alarm),
 	}
 	if r.tool == "" {
 		return row{}, errors.New("names no tool")
@@ -201,6 +205,7 @@ func payloadOf(w *wireRow, r *row, problem string) payload {
 		DelegatedBy: label(w.DelegatedBy),
 		DelegatedTo: label(w.DelegatedTo),
 		Seq:         r.seq,
+		Alarm:       r.alarm,
 	}
 	if !r.executedAt.IsZero() {
 		p.ExecutedAt = r.executedAt.UTC().Format(time.RFC3339Nano)

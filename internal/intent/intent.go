@@ -66,6 +66,10 @@ type Request struct {
 	Prompt *string
 
 	IdempotencyKey string // optional; a repeated request gets the same answer
+
+	// Ticket is for a plan of a guarded session. Amends is why the plan adds to those of its turn; empty: it
+	// adds nothing.
+	Ticket, Amends string
 }
 
 // checked returns the request with its names trimmed and validated.
@@ -138,6 +142,8 @@ type Minted struct {
 
 	Plan     *plan.Plan `json:"-"` // as calls will be judged by it
 	Widened  []int      `json:"-"` // see plan.Declared
+	Added    []string   `json:"-"` // the tools that it adds to the other plans of its turn
+	AgentID  string     `json:"-"`
 	Repeated bool       `json:"-"` // the same Idempotency-Key got this answer before
 }
 
@@ -163,4 +169,6 @@ type View struct {
 	// caller may not read payloads.
 	Plan jsontext.Value
 	Uses map[int]int64 // calls of limited steps, by index; nil in lists
+	// Index is that of the entry that declared it in the organization's log; -1: there is none. Not in lists.
+	Index int64
 }

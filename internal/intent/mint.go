@@ -1,24 +1,20 @@
 package intent
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"writ/internal/audit"
 	"writ/internal/canonical"
 	"writ/internal/database"
 	"writ/internal/fault"
-	"writ/internal/intent/grounding"
 	"writ/internal/intent/plan"
-	"writ/internal/intent/scope"
+	"writ/internal/intent/ticket"
 	"writ/internal/principal"
 	"writ/internal/redaction"
 )
@@ -29,28 +25,53 @@ func (s *Service) Mint(ctx context.Context, p principal.Principal, r Request) (M
 	if err := requireAgent(p); err != nil {
 		return Minted{}, err
 	}
+	r, shown, err := s.admit(ctx, p, r)
+	if err != nil {
+		return Minted{}, err
+	}
 	n, err := s.prepare(p, r)
 	if err != nil {
 		return Minted{}, err
 	}
-	if n.plan.AutoMinted() {
+	n.ticket = shown
+	for range maxMintAttempts {
+		m, stale, err := s.tryMint(ctx, n)
+		if err != nil || !stale {
+			return m, err
+		}
+	}
+	return Minted{}, fault.New(fault.Unavailable, "other plans of this turn are registered at the same time: try again")
+}
+
+// maxMintAttempts is how often a plan is compared because its turn got another plan before it was stored.
+const maxMintAttempts = 8
+
+// tryMint compares and stores the plan once. It is stale if the plan must be compared again.
+func (s *Service) tryMint(ctx context.Context, n *newPlan) (m Minted, stale bool, err error) {
+	if repeats, err := n.repeats(ctx, s.db); err != nil || repeats != "" {
+		return s.answerAgain(ctx, n, repeats, err)
+	}
+	if n.plan.AutoMinted() && n.ticket == nil { // a ticket is given to the tool that a model calls
 		if err := s.allowUnderRegistered(ctx, n); err != nil {
-			return Minted{}, err
+			return Minted{}, false, err
 		}
 	}
 	if err := s.widening(ctx, n); err != nil {
-		return Minted{}, err
+		return Minted{}, false, err
 	}
 	// Sign outside the transaction, which holds up other changes.
 	if err := s.issue(ctx, n); err != nil {
-		return Minted{}, err
+		return Minted{}, false, err
 	}
 	repeats := ""
-	err = s.db.Write(ctx, database.Change{Logs: []string{p.OrgID}, Do: func(
+	err = s.db.Write(ctx, database.Change{Logs: []string{n.by.OrgID}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
 		repeats, err = n.repeats(ctx, tx)
 		if err != nil || repeats != "" {
+			return err
+		}
+		if stale, err = n.stillCurrent(ctx, tx); err != nil || stale {
 			return err
 		}
 		if err := s.stillUnder(ctx, tx, n); err != nil {
@@ -58,13 +79,24 @@ func (s *Service) Mint(ctx context.Context, p principal.Principal, r Request) (M
 		}
 		return s.add(ctx, tx, n)
 	}})
-	switch {
-	case err != nil:
-		return Minted{}, err
-	case repeats != "":
-		return s.again(ctx, p, repeats)
+	if err != nil || repeats != "" {
+		return s.answerAgain(ctx, n, repeats, err)
 	}
-	return minted(n.id, n.plan, n.tree, n.issued), nil
+	m = minted(n.id, n.plan, n.tree, n.issued)
+	m.AgentID = n.binding.AgentID
+	if n.ticket != nil {
+		m.Added = n.added()
+	}
+	return m, stale, nil
+}
+
+// answerAgain answers a repeated request.
+func (s *Service) answerAgain(ctx context.Context, n *newPlan, planID string, err error) (Minted, bool, error) {
+	if err != nil {
+		return Minted{}, false, err
+	}
+	m, err := s.again(ctx, n.by, planID)
+	return m, false, err
 }
 
 // newPlan is a plan that is not stored yet.
@@ -86,6 +118,17 @@ type newPlan struct {
 	expires  time.Time
 	issued   sealedPlan
 	sealed   []byte
+
+	ticket   *ticket.Ticket // of a guarded session; nil: it has none
+	compared []string       // the plans of the turn that it was compared with
+}
+
+// turn is the turn of a guarded session; 0: it is none.
+func (n *newPlan) turn() int64 {
+	if n.ticket == nil {
+		return 0
+	}
+	return n.ticket.Turn
 }
 
 // prepare does everything that needs no database.
@@ -217,108 +260,6 @@ type sealedPlan struct {
 // sealContext binds sealed bytes to their row and to the hash in it.
 func sealContext(planID, root string) string { return "plan/" + planID + "/" + root }
 
-// add stores and records the plan. Its entry is an observation, which does not raise
-// the log's generation: a new plan makes no cached plan stale.
-func (s *Service) add(ctx context.Context, tx *database.Tx, n *newPlan) error {
-	grounds, err := scope.Clean(ctx, tx, ScopeOf(n.binding))
-	if err != nil {
-		return err
-	}
-	if err := insertPlan(ctx, tx, n, grounds); err != nil {
-		return err
-	}
-	added, err := s.log.Append(ctx, tx, audit.Entry{
-		Log:         n.by.OrgID,
-		Action:      mintedAction,
-		Actor:       n.by,
-		Subject:     audit.Subject{Type: "plan", ID: n.id},
-		Observation: true,
-		Payload: recorded{
-			Hash:      n.tree.Root(),
-			Goal:      n.goal,
-			Source:    n.source,
-			Steps:     len(n.plan.Steps),
-			Tools:     n.tools(),
-			User:      n.binding.UserID,
-			Email:     n.binding.Email,
-			Agent:     n.binding.AgentID,
-			Context:   n.binding.Context,
-			Session:   n.binding.Session,
-			ExpiresAt: n.expires.Unix(),
-			Under:     n.parentID,
-			Widened:   n.issued.Widened,
-		},
-	})
-	if err != nil {
-		return err
-	}
-	return s.sayPrompt(ctx, tx, n, grounds, added.Index)
-}
-
-// sayPrompt stores the user's words: the prompt that the harness states, else the goal, if nothing but the
-// user can have shaped it.
-func (s *Service) sayPrompt(ctx context.Context, tx *database.Tx, n *newPlan, grounds bool, position int64) error {
-	words := ""
-	switch {
-	case n.request.Prompt != nil:
-		words = *n.request.Prompt
-	case grounds:
-		words = n.plan.Words()
-	}
-	if words == "" || len(words) > grounding.MaxPrompts {
-		return nil
-	}
-	err := s.scopes.Say(ctx, tx, ScopeOf(n.binding), n.id, words, position)
-	if n.request.Prompt == nil && fault.Is(err, fault.TooLarge) {
-		return nil // no client has to count the bytes of its goals
-	}
-	return err
-}
-
-// ScopeOf is the scope that what is known under a plan belongs to, where its calls state no session or context.
-func ScopeOf(b plan.Binding) scope.Key {
-	return scope.Key{
-		OrgID:   b.OrgID,
-		KeyID:   b.KeyID,
-		Session: b.Session,
-		Context: b.Context,
-		User:    cmp.Or(b.UserID, b.Email),
-		Agent:   b.AgentID,
-	}
-}
-
-// recorded is what the audit log says about a new plan.
-type recorded struct {
-	Hash      string   `json:"planHash"`
-	Goal      string   `json:"goal,omitzero"`
-	Source    string   `json:"source,omitzero"`
-	Steps     int      `json:"steps"`
-	Tools     []string `json:"tools"` // the first recordedTools of them
-	User      string   `json:"userId,omitzero"`
-	Email     string   `json:"userEmail,omitzero"`
-	Agent     string   `json:"agentId,omitzero"`
-	Context   string   `json:"contextId,omitzero"`
-	Session   string   `json:"sessionId,omitzero"`
-	ExpiresAt int64    `json:"expiresAt"`
-	Under     string   `json:"under,omitzero"`
-	Widened   []int    `json:"widened,omitempty"` // see plan.Declared
-}
-
-// recordedTools is how many tools of a plan the audit log names. The hash covers
-// all of them.
-const recordedTools = 50
-
-func (n *newPlan) tools() []string {
-	tools := []string{}
-	for _, step := range n.plan.Steps {
-		name := redaction.Text(step.Server + "." + step.Tool)
-		if len(tools) < recordedTools && !slices.Contains(tools, name) {
-			tools = append(tools, name)
-		}
-	}
-	return tools
-}
-
 func minted(id string, p *plan.Plan, tree *plan.Tree, issued sealedPlan) Minted {
 	root := tree.Root()
 	return Minted{
@@ -346,7 +287,7 @@ func (s *Service) again(ctx context.Context, p principal.Principal, planID strin
 		return Minted{}, err
 	}
 	m := minted(planID, parsed, parsed.Tree(), stored)
-	m.Repeated = true
+	m.Repeated, m.AgentID = true, row.Binding.AgentID
 	return m, nil
 }
 
@@ -360,16 +301,20 @@ func (r Request) digest(policy []byte) ([sha256.Size]byte, error) {
 		Agent            string
 		Context, Session string
 		Prompt           *string `json:",omitzero"`
-	}{r.Plan, policy, r.ExpiresIn, r.UserID, r.Email, r.AgentID, r.ContextID, r.SessionID, r.Prompt})
+		Ticket, Amends   string  `json:",omitzero"`
+	}{
+		r.Plan, policy, r.ExpiresIn, r.UserID, r.Email, r.AgentID, r.ContextID, r.SessionID, r.Prompt, r.Ticket,
+		r.Amends,
+	})
 	return sha256.Sum256(text), database.Wrap(err, "digest of the request")
 }
 
 // repeats is the id of the plan that was minted for the same Idempotency-Key, or "".
-func (n *newPlan) repeats(ctx context.Context, tx *database.Tx) (planID string, err error) {
+func (n *newPlan) repeats(ctx context.Context, r database.Reader) (planID string, err error) {
 	if n.request.IdempotencyKey == "" {
 		return "", nil
 	}
-	planID, body, err := selectRequest(ctx, tx, n.by.KeyID, n.request.IdempotencyKey)
+	planID, body, err := selectRequest(ctx, r, n.by.KeyID, n.request.IdempotencyKey)
 	if err != nil || planID == "" {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
@@ -40,7 +41,10 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Vi
 	if readsPayloads(p) && len(row.shown) > 0 {
 		view.Plan = row.shown
 	}
-	view.Uses, err = selectUses(ctx, s.db, row.ID, row.Anchor)
+	if view.Uses, err = selectUses(ctx, s.db, row.ID, row.Anchor); err != nil {
+		return View{}, err
+	}
+	view.Index, err = audit.FirstAbout(ctx, s.db, audit.LogOf(p.OrgID), audit.Subject{Type: "plan", ID: row.ID})
 	return view, err
 }
 
@@ -113,14 +117,17 @@ func (s *Service) Proof(ctx context.Context, p principal.Principal, id string, s
 	return StepProofs{Root: tree.Root(), Action: action, Step: whole}, nil
 }
 
-// Prune deletes Idempotency-Keys that are older than a day.
+// Prune deletes Idempotency-Keys that are older than a day, and guarded sessions that nobody uses any more.
 func (s *Service) Prune(ctx context.Context) error {
 	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM plan_request WHERE created_at < $1`,
 			database.Micros(tx.Now().Add(-idempotencyKeyLife)))
-		return err
+		if err != nil {
+			return err
+		}
+		return pruneSessions(ctx, tx)
 	}})
-	return database.Wrap(err, "delete old Idempotency-Keys")
+	return database.Wrap(err, "delete old Idempotency-Keys and sessions")
 }
 
 // readsPayloads reports whether the caller may see the text of plans: members with

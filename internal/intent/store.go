@@ -71,12 +71,13 @@ func insertPlan(ctx context.Context, tx *database.Tx, n *newPlan, grounds bool) 
 	signature, jwt := sha256.Sum256([]byte(n.issued.Token.Signature)), sha256.Sum256([]byte(n.issued.JWT))
 	_, err := tx.Exec(ctx, `
 		INSERT INTO plan (id, org_id, key_id, owner_id, user_id, email, agent_id, context_id, session_id, parent_id, status,
-			goal, source, steps, anchor, signature, signature_hash, jwt_hash, issued_at, expires_at, created_at, grounds)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 1, $15, $16, $17, $18, $19, $20, $21)`,
+			goal, source, steps, anchor, signature, signature_hash, jwt_hash, issued_at, expires_at, created_at, grounds,
+			turn)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 1, $15, $16, $17, $18, $19, $20, $21, $22)`,
 		n.id, b.OrgID, b.KeyID, n.by.UserID, b.UserID, b.Email, b.AgentID, b.Context, b.Session,
 		database.OptionalText(n.parentID), string(plan.Active),
 		n.goal, n.source, len(n.plan.Steps), n.issued.Token.Signature, signature[:], jwt[:],
-		database.Micros(n.issuedAt), database.Micros(n.expires), now, database.Bit(grounds))
+		database.Micros(n.issuedAt), database.Micros(n.expires), now, database.Bit(grounds), n.turn())
 	if err != nil {
 		return fmt.Errorf("store plan %s: %w", n.id, err)
 	}
@@ -140,21 +141,6 @@ func selectBySignature(ctx context.Context, r database.Reader, hash []byte, root
 		ORDER BY p.created_at DESC, p.id DESC
 		LIMIT 1`, hash, root).Scan(&id)
 	return id, database.OrMissing(err, nil, "find a plan by its token")
-}
-
-// OfSession returns the plan that a session of a key declared last, whatever its
-// status, or "" if it declared none.
-func OfSession(ctx context.Context, r database.Reader, orgID, keyID, sessionID string) (id string, err error) {
-	if sessionID == "" {
-		return "", nil
-	}
-	err = r.QueryRow(ctx, `
-		SELECT id
-		FROM plan
-		WHERE key_id = $1 AND session_id = $2 AND session_id <> '' AND org_id = $3
-		ORDER BY created_at DESC, id DESC
-		LIMIT 1`, keyID, sessionID, orgID).Scan(&id)
-	return id, database.OrMissing(err, nil, "find the plan of a session")
 }
 
 // selectLive lists the live plans of exactly this holder, newest first, without

@@ -27,6 +27,9 @@ func (s *Service) widening(ctx context.Context, n *newPlan) error {
 	if n.parentID != "" {
 		return nil // it is within a registered plan
 	}
+	if n.ticket != nil {
+		return s.compare(ctx, n)
+	}
 	ids, err := selectContinued(ctx, s.db, n.binding, s.db.Now(), continuedTried)
 	if err != nil {
 		return err

@@ -26,11 +26,11 @@ const (
 )
 
 var (
-	agentID    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
-	serverID   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
-	toolName   = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_*-]+$`)
-	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
-	urlForm    = regexp.MustCompile(`^https?://[^\s/?#@\\]+([/?#][^\s\\]*)?$`)
+	agentID    = pattern(`^[A-Za-z0-9_-]{1,80}$`)
+	serverID   = pattern(`^[A-Za-z0-9_-]{1,100}$`)
+	toolName   = pattern(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_*-]+$`)
+	headerName = pattern("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
+	urlForm    = pattern(`^https?://[^\s/?#@\\]+([/?#][^\s\\]*)?$`)
 )
 
 // reader reads one manifest and gathers its problems.
@@ -229,9 +229,9 @@ func fixed(v *node.Value, check func(string) string) string {
 	return text
 }
 
-func matching(form *regexp.Regexp, what string) func(string) string {
+func matching(form func() *regexp.Regexp, what string) func(string) string {
 	return func(text string) string {
-		if !form.MatchString(text) {
+		if !form().MatchString(text) {
 			return "must be " + what
 		}
 		return ""
@@ -241,14 +241,14 @@ func matching(form *regexp.Regexp, what string) func(string) string {
 func idProblem(text string) string { return plainProblem(text, maxID) }
 
 func toolProblem(text string) string {
-	if !toolName.MatchString(text) || len(text) > maxPattern {
+	if !toolName().MatchString(text) || len(text) > maxPattern {
 		return "must be a server id, a dot, and a tool name that may hold *"
 	}
 	return ""
 }
 
 func urlProblem(text string) string {
-	if u, err := url.Parse(text); err != nil || u.Host == "" || !urlForm.MatchString(text) ||
+	if u, err := url.Parse(text); err != nil || u.Host == "" || !urlForm().MatchString(text) ||
 		utf8.RuneCountInString(text) > maxURL {
 		return "must be a URL with http or https, and without a user in it"
 	}

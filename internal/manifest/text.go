@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"writ/internal/node"
@@ -14,12 +15,17 @@ import (
 // Lookup is the value of a variable, and whether it is set.
 type Lookup func(name string) (string, bool)
 
+// pattern compiles an expression when it is needed first: a hook that starts for every call needs none.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // variable is $NAME, ${NAME}, $$ for a dollar, or a dollar that begins neither.
-var variable = regexp.MustCompile(`\$\$|\$[A-Za-z_][A-Za-z0-9_]*|\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$`)
+var variable = pattern(`\$\$|\$[A-Za-z_][A-Za-z0-9_]*|\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$`)
 
 // substitute replaces the variables of a text, or says which one it cannot replace.
 func substitute(text string, lookup Lookup) (resolved, problem string) {
-	resolved = variable.ReplaceAllStringFunc(text, func(match string) string {
+	resolved = variable().ReplaceAllStringFunc(text, func(match string) string {
 		if match == "$$" {
 			return "$"
 		}

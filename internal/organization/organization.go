@@ -81,6 +81,8 @@ func cleanName(text string) (string, error) {
 		return "", fault.Field("name", "must be one line of text without control characters")
 	case characters == 0 || characters > maxName:
 		return "", fault.Field("name", "must have 1 to %d characters", maxName)
+	case isDemo(name):
+		return "", fault.Field("name", "must not end in %q: that marks what is not real", strings.TrimSpace(demoEnding))
 	}
 	return name, nil
 }

@@ -35,8 +35,11 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, name string
 	if err != nil {
 		return Organization{}, err
 	}
+	return s.create(ctx, p, name)
+}
+
+func (s *Service) create(ctx context.Context, p principal.Principal, name string) (created Organization, err error) {
 	id := database.NewID()
-	var created Organization
 	err = s.db.Write(ctx, database.Change{
 		Logs: []string{id, audit.System},
 		Do: func(ctx context.Context, tx *database.Tx) error {
@@ -48,7 +51,12 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, name string
 				return fault.New(fault.Conflict, "you belong to %d organizations already; leave one to create another",
 					n)
 			}
-			created, err = s.Add(ctx, tx, p, id, p.UserID, name)
+			if isDemo(name) {
+				if err := refuseSecondDemo(ctx, tx, p.UserID); err != nil {
+					return err
+				}
+			}
+			created, err = s.add(ctx, tx, p, id, p.UserID, name)
 			return err
 		},
 	})
@@ -65,6 +73,12 @@ func (s *Service) Add(
 	if err != nil {
 		return Organization{}, err
 	}
+	return s.add(ctx, tx, actor, id, ownerID, name)
+}
+
+func (s *Service) add(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, id, ownerID, name string,
+) (Organization, error) {
 	o := Organization{ID: id, Name: name, CreatedAt: tx.Now()}
 	if err := insertOrganization(ctx, tx, o); err != nil {
 		return Organization{}, err
@@ -122,6 +136,9 @@ func (s *Service) Rename(ctx context.Context, p principal.Principal, name string
 			return err
 		}
 		renamed = m
+		if m.IsDemo() {
+			return fault.New(fault.Conflict, "demo data keeps its name, so that nobody takes it for real")
+		}
 		renamed.Name = name
 		if m.Name == name {
 			return nil

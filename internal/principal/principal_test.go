@@ -31,6 +31,7 @@ func TestRights(t *testing.T) {
 		principal.ManageForwarding:   "owner admin",
 		principal.ManageAgents:       "owner admin",
 		principal.KillAgents:         "owner admin approver",
+		principal.ManageServers:      "owner admin",
 	}
 	for action, want := range wants {
 		got := ""

@@ -45,6 +45,8 @@ const (
 	ManageIdentityProvider Action = "identity_provider.manage" // choose who vouches for the organization's people
 	ManageForwarding       Action = "forwarding.manage"        // choose where traces and decisions are sent
 	ManageAgents           Action = "agents.manage"            // register, bind and suspend agents
+	// register, approve and remove MCP servers, accept their tools
+	ManageServers Action = "servers.manage"
 	// the kill switch; approvers only if the organization says so
 	KillAgents Action = "agents.kill"
 )
@@ -57,7 +59,7 @@ var rights = map[Role][]Action{
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads, ErasePayloads,
 		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks,
-		ManageIdentityProvider, ManageForwarding, ManageAgents, KillAgents,
+		ManageIdentityProvider, ManageForwarding, ManageAgents, KillAgents, ManageServers,
 	},
 	Admin: {
 		ReadOrganization, UpdateOrganization,
@@ -65,7 +67,7 @@ var rights = map[Role][]Action{
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads,
 		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks, ManageForwarding,
-		ManageAgents, KillAgents,
+		ManageAgents, KillAgents, ManageServers,
 	},
 	Approver: {
 		ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies,
@@ -77,6 +79,9 @@ var rights = map[Role][]Action{
 
 // May reports whether the role allows the action.
 func (r Role) May(action Action) bool { return slices.Contains(rights[r], action) }
+
+// Rights lists what the role allows.
+func (r Role) Rights() []Action { return slices.Clone(rights[r]) }
 
 // ManageRole is the action needed to give, change or take this role.
 func (r Role) ManageRole() Action {

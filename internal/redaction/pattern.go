@@ -3,6 +3,7 @@ package redaction
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // rule removes one kind of secret that is known by its form.
@@ -10,11 +11,17 @@ type rule struct {
 	// hints are lower-case texts, one of which every match contains. Searching for them first is far cheaper than a
 	// pattern. None: always try.
 	hints   []string
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 	// secret says whether a match, given as its groups, is a secret; nil: always.
 	secret func(groups []string) bool
 	// keep is the number of the group before the secret that stays, and keepEnd that of the group after it; 0: none.
 	keep, keepEnd int
+}
+
+// lazily compiles a pattern when it is first needed: programs that start before and after every tool call of an agent
+// rarely need one.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // A secret in text, as a name and a value: password=..., "token": "...", --api-key ... . The name may have words in
@@ -32,18 +39,18 @@ var nameHints = []string{"pass", "pwd", "secret", "token", "key", "authorization
 var rules = []rule{
 	{
 		hints:   []string{"private key"},
-		pattern: regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`),
+		pattern: lazily(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`),
 	},
 	{
 		hints:   []string{"eyj"},
-		pattern: regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)*`),
+		pattern: lazily(`\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)*`),
 	},
 	{
 		hints: []string{
 			"ak_", "sk_", "rk_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "aiza",
 			"npm_", "hf_", "akia", "asia", "ya29.", "sg.", "dop_v1_", "shpat_",
 		},
-		pattern: regexp.MustCompile(`\b(?:` + strings.Join([]string{
+		pattern: lazily(`\b(?:` + strings.Join([]string{
 			`ak_(?:live|test|claw)_[A-Za-z0-9]{8,}`,
 			`(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{8,}`,
 			`sk-[A-Za-z0-9_-]{16,}`,
@@ -63,12 +70,12 @@ var rules = []rule{
 	},
 	{
 		hints:   []string{"://"},
-		pattern: regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@"'<>]*:)([^\s/?#"'<>]+)(@)`),
+		pattern: lazily(`([A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@"'<>]*:)([^\s/?#"'<>]+)(@)`),
 		keep:    1, keepEnd: 3,
 	},
 	{
 		hints:   []string{"bearer", "basic"},
-		pattern: regexp.MustCompile(`(?i)(\b(?:bearer|basic)[ \t]+)([A-Za-z0-9._~+/=-]{12,})`),
+		pattern: lazily(`(?i)(\b(?:bearer|basic)[ \t]+)([A-Za-z0-9._~+/=-]{12,})`),
 		secret:  func(groups []string) bool { return isOpaque(groups[2]) },
 		keep:    1,
 	},
@@ -85,7 +92,7 @@ var rules = []rule{
 func namedRule(pattern string, keepEnd int) rule {
 	return rule{
 		hints:   nameHints,
-		pattern: regexp.MustCompile(`(?i)` + pattern),
+		pattern: lazily(`(?i)` + pattern),
 		secret:  isRealValue,
 		keep:    1,
 		keepEnd: keepEnd,
@@ -107,7 +114,7 @@ func (r *rule) apply(text string) string {
 	var out strings.Builder
 	done, from := 0, 0 // written up to done, searched up to from
 	for from <= len(text) {
-		m := r.pattern.FindStringSubmatchIndex(text[from:])
+		m := r.pattern().FindStringSubmatchIndex(text[from:])
 		if m == nil {
 			break
 		}
@@ -199,7 +206,7 @@ func HoldsKey(text string) bool {
 	}
 	lower := strings.ToLower(text)
 	for i := range keyRules {
-		if keyRules[i].mayMatch(lower) && keyRules[i].pattern.MatchString(text) {
+		if keyRules[i].mayMatch(lower) && keyRules[i].pattern().MatchString(text) {
 			return true
 		}
 	}

@@ -42,6 +42,7 @@ const (
 	judged    why = iota
 	byIntent      // the call was not in its plan
 	byAgent       // the agent or its key was not valid
+	byServer      // the MCP server was refused, or nobody had accepted the tool
 	byFailure     // it could not be judged at all
 )
 
@@ -53,6 +54,8 @@ func recordedAnswer(r *decision.Record) (Answer, why) {
 		return Unknown, byIntent
 	case policy.ByAgent:
 		return Unknown, byAgent
+	case policy.ByMCP:
+		return Unknown, byServer
 	case policy.ByDefault:
 		if r.Rule != "" {
 			return Unknown, byFailure

@@ -29,7 +29,7 @@ type Counts struct {
 	Judged    int64 `json:"judged"`
 
 	Intent int64 `json:"intent"` // apart: the call was not in its plan
-	Agent  int64 `json:"agent"`  // apart: the agent or its key was not valid
+	Agent  int64 `json:"agent"`  // apart: the agent, its key or the MCP server was not valid
 	Failed int64 `json:"failed"` // apart: it could not be judged
 
 	// Of those judged: what was missing from the record.
@@ -104,7 +104,7 @@ func (t *tally) apart(because why) {
 	switch because {
 	case byIntent:
 		t.counts.Intent++
-	case byAgent:
+	case byAgent, byServer:
 		t.counts.Agent++
 	default:
 		t.counts.Failed++

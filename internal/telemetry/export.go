@@ -127,7 +127,7 @@ func (e *TraceExport) isNew(t *ExportedTrace) bool {
 }
 
 func (e *TraceExport) next(ctx context.Context) ([]*ExportedTrace, error) {
-	if !storable(e.filter.Name) || !storable(e.filter.AgentID) {
+	if !e.filter.storable() {
 		return nil, nil
 	}
 	w := &where{}

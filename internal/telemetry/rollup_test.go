@@ -91,7 +91,7 @@ func TestRebuildRepairs(t *testing.T) {
 
 // whileIngesting runs the work beside senders that do not stop until it is done,
 // and gives how many traces they stored.
-func whileIngesting(e *env, work func(), services ...*telemetry.Service) int64 {
+func whileIngesting(e *env, work func(), services ...*telemetry.Service) (traces int64) {
 	e.T.Helper()
 	var stored atomic.Int64
 	var senders sync.WaitGroup
@@ -114,10 +114,13 @@ func whileIngesting(e *env, work func(), services ...*telemetry.Service) int64 {
 			}
 		})
 	}
+	defer func() { // also if the work ends the test
+		close(done)
+		senders.Wait()
+		traces = stored.Load()
+	}()
 	work()
-	close(done)
-	senders.Wait()
-	return stored.Load()
+	return 0
 }
 
 // TestVerifyBesideIngest: a snapshot is consistent, so there is no false alarm.

@@ -71,7 +71,9 @@ type TraceFilter struct {
 	UserID        string
 	AgentID       string
 	MinDurationMs *int64
-	HasError      *bool // overrides Status
+	MinCostNanos  *int64
+	Model, Tool   string // of a span
+	HasError      *bool  // overrides Status
 	Limit         int
 	Cursor        string
 }
@@ -128,6 +130,11 @@ func (s *Service) listReader(filtered bool) database.Reader {
 // PostgreSQL would refuse it.
 func storable(text string) bool { return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0 }
 
+// storable reports whether a trace can match the filter at all.
+func (f *TraceFilter) storable() bool {
+	return storable(f.Name) && storable(f.AgentID) && storable(f.Model) && storable(f.Tool)
+}
+
 // traceList names the list in its cursors.
 const traceList = "traces"
 
@@ -137,12 +144,10 @@ func (s *Service) ListTraces(ctx context.Context, orgID string, f TraceFilter) (
 	if err != nil {
 		return page.Page[TraceItem]{}, err
 	}
-	if !storable(f.Name) || !storable(f.AgentID) {
+	if !f.storable() {
 		return page.Of[TraceItem](nil, f.Limit, nil), nil
 	}
-	w := &where{}
-	w.and("org_id = ?", orgID)
-	s.andListed(w, s.listedFrom(f.period()), f.Until)
+	w := s.listed(orgID, f)
 	if !after.IsZero() {
 		w.and("(start_time, id) < (?, ?)", after.Micros, after.ID)
 	}
@@ -159,7 +164,16 @@ func (s *Service) ListTraces(ctx context.Context, orgID string, f TraceFilter) (
 	}), nil
 }
 
+// listed chooses the traces of an organization and a time.
+func (s *Service) listed(orgID string, f TraceFilter) *where {
+	w := &where{}
+	w.and("org_id = ?", orgID)
+	s.andListed(w, s.listedFrom(f.period()), f.Until)
+	return w
+}
+
 // apply adds the filters. Each has an index of its own; with two or more, the most selective one is used.
+// Model and tool have none: they are looked for among the traces that the others leave, the newest first.
 func (f *TraceFilter) apply(w *where) {
 	for _, equal := range []struct{ column, value string }{
 		{"session_id", f.SessionID}, {"name", f.Name}, {"user_id", f.UserID}, {"agent_id", f.AgentID},
@@ -178,6 +192,15 @@ func (f *TraceFilter) apply(w *where) {
 	}
 	if f.MinDurationMs != nil {
 		w.and("duration_ms >= ?", *f.MinDurationMs)
+	}
+	if f.MinCostNanos != nil && *f.MinCostNanos > 0 {
+		w.and("cost_nanos >= ?", *f.MinCostNanos)
+	}
+	for _, equal := range []struct{ column, value string }{{"model", f.Model}, {"tool_name", f.Tool}} {
+		if equal.value != "" {
+			w.and(`EXISTS (SELECT 1 FROM span WHERE span.received_day = trace.received_day AND span.trace_pk = trace.pk AND span.`+
+				equal.column+` = ?)`, equal.value)
+		}
 	}
 }
 
@@ -204,6 +227,8 @@ func traceQuery(w *where, f TraceFilter) string {
 // choices are conditions of which every matching trace meets exactly one.
 func (f *TraceFilter) choices() (conditions []string) {
 	switch {
+	case f.MinCostNanos != nil && *f.MinCostNanos > 0:
+		return costChoices(*f.MinCostNanos)
 	case f.MinDurationMs != nil:
 		longest := bits.Len64(uint64(decode.MaxDuration))
 		for class := min(bits.Len64(uint64(*f.MinDurationMs)), longest); class <= longest; class++ {
@@ -242,6 +267,11 @@ func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, er
 		return nil, fmt.Errorf("read the spans of a trace: %w", err)
 	}
 	return &TraceDetail{TraceItem: *item, Spans: spans}, nil
+}
+
+// FindTrace reads a trace without its spans; nil: the organization has no such trace.
+func (s *Service) FindTrace(ctx context.Context, orgID, id string) (*TraceItem, error) {
+	return s.findTrace(ctx, orgID, id)
 }
 
 // findTrace reads a trace without its spans; nil: there is none.

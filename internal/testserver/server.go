@@ -5,6 +5,7 @@ package testserver
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -49,8 +50,14 @@ func Each(t *testing.T, body func(t *testing.T, s *Server), settings ...string) 
 	})
 }
 
-// Start serves on the database until the test ends.
+// Start serves on the database until the test ends, without the dashboard.
 func Start(t *testing.T, o database.Options, settings ...string) *Server {
+	t.Helper()
+	return StartWith(t, o, nil, settings...)
+}
+
+// StartWith serves with these files as the dashboard.
+func StartWith(t *testing.T, o database.Options, dashboard fs.FS, settings ...string) *Server {
 	t.Helper()
 	c, err := config.Load(environ(t, o, settings), os.ReadFile)
 	if err != nil {
@@ -62,8 +69,11 @@ func Start(t *testing.T, o database.Options, settings ...string) *Server {
 	}
 	s := &Server{T: t, Config: c, Offset: new(atomic.Int64)}
 	s.Server, err = app.Start(t.Context(), app.Options{
-		Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test",
-		Now: func() time.Time { return time.Now().Add(time.Duration(s.Offset.Load())) },
+		Config:    c,
+		Logger:    slog.New(slog.DiscardHandler),
+		Version:   "test",
+		Now:       func() time.Time { return time.Now().Add(time.Duration(s.Offset.Load())) },
+		Dashboard: dashboard,
 	})
 	if err != nil {
 		t.Fatalf("start: %v", err)

@@ -64,8 +64,11 @@ var (
 	// What one person makes the server send or ask elsewhere.
 	Invite               = Rule{"invite", 20}
 	TestIdentityProvider = Rule{"test-identity-provider", 10}
+	RegisterServer       = Rule{"register-server", 30} // each may be called
+	AskServer            = Rule{"ask-server", 20}
 	TestWebhook          = Rule{"test-webhook", 20}
 	TestForwarding       = Rule{"test-forwarding", 20}
+	MakeDemo             = Rule{"make-demo", 3}     // hundreds of requests of its own
 	DraftPolicy          = Rule{"draft-policy", 10} // compiles, runs tests, may ask a model
 	CheckLog             = Rule{"check-log", 6}     // reads a log whole
 )

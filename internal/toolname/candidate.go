@@ -45,8 +45,36 @@ func Candidates(called, server, source string) []Candidate {
 	return Others([]Candidate{first}, called)
 }
 
+// aliases are earlier names under which the Gemini CLI still runs a tool of its own, and the present ones.
+var aliases = []struct{ earlier, present string }{{"search_file_content", "grep_search"}}
+
+// Alias is the other name of one of the host's own tools; false: it has none. It is the same tool, so a rule about
+// either restricts it.
+func (n Name) Alias() (other Name, found bool) {
+	for _, a := range aliases {
+		switch {
+		case n.Server != gemini:
+		case n.Tool == a.earlier:
+			return Name{gemini, a.present}, true
+		case n.Tool == a.present:
+			return Name{gemini, a.earlier}, true
+		}
+	}
+	return Name{}, false
+}
+
+func withAliases(candidates []Candidate) []Candidate {
+	for _, c := range candidates {
+		if other, found := c.Alias(); found {
+			candidates = appendNew(candidates, Candidate{other, Claimed})
+		}
+	}
+	return candidates
+}
+
 // Others adds the further names that a called name may stand for.
 func Others(candidates []Candidate, called string) []Candidate {
+	candidates = withAliases(candidates)
 	for _, n := range Readings(called) {
 		candidates = appendNew(candidates, Candidate{n, Reading})
 		for _, own := range ownNames(n) {

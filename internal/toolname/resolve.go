@@ -60,6 +60,13 @@ func IsStamp(server string) bool {
 	return Harness(server) != Local || server == "openclaw"
 }
 
+// IsReserved reports whether an MCP server has a name under which tools of no MCP server are judged. Its
+// tools would pass for them.
+func IsReserved(server string) bool {
+	server = strings.ToLower(strings.TrimSpace(server))
+	return slices.Contains(Hosts(), server) || server == Unknown
+}
+
 // IsGemini reports whether a name has the form that the Gemini CLI gives to tools of MCP servers.
 func IsGemini(called string) bool {
 	return strings.HasPrefix(called, geminiMark) && !strings.HasPrefix(called, doubleMark)

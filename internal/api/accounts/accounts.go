@@ -25,6 +25,8 @@ type Handlers struct {
 	PublicURL     *url.URL
 	SignUpOpen    bool // whether anyone may register
 	SecureCookies bool // whether browsers reach this server with TLS
+	HasDashboard  bool // else the pages of this package stand in
+	Options       OptionsBody
 }
 
 // Mount serves the routes.
@@ -32,6 +34,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	auth := r.Tagged("auth")
 	h.mountSignUp(auth)
 	h.mountLogin(auth)
+	h.mountOptions(auth)
 	h.mountPassword(auth)
 	h.mountSessions(auth)
 	h.mountDevice(auth)
@@ -63,14 +66,16 @@ func userBody(u auth.User) UserBody {
 // TokensBody is the credentials of a session.
 type TokensBody struct {
 	AccessToken  string `json:"accessToken" doc:"Send as Authorization: Bearer."`
-	RefreshToken string `json:"refreshToken" doc:"Exchange once at /auth/refresh."`
+	RefreshToken string `json:"refreshToken,omitempty" doc:"Exchange once at /auth/refresh. Absent if it is in a cookie."`
 	ExpiresIn    int    `json:"expiresIn" doc:"Seconds until the access token expires." example:"900"`
 }
 
-func tokensBody(t auth.Tokens) TokensBody {
-	return TokensBody{
-		AccessToken: t.Access.Reveal(), RefreshToken: t.Refresh.Reveal(), ExpiresIn: int(t.ExpiresIn.Seconds()),
+func tokensBody(t auth.Tokens, keeps BrowserInput) TokensBody {
+	body := TokensBody{AccessToken: t.Access.Reveal(), ExpiresIn: int(t.ExpiresIn.Seconds())}
+	if !keeps.cookie() {
+		body.RefreshToken = t.Refresh.Reveal()
 	}
+	return body
 }
 
 // StatusBody is the result in one word.

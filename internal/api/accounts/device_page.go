@@ -24,8 +24,15 @@ const devicePath = "/auth/device"
 
 // mountDevicePage serves that page. It is the same for everybody: its script reads the request as the person who has
 // signed in. Its content security policy allows only its own script and style, by their hashes, and calls of this
-// server, so that no other text can run as a script.
+// server, so that no other text can run as a script. The dashboard has a screen of its own for this.
 func (h *Handlers) mountDevicePage(r *route.Router) {
+	if h.HasDashboard {
+		r.Page("GET "+devicePath, func(w http.ResponseWriter, request *http.Request) {
+			w.Header().Set("Location", "/ui/device?"+request.URL.RawQuery)
+			w.WriteHeader(http.StatusFound)
+		})
+		return
+	}
 	google := "hidden"
 	if h.Federation.Google.ClientID != "" {
 		google = ""

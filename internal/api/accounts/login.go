@@ -8,23 +8,25 @@ import (
 	"writ/internal/api/organizations"
 	"writ/internal/api/route"
 	"writ/internal/auth"
+	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/secret"
 	"writ/internal/throttle"
 )
 
 func (h *Handlers) mountLogin(r *route.Router) {
-	route.Handle(r, route.Post("/auth/login", "Sign in").For(route.Public).
+	route.HandleOutput(r, route.Post("/auth/login", "Sign in").For(route.Public).
 		Throttled(throttle.Login).Records("session.created"), h.login)
-	route.Handle(r, route.Post("/auth/refresh", "Replace a refresh token; using one twice ends its session").
+	route.HandleOutput(r, route.Post("/auth/refresh", "Replace a refresh token; using one twice ends its session").
 		For(route.Public).Unrecorded(), h.refresh)
-	route.Handle(r, route.Post("/auth/logout", "End this session").For(route.Person).LimitedToo().
+	route.HandleOutput(r, route.Post("/auth/logout", "End this session").For(route.Session).LimitedToo().
 		Records("session.revoked").Answers(http.StatusNoContent), h.logout)
 	route.Handle(r, route.Get("/auth/me", "The caller's account").For(route.Person).LimitedToo(), h.me)
 	route.Handle(r, route.Get("/.well-known/jwks.json", "Keys that verify access tokens").For(route.Public), h.jwks)
 }
 
 type loginInput struct {
+	BrowserInput
 	Body struct {
 		Email    string `json:"email" maxLength:"254"`
 		Password string `json:"password" maxLength:"1000"`
@@ -40,34 +42,72 @@ type LoginBody struct {
 	Organizations []organizations.OrganizationBody `json:"organizations" nullable:"false"`
 }
 
-func (h *Handlers) login(ctx context.Context, _ principal.Principal, in *loginInput) (LoginBody, error) {
-	user, tokens, err := h.Auth.Login(ctx, in.Body.Email, secret.NewText(in.Body.Password), deviceOf(ctx))
+func (h *Handlers) login(
+	ctx context.Context, _ principal.Principal, in *loginInput,
+) (*sessionOutput[LoginBody], error) {
+	device, err := in.device(ctx)
 	if err != nil {
-		return LoginBody{}, err
+		return nil, err
+	}
+	user, tokens, err := h.Auth.Login(ctx, in.Body.Email, secret.NewText(in.Body.Password), device)
+	if err != nil {
+		return nil, err
 	}
 	mine, err := h.Organizations.ListForUser(ctx, user.ID)
-	return LoginBody{tokensBody(tokens), userBody(user), organizations.Bodies(mine)}, err
-}
-
-// deviceOf is the address and browser of a request.
-func deviceOf(ctx context.Context) auth.Device {
-	request := route.RequestOf(ctx)
-	return auth.Device{Address: request.Address.String(), UserAgent: request.Agent}
+	body := LoginBody{tokensBody(tokens, in.BrowserInput), userBody(user), organizations.Bodies(mine)}
+	return &sessionOutput[LoginBody]{h.sessionCookies(in.BrowserInput, tokens), body}, err
 }
 
 type refreshInput struct {
+	CookieInput
 	Body struct {
-		RefreshToken string `json:"refreshToken" minLength:"1" maxLength:"200"`
+		RefreshToken string `json:"refreshToken,omitempty" minLength:"1" maxLength:"200" doc:"Required unless it is in a cookie."`
 	}
 }
 
-func (h *Handlers) refresh(ctx context.Context, _ principal.Principal, in *refreshInput) (TokensBody, error) {
-	tokens, err := h.Auth.Refresh(ctx, secret.NewText(in.Body.RefreshToken))
-	return tokensBody(tokens), err
+func (h *Handlers) refresh(
+	ctx context.Context, _ principal.Principal, in *refreshInput,
+) (*sessionOutput[TokensBody], error) {
+	if _, err := in.device(ctx); err != nil {
+		return nil, err
+	}
+	var token string
+	switch {
+	case in.cookie():
+		token = h.tokenOf(in.CookieInput)
+	case in.Body.RefreshToken == "":
+		return nil, fault.Field("refreshToken", "is required")
+	default:
+		token = in.Body.RefreshToken
+	}
+	tokens, err := h.Auth.Refresh(ctx, secret.NewText(token), in.cookie())
+	if err != nil {
+		return nil, err
+	}
+	body := tokensBody(tokens, in.BrowserInput)
+	return &sessionOutput[TokensBody]{h.sessionCookies(in.BrowserInput, tokens), body}, nil
 }
 
-func (h *Handlers) logout(ctx context.Context, caller principal.Principal, _ *route.None) (route.None, error) {
-	return route.None{}, h.Auth.RevokeSession(ctx, caller, caller.SessionID)
+type logoutOutput struct {
+	Cookies []string `header:"Set-Cookie"`
+}
+
+// logout ends the session of the access token, or of the cookie: a page must be able to sign out when its access token
+// has expired.
+func (h *Handlers) logout(ctx context.Context, caller principal.Principal, in *CookieInput) (*logoutOutput, error) {
+	if _, err := in.device(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if caller.Kind == principal.User {
+		err = h.Auth.RevokeSession(ctx, caller, caller.SessionID)
+	} else {
+		err = h.Auth.SignOut(ctx, secret.NewText(h.tokenOf(*in)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &logoutOutput{h.sessionCookies(in.BrowserInput, auth.Tokens{})}, nil
 }
 
 // MeBody is the person who is signed in.

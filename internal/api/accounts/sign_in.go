@@ -214,7 +214,7 @@ func (h *Handlers) finishSignIn(w http.ResponseWriter, request *http.Request, or
 func (h *Handlers) answerFinished(w http.ResponseWriter, request *http.Request, finished federation.Result) error {
 	var body any = StatusBody{"linked"}
 	if !finished.Linked {
-		signedIn, err := h.signedIn(request.Context(), finished.User, finished.Tokens, finished.OrgID)
+		signedIn, err := h.signedIn(request.Context(), finished.User, finished.Tokens, finished.OrgID, BrowserInput{})
 		if err != nil {
 			return err
 		}
@@ -235,14 +235,14 @@ type SignedInBody struct {
 }
 
 func (h *Handlers) signedIn(
-	ctx context.Context, user auth.User, tokens auth.Tokens, orgID string,
+	ctx context.Context, user auth.User, tokens auth.Tokens, orgID string, keeps BrowserInput,
 ) (SignedInBody, error) {
 	mine, err := h.Gate.Mine(ctx, principal.Principal{Kind: principal.User, UserID: user.ID, LimitedTo: orgID})
 	if err != nil {
 		return SignedInBody{}, err
 	}
 	body := SignedInBody{
-		TokensBody: tokensBody(tokens), User: userBody(user), Organizations: organizations.Bodies(mine),
+		TokensBody: tokensBody(tokens, keeps), User: userBody(user), Organizations: organizations.Bodies(mine),
 	}
 	if orgID != "" {
 		body.LimitedTo = &orgID
@@ -251,6 +251,7 @@ func (h *Handlers) signedIn(
 }
 
 type exchangeInput struct {
+	BrowserInput
 	Browser string `cookie:"__Host-writ_sign_in_code" maxLength:"200" doc:"The browser's half, from the callback."`
 	InClear string `cookie:"writ_sign_in_code" maxLength:"200" doc:"The same if the server has no TLS."`
 	Body    struct {
@@ -258,22 +259,22 @@ type exchangeInput struct {
 	}
 }
 
-type exchangeOutput struct {
-	Cookie string `header:"Set-Cookie"`
-	Body   SignedInBody
-}
-
 func (h *Handlers) exchangeCode(
 	ctx context.Context, _ principal.Principal, in *exchangeInput,
-) (*exchangeOutput, error) {
+) (*sessionOutput[SignedInBody], error) {
+	device, err := in.device(ctx)
+	if err != nil {
+		return nil, err
+	}
 	browser := in.Browser
 	if !h.SecureCookies {
 		browser = in.InClear
 	}
-	user, tokens, orgID, err := h.Federation.Exchange(ctx, in.Body.Code, browser, deviceOf(ctx))
+	user, tokens, orgID, err := h.Federation.Exchange(ctx, in.Body.Code, browser, device)
 	if err != nil {
 		return nil, err
 	}
-	body, err := h.signedIn(ctx, user, tokens, orgID)
-	return &exchangeOutput{Cookie: h.cookie(codeCookie, "", http.SameSiteStrictMode, 0).String(), Body: body}, err
+	body, err := h.signedIn(ctx, user, tokens, orgID, in.BrowserInput)
+	done := h.cookie(codeCookie, "", http.SameSiteStrictMode, 0).String()
+	return &sessionOutput[SignedInBody]{append(h.sessionCookies(in.BrowserInput, tokens), done), body}, err
 }

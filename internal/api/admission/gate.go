@@ -130,6 +130,7 @@ func (g *Gate) inOrganizationOf(
 // that is wanted.
 func (g *Gate) authenticate(request *http.Request, r route.Route) (principal.Principal, error) {
 	mode := r.Mode
+	forPeople := mode == route.Person || mode == route.Session
 	tokens, keys := request.Header.Values("Authorization"), request.Header.Values("X-Api-Key")
 	presented, err := credential.FromHeaders(tokens, keys)
 	if err != nil {
@@ -142,14 +143,15 @@ func (g *Gate) authenticate(request *http.Request, r route.Route) (principal.Pri
 		if g.ProxyToken.Equal(presented.Bearer) {
 			return principal.Principal{Kind: principal.System}, nil
 		}
-	case presented.APIKey != "" && mode != route.Person:
+	case presented.APIKey != "" && !forPeople:
 		return g.Keys.Resolve(request.Context(), presented.APIKey)
 	case presented.Bearer != "" && mode != route.Key && mode != route.PlanToken:
 		return g.People.Authenticate(request.Context(), presented.Bearer)
 	case presented.APIKey != "":
 		return principal.Principal{}, fault.New(fault.Unauthenticated, "an API key cannot do this: %s",
 			whoCan(r.Action))
-	case mode == route.PlanToken && len(tokens)+len(keys) == 0:
+	case mode == route.PlanToken && len(tokens)+len(keys) == 0,
+		mode == route.Session && len(tokens)+len(keys) == 0 && request.Header.Get("Writ-Session") != "":
 		return principal.Principal{}, nil
 	}
 	return principal.Principal{}, Wanted(mode)
@@ -160,7 +162,7 @@ func (g *Gate) authenticate(request *http.Request, r route.Route) (principal.Pri
 func (g *Gate) withPlanToken(
 	ctx context.Context, mode route.Mode, presented credential.Presented,
 ) (principal.Principal, error) {
-	if mode == route.Person || mode == route.Proxy {
+	if mode == route.Person || mode == route.Session || mode == route.Proxy {
 		return principal.Principal{}, credential.Disagree()
 	}
 	caller, err := g.Keys.Resolve(ctx, presented.APIKey)
@@ -195,6 +197,7 @@ func whoCan(action principal.Action) string {
 // wanted says which credentials a mode accepts.
 var wanted = map[route.Mode]string{
 	route.Person:      "sign in: send Authorization: Bearer <access token>",
+	route.Session:     "sign in: send Authorization: Bearer <access token>",
 	route.Key:         "send an API key: x-api-key: <key>, or Authorization: Bearer <key>",
 	route.PersonOrKey: "send Authorization: Bearer <access token>, or an API key in x-api-key",
 	route.Proxy:       "this route is for the enforcement proxy",

@@ -57,7 +57,7 @@ func (h *Handlers) Mount(r *route.Router) {
 // AgentBody is an agent.
 type AgentBody struct {
 	AgentID        string       `json:"agentId" doc:"As clients send it."`
-	Status         agent.Status `json:"status" enum:"unregistered,pending,active,suspended,killed" doc:"pending: a key proposes it, and it counts as unregistered until a person changes it or sets its status."`
+	Status         agent.Status `json:"status" enum:"unregistered,pending,active,suspended,killed" doc:"pending: a key proposes it, and it counts as unregistered until a person changes it or sets its status. killed: it, its organization or all its keys are stopped."`
 	SuspendedFor   string       `json:"suspendedFor,omitempty" doc:"Why it is suspended."`
 	Name           string       `json:"name"`
 	OwnerID        *string      `json:"ownerId" doc:"A member. Null: nobody has registered or proposed it."`
@@ -72,8 +72,19 @@ type AgentBody struct {
 	LastSeenAt     *time.Time   `json:"lastSeenAt" doc:"Up to some seconds behind. Null: never."`
 	Host           string       `json:"host" doc:"The client that it ran in last. Empty: not stated."`
 	Trips          *TripsBody   `json:"trips,omitempty" doc:"Where they differ from the organization's."`
+	Stopped        *AgentStop   `json:"stopped,omitempty" doc:"What keeps it from acting: its own stop, else that of the organization, else that of its keys. Absent: nothing; also where an agent was changed just now."`
+	StoppedKeys    []string     `json:"stoppedKeys,omitempty" doc:"The ids of its API keys that are stopped, 100 at most: of those that are bound to it or, if none are, of those that its id was sent with."`
 	SeenKeys       []string     `json:"seenKeys,omitempty" doc:"The ids of the API keys that its id was sent with, the latest first; not in lists."`
 	AgentActivityBody
+}
+
+// AgentStop is what keeps an agent from acting.
+type AgentStop struct {
+	Scope     agent.Scope `json:"scope" enum:"agent,organization,key"`
+	Subject   string      `json:"subject" doc:"The agent, or the agent or API key by which its keys were stopped. Empty: the whole organization."`
+	Reason    string      `json:"reason"`
+	Index     int64       `json:"index" doc:"Of the entry in the organization's log."`
+	StoppedAt time.Time   `json:"stoppedAt"`
 }
 
 func agentBody(a agent.Agent) AgentBody {
@@ -92,6 +103,16 @@ func agentBody(a agent.Agent) AgentBody {
 		LastSeenAt:     a.LastSeenAt,
 		Host:           a.Host,
 		SeenKeys:       a.SeenKeys,
+		StoppedKeys:    a.StoppedKeys,
+	}
+	if s := a.Stop; s != nil {
+		body.Stopped = &AgentStop{
+			Scope:     s.Scope,
+			Subject:   s.Subject,
+			Reason:    s.Reason,
+			Index:     s.Index,
+			StoppedAt: s.StoppedAt,
+		}
 	}
 	body.Trips = tripsBody(a.Trips)
 	if p := a.Plan; p != nil {

@@ -166,6 +166,12 @@ func TestTheAgentsOfAMemberWhoLeavesAreSuspended(t *testing.T) {
 	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
 		ctx := t.Context()
 		member := o.Join(o.Owner, o.ID, "member")
+		hook, err := o.Owner.CreateWebhook(ctx, o.ID, client.NewWebhook{
+			Name: "ops", Kind: "generic", URL: "https://hooks.example.org/x", Events: []string{"agent.suspended"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if _, err := o.Owner.RegisterAgent(ctx, o.ID, client.NewAgent{
 			AgentID: "theirs", OwnerID: member.ID,
 		}); err != nil {
@@ -186,6 +192,10 @@ func TestTheAgentsOfAMemberWhoLeavesAreSuspended(t *testing.T) {
 		testserver.Soon(t, "the owner is mailed", func() bool {
 			return strings.Contains(o.LastMail(o.Owner.Email), o.URL+"/ui/agents/theirs")
 		})
+		sent, err := o.Owner.WebhookDeliveries(ctx, o.ID, hook.ID, "", client.List{})
+		if err != nil || len(sent.Items) != 1 || sent.Items[0].Kind != "agent.suspended" {
+			t.Errorf("deliveries: %+v, %v", sent.Items, err)
+		}
 		if _, err := o.Owner.SetAgentStatus(ctx, o.ID, "theirs", "active", "r"); client.StatusOf(err) != 400 {
 			t.Errorf("active without an owner: %v", err)
 		}

@@ -67,6 +67,7 @@ func TestWhatAStoppedKeyMayCall(t *testing.T) {
 		}
 		for _, always := range []string{
 			"POST /iap/enforce", "POST /iap/audit", "GET /iap/agent/{agentId}/status", "POST /observability/spans",
+			"POST /iap/sdk/token", "POST /iap/sdk/preflight", "POST /iap/sdk/bootstrap", "POST /iap/sdk/enforce",
 		} {
 			if !slices.Contains(open, always) {
 				t.Errorf("a stopped key may not call %s", always)

@@ -12,6 +12,7 @@ import (
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
 	"writ/internal/database"
+	"writ/internal/decision"
 	"writ/internal/fault"
 	"writ/internal/page"
 	"writ/internal/principal"
@@ -46,6 +47,7 @@ type EntryBody struct {
 	Session  string              `json:"session,omitzero"`
 	Policy   string              `json:"policy,omitzero" doc:"What decided, of a decision."`
 	Rule     string              `json:"rule,omitzero" doc:"Its rule."`
+	Reason   string              `json:"reason,omitzero" doc:"Why, of a decision; absent where the payload is."`
 	Record   string              `json:"record" doc:"The canonical JSON that the leaf is the hash of, byte for byte."`
 	Leaf     string              `json:"leaf" doc:"RFC 6962 leaf hash of record, hex."`
 	Payload  *route.StoredObject `json:"payload" doc:"null where there is none, it was erased, or the caller may not read payloads."`
@@ -77,6 +79,9 @@ func entryBody(caller principal.Principal, e audit.Stored) (EntryBody, error) {
 	if e.Payload != "" && caller.May(principal.ReadPayloads) {
 		payload := route.StoredObject(e.Payload)
 		b.Payload, b.Salt = &payload, hex.EncodeToString(e.Salt)
+		if b.Decision != "" {
+			b.Reason = decision.ReasonOf(e.Payload)
+		}
 	}
 	return b, nil
 }
@@ -148,7 +153,8 @@ func (in *EntryInput) number() (int64, error) {
 // ProvedEntryBody is an entry with its proof.
 type ProvedEntryBody struct {
 	EntryBody
-	Receipt ledger.Receipt `json:"receipt" doc:"The proof that the entry is in the log, as it is now."`
+	PayloadText string         `json:"payloadText,omitzero" doc:"The payload byte for byte, as salt and the record's payload are about it; absent where payload is null."`
+	Receipt     ledger.Receipt `json:"receipt" doc:"The proof that the entry is in the log, as it is now."`
 }
 
 func (h *Handlers) getEntry(ctx context.Context, caller principal.Principal, in *EntryInput) (ProvedEntryBody, error) {
@@ -164,7 +170,11 @@ func (h *Handlers) getEntry(ctx context.Context, caller principal.Principal, in 
 		return ProvedEntryBody{}, err
 	}
 	entry, err := entryBody(caller, stored)
-	return ProvedEntryBody{entry, receipt}, err
+	proved := ProvedEntryBody{EntryBody: entry, Receipt: receipt}
+	if entry.Payload != nil {
+		proved.PayloadText = stored.Payload
+	}
+	return proved, err
 }
 
 type eraseInput struct {

@@ -58,6 +58,7 @@ type ExecutionBody struct {
 	Event         string         `json:"event,omitempty"`
 	Confined      *ConfinedBody  `json:"confined,omitempty" doc:"What the call was confined to. A call that was allowed only confined and does not say, or says more than it was allowed, is a finding."`
 	Refused       []string       `json:"refused,omitempty" nullable:"false" doc:"What the kernel refused to the call, in words; the first 64 are kept. A refusal is a finding."`
+	Alarm         string         `json:"alarm,omitempty" doc:"What the client found wrong with the call: other_arguments (the host executed others than were decided, a finding) or no_decision."`
 	Seq           int64          `json:"seq,omitempty" doc:"Where a client numbers its reports, within agent and session, from 0 or 1: a gap is a finding."`
 }
 

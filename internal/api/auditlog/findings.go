@@ -12,12 +12,13 @@ import (
 
 func (h *Handlers) mountFindings(r *route.Router) {
 	route.Handle(r, read(route.Get("/audit-log/findings", "What does not fit together, newest first")), h.listFindings)
+	route.Handle(r, read(route.Get("/audit-log/findings/{findingId}", "A finding")), h.getFinding)
 }
 
 // FindingBody is a contradiction between what was decided and what was reported.
 type FindingBody struct {
 	ID          string         `json:"id" format:"uuid"`
-	Kind        execution.Kind `json:"kind" enum:"execution_without_decision,execution_with_other_arguments,execution_not_confined,refused_by_kernel,execution_outside_lease,decision_without_outcome,sequence_gap"`
+	Kind        execution.Kind `json:"kind" enum:"execution_without_decision,execution_with_other_arguments,execution_not_confined,refused_by_kernel,execution_outside_lease,lease_gap,decision_without_outcome,sequence_gap"`
 	FoundAt     time.Time      `json:"foundAt"`
 	HappenedAt  time.Time      `json:"happenedAt" doc:"When the call was decided, or executed by the client's clock."`
 	Index       int64          `json:"index" doc:"The entry of the log it is about."`
@@ -38,7 +39,7 @@ type FindingBody struct {
 type listFindingsInput struct {
 	route.OrganizationQuery
 	route.PageInput
-	Kind string `query:"kind" enum:"execution_without_decision,execution_with_other_arguments,execution_not_confined,refused_by_kernel,execution_outside_lease,decision_without_outcome,sequence_gap" doc:"Findings of this kind."`
+	Kind string `query:"kind" enum:"execution_without_decision,execution_with_other_arguments,execution_not_confined,refused_by_kernel,execution_outside_lease,lease_gap,decision_without_outcome,sequence_gap" doc:"Findings of this kind."`
 	Open string `query:"open" enum:"true,false" doc:"true: only those that are not resolved."`
 }
 
@@ -48,25 +49,39 @@ func (h *Handlers) listFindings(
 	found, err := h.Executions.Findings(ctx, caller, execution.FindingFilter{
 		Kind: execution.Kind(in.Kind), Open: in.Open == "true", Cursor: in.Cursor, Limit: in.Limit,
 	})
-	return route.MapPage(found, func(f execution.Finding) FindingBody {
-		return FindingBody{
-			ID:          f.ID,
-			Kind:        f.Kind,
-			FoundAt:     f.FoundAt,
-			HappenedAt:  f.HappenedAt,
-			Index:       f.Position,
-			KeyID:       f.KeyID,
-			AgentID:     f.AgentID,
-			SessionID:   f.SessionID,
-			PlanID:      f.PlanID,
-			Tool:        f.Tool,
-			DecisionID:  f.DecisionID,
-			ExecutionID: f.ExecutionID,
-			FirstSeq:    f.FirstSeq,
-			LastSeq:     f.LastSeq,
-			Missing:     f.Missing,
-			Detail:      f.Detail,
-			ResolvedAt:  f.ResolvedAt,
-		}
-	}), err
+	return route.MapPage(found, findingBody), err
+}
+
+type findingInput struct {
+	route.OrganizationQuery
+	FindingID string `path:"findingId" doc:"The finding."`
+}
+
+func (h *Handlers) getFinding(
+	ctx context.Context, caller principal.Principal, in *findingInput,
+) (FindingBody, error) {
+	found, err := h.Executions.Finding(ctx, caller, in.FindingID)
+	return findingBody(found), err
+}
+
+func findingBody(f execution.Finding) FindingBody {
+	return FindingBody{
+		ID:          f.ID,
+		Kind:        f.Kind,
+		FoundAt:     f.FoundAt,
+		HappenedAt:  f.HappenedAt,
+		Index:       f.Position,
+		KeyID:       f.KeyID,
+		AgentID:     f.AgentID,
+		SessionID:   f.SessionID,
+		PlanID:      f.PlanID,
+		Tool:        f.Tool,
+		DecisionID:  f.DecisionID,
+		ExecutionID: f.ExecutionID,
+		FirstSeq:    f.FirstSeq,
+		LastSeq:     f.LastSeq,
+		Missing:     f.Missing,
+		Detail:      f.Detail,
+		ResolvedAt:  f.ResolvedAt,
+	}
 }

@@ -2,6 +2,7 @@ package auditlog_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"testing"
 
 	"writ/client"
@@ -52,6 +53,7 @@ func TestFromDecisionToOutcome(t *testing.T) {
 			found.Items[0].PlanID != token.PlanID {
 			t.Errorf("findings: %+v, %v; want the call that was denied and ran", found.Items, err)
 		}
+		wantFinding(t, e, found.Items[0])
 		if err := projection.New(e.Database, e.Telemetry, decision.NewRecent()).Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -62,6 +64,19 @@ func TestFromDecisionToOutcome(t *testing.T) {
 			t.Errorf("denials of the plan: %+v, %v", entries.Items, err)
 		}
 	})
+}
+
+// wantFinding reads a finding by its id, and others by none.
+func wantFinding(t *testing.T, e *testserver.Org, want client.Finding) {
+	t.Helper()
+	got, err := e.Owner.Finding(t.Context(), e.ID, want.ID)
+	if err != nil || got != want {
+		t.Errorf("finding %s: %+v, %v; want %+v", want.ID, got, err, want)
+	}
+	for _, id := range []string{"x", "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"} {
+		_, err := e.Owner.Finding(t.Context(), e.ID, id)
+		testserver.WantStatus(t, "finding "+id, err, http.StatusNotFound)
+	}
 }
 
 func quoted(t *testing.T, text string) string {

@@ -63,6 +63,12 @@ func (b *DecisionBody) write(o *canonical.Object) {
 	if len(b.Grounding) > 0 {
 		o.Value("grounding", func(out []byte) []byte { return appendGrounding(out, b.Grounding) })
 	}
+	if b.Session != nil {
+		o.Begin("session")
+		o.Integer("turn", b.Session.Turn)
+		o.Bool("monitorAllowed", b.Session.MonitorAllowed)
+		o.End()
+	}
 	if b.Receipt != nil {
 		b.Receipt.Write(o, "receipt")
 	}

@@ -5,6 +5,7 @@ package decisions
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"writ/internal/execution"
 	"writ/internal/fault"
 	"writ/internal/intent"
+	"writ/internal/mcp"
 	"writ/internal/organization"
 	"writ/internal/policy"
 	"writ/internal/principal"
@@ -27,6 +29,7 @@ type Handlers struct {
 	Organizations *organization.Service
 	Executions    *execution.Service
 	Agents        *agent.Service
+	Servers       *mcp.Service
 	Bodies        *route.Bodies
 	PublicURL     *url.URL
 	MaxBodyBytes  int64
@@ -38,6 +41,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	r = r.Tagged("enforcement")
 	h.mountTokens(r)
 	h.mountPrompts(r)
+	h.mountSessions(r)
 	h.mountPlans(r)
 	h.mountEnforce(r)
 	h.mountVerifyStep(r)
@@ -67,6 +71,8 @@ type SettingsBody struct {
 	PlannedArguments  string `json:"plannedArguments,omitempty" enum:"hold,allow" doc:"What POST /iap/verify-step answers about a step that is allowed only with the arguments which its plan states: hold, unless set, asks a person; allow trusts the plan until a report says otherwise."`
 	Grounding         string `json:"grounding,omitempty" enum:"off,observe,ask" doc:"What is done about a call whose values only a text gives. off: nothing; observe, unless set: it is recorded; ask: a person is asked."`
 	BeforeText        string `json:"unplannedBeforeText,omitempty" enum:"hold,allow" doc:"With grounding: ask, what is done about a call that its plan does not name while only the user can have spoken: hold, unless set, or allow."`
+	CarryPlans        bool   `json:"carryPlans,omitempty" doc:"Whether a turn of a guarded session may keep the plans of the turn before, where its hooks want that."`
+	AllowMonitor      bool   `json:"allowMonitor,omitempty" doc:"Whether hooks of coding agents may log what they would deny, instead of denying it."`
 }
 
 func shownSettings(s enforcement.Settings, err error) (SettingsBody, error) {
@@ -79,6 +85,8 @@ func shownSettings(s enforcement.Settings, err error) (SettingsBody, error) {
 		PlannedArguments:  s.PlannedArguments(),
 		Grounding:         string(s.Grounding),
 		BeforeText:        s.Unplanned(),
+		CarryPlans:        s.CarryPlans,
+		AllowMonitor:      s.AllowMonitor,
 	}, nil
 }
 
@@ -103,6 +111,8 @@ func (h *Handlers) putSettings(
 
 		Grounding:           enforcement.Grounding(in.Body.Grounding),
 		UnplannedBeforeText: in.Body.BeforeText == wordAllow,
+		CarryPlans:          in.Body.CarryPlans,
+		AllowMonitor:        in.Body.AllowMonitor,
 	}))
 }
 
@@ -118,15 +128,14 @@ func (h *Handlers) mountSDK(r *route.Router) {
 		h.resolveUser)
 }
 
-// BootstrapBody is what an SDK starts with. Servers are registered elsewhere; until then
-// there are none to tell.
+// BootstrapBody is what an SDK starts with.
 type BootstrapBody struct {
 	Org struct {
 		ID   string `json:"orgId" format:"uuid"`
 		Name string `json:"name"`
 	} `json:"org"`
-	MCPs    []BootstrapServerBody `json:"mcps" nullable:"false"`
-	ToolMap map[string]string     `json:"toolMap" doc:"The server of each tool."`
+	MCPs    []BootstrapServerBody `json:"mcps" nullable:"false" doc:"The approved MCP servers."`
+	ToolMap map[string]string     `json:"toolMap" doc:"The server of each accepted tool. A name that several servers use is left out."`
 	Agents  []BootstrapAgentBody  `json:"agents" nullable:"false"`
 }
 
@@ -162,6 +171,14 @@ func (h *Handlers) bootstrap(ctx context.Context, caller principal.Principal, _ 
 	for _, a := range mine {
 		body.Agents = append(body.Agents, BootstrapAgentBody{AgentID: a.ID, Name: a.ID})
 	}
+	if err != nil {
+		return BootstrapBody{}, err
+	}
+	known, err := h.Servers.Catalogue(ctx, caller)
+	for _, name := range known.Servers {
+		body.MCPs = append(body.MCPs, BootstrapServerBody{Name: name})
+	}
+	maps.Copy(body.ToolMap, known.Tools)
 	return body, err
 }
 

@@ -60,7 +60,14 @@ type DecisionBody struct {
 	Approvers  *policies.ApproversBody `json:"approvers,omitempty" doc:"Who must say yes, where the rule says."`
 	Confine    *policies.ConfineBody   `json:"confine,omitzero" doc:"With allow: the call may run only confined to this; {} permits least. Only callers that state the capability confine get it."`
 	Grounding  []grounding.Reason      `json:"grounding,omitempty" doc:"The arguments in doubt, and why, without their values. With grounding: ask the call is then held."`
+	Session    *GuardedSessionBody     `json:"session,omitempty" doc:"Of calls in a guarded session."`
 	Receipt    *ledger.Receipt         `json:"receipt,omitempty" doc:"Proves that the decision is in the organization's log."`
+}
+
+// GuardedSessionBody is the guarded session of a call.
+type GuardedSessionBody struct {
+	Turn           int64 `json:"turn"`
+	MonitorAllowed bool  `json:"monitorAllowed" doc:"Whether the organization permits hooks to log instead of deny."`
 }
 
 // SDKDecisionBody is the answer to an SDK.
@@ -95,6 +102,9 @@ func decisionBody(d enforcement.Answer) DecisionBody {
 		ApprovalID:        d.ApprovalID,
 		Grounding:         d.Grounding,
 		Receipt:           d.Receipt,
+	}
+	if d.Session != nil {
+		body.Session = &GuardedSessionBody{Turn: d.Session.Turn, MonitorAllowed: d.Session.AllowMonitor}
 	}
 	if body.Allowed {
 		body.Confine = policies.ConfineOf(d.Confine)

@@ -42,6 +42,7 @@ type SDKCallBody struct {
 	AgentID     string            `json:"agent_id,omitempty"`
 	ContextID   string            `json:"context_id,omitempty"`
 	SessionID   string            `json:"session_id,omitempty"`
+	Turn        int64             `json:"session_turn,omitempty" minimum:"1" doc:"The turn of a guarded session that the caller knows. In another one the call is denied."`
 	Labels      []string          `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
 	Resolved    map[string]string `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
 	Can         []string          `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says. Others mean nothing."`
@@ -53,6 +54,7 @@ type PluginCallBody struct {
 	ToolInput  map[string]any     `json:"tool_input,omitempty" doc:"The arguments of the call, complete."`
 	Source     string             `json:"source,omitempty" doc:"The plugin or host." example:"armorgemini"`
 	SessionID  string             `json:"session_id,omitempty" doc:"The session; a plan declared for it is judged where no token is sent."`
+	Turn       int64              `json:"session_turn,omitempty" minimum:"1" doc:"The turn of a guarded session that the caller knows. In another one the call is denied."`
 	Intent     map[string]any     `json:"intent,omitempty" doc:"The plan's token, as in intent_token of POST /iap/sdk/enforce, which is taken here too."`
 	MCPContext *PluginContextBody `json:"mcp_context,omitempty" doc:"The server and tool as the host knows them; believed before the name."`
 	UserEmail  string             `json:"user_email,omitempty" doc:"The member the agent works for."`
@@ -186,6 +188,9 @@ func readCall(body []byte, members callMembers) (sentCall, error) {
 	if _, err := in.ReadToken(); err != io.EOF {
 		return call, route.ErrNoObject
 	}
+	if toolname.IsReserved(call.host.server) {
+		return call, errReserved
+	}
 	call.place()
 	return call, nil
 }
@@ -210,6 +215,7 @@ func shared(more callMembers) callMembers {
 		"agent_id":      textInto(func(c *sentCall) *string { return &c.AgentID }),
 		"context_id":    textInto(func(c *sentCall) *string { return &c.ContextID }),
 		"session_id":    textInto(func(c *sentCall) *string { return &c.SessionID }),
+		"session_turn":  readTurn,
 		"labels":        func(c *sentCall, in *callReader) error { return in.decode(&c.Labels) },
 		"resolvedPaths": func(c *sentCall, in *callReader) error { return in.decode(&c.ResolvedPaths) },
 		"capabilities":  readCapabilities,
@@ -284,6 +290,17 @@ func readIntent(c *sentCall, in *callReader) error {
 	return nil
 }
 
+// readTurn reads the turn that the caller knows.
+func readTurn(c *sentCall, in *callReader) error {
+	if in.PeekKind() == jsontext.KindNull {
+		return in.SkipValue()
+	}
+	if err := in.decode(&c.Turn); err != nil || c.Turn < 1 {
+		return errNoTurn
+	}
+	return nil
+}
+
 // maxCapabilities is how many capabilities are read. Whoever lists more has none.
 const maxCapabilities = 32
 
@@ -312,5 +329,8 @@ func (in *callReader) decode(to any) error { return json.UnmarshalDecode(in.Deco
 // What is wrong with a body that is JSON.
 var (
 	errNoText   = route.BodyError("has a value of the wrong type")
+	errNoTurn   = route.BodyError("has a session_turn that is no number of a turn")
 	errTwoPlans = route.BodyError("shows the tokens of two plans")
+	errReserved = route.BodyError("has an mcp_context.server_name that stands for the own tools of coding agents: " +
+		"give the MCP server another name")
 )

@@ -12,6 +12,7 @@ import (
 	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/manifest"
+	"writ/internal/mcp"
 	"writ/internal/policy"
 	"writ/internal/policy/clientpolicy"
 	"writ/internal/policy/document"
@@ -120,8 +121,17 @@ type RegisteredBody struct {
 	PolicyVersion int    `json:"policy_version,omitempty"`
 	ProxyEndpoint string `json:"proxy_endpoint" format:"uri"`
 
-	Changes  []ManifestChangeBody `json:"changes" nullable:"false" doc:"How its lists differ from those in force before."`
-	Warnings []string             `json:"warnings" nullable:"false" doc:"What was taken and is probably not meant."`
+	Servers  []ManifestServerStatus `json:"mcp_servers" nullable:"false" doc:"What became of its MCP servers, each of which a person approves."`
+	Changes  []ManifestChangeBody   `json:"changes" nullable:"false" doc:"How its lists differ from those in force before."`
+	Warnings []string               `json:"warnings" nullable:"false" doc:"What was taken and is probably not meant."`
+}
+
+// ManifestServerStatus is what became of an MCP server of a manifest.
+type ManifestServerStatus struct {
+	ID     string `json:"id"`
+	Status string `json:"status" enum:"pending,approved,denied,refused" doc:"refused: see problem."`
+
+	Problem string `json:"problem,omitempty" doc:"Why it is not registered."`
 }
 
 // ManifestChangeBody is an entry that a list of a manifest gained or lost.
@@ -181,7 +191,32 @@ func (h *Handlers) registerManifest(
 			"environment is %s, and the key is for %s: the key counts", sent.Environment, caller.Environment))
 	}
 	body.Status, body.Message = manifestStatus(registered.Active, m.Source != nil)
-	return body, nil
+	body.Servers, err = h.proposeServers(ctx, caller, sent.Servers)
+	return body, err
+}
+
+// proposeServers registers the servers of a manifest: each is pending until a person approves it. Secrets are
+// not kept: a manifest may hold only their names. A server that cannot be registered does not stop the
+// others.
+func (h *Handlers) proposeServers(
+	ctx context.Context, caller principal.Principal, servers []manifest.Server,
+) ([]ManifestServerStatus, error) {
+	all := []ManifestServerStatus{}
+	for _, s := range servers {
+		known, err := h.Servers.Register(ctx, caller, mcp.Registration{
+			Name: s.ID, URL: s.URL, Description: s.Description, Source: "manifest",
+			Auth: mcp.Auth{Type: string(s.Auth.Type), Header: s.Auth.Header},
+		})
+		switch kind := fault.KindOf(err); {
+		case err == nil:
+			all = append(all, ManifestServerStatus{ID: s.ID, Status: string(known.Status)})
+		case kind == fault.Invalid || kind == fault.Conflict:
+			all = append(all, ManifestServerStatus{ID: s.ID, Status: "refused", Problem: err.Error()})
+		default:
+			return all, err
+		}
+	}
+	return all, nil
 }
 
 // manifestChanges are those of the lists. A manifest without lists leaves the ones in

@@ -90,6 +90,53 @@ type PlanBody struct {
 	PlanState
 	Plan *route.StoredObject `json:"plan" doc:"As the client wrote it, redacted; null for callers who may not read payloads, and where it was erased."`
 	Uses []StepUseBody       `json:"uses" nullable:"false" doc:"How often steps were used that the plan limits."`
+	// What the text says, however the client wrote it.
+	Ordered bool           `json:"ordered" doc:"Whether steps are used in their order."`
+	Index   *int64         `json:"auditIndex" doc:"The entry that declared it in the organization's log; null: there is none."`
+	Judged  []PlanStepBody `json:"steps" nullable:"false" doc:"The steps as they are judged, redacted; empty where plan is null."`
+}
+
+// PlanStepBody is a step of a plan as it is judged.
+type PlanStepBody struct {
+	Step        int                 `json:"step" doc:"From 0."`
+	Server      string              `json:"server"`
+	Tool        string              `json:"tool"`
+	Action      string              `json:"action" doc:"The tool's name as the client wrote it."`
+	Description string              `json:"description"`
+	Fixed       []FixedArgumentBody `json:"fixed" nullable:"false" doc:"Arguments that the plan gives."`
+	Strict      bool                `json:"strict" doc:"Whether other arguments are refused."`
+	MaxCalls    int64               `json:"maxCalls" doc:"How often it may be used; 0: any number of times."`
+}
+
+// FixedArgumentBody is an argument that a plan gives.
+type FixedArgumentBody struct {
+	Name  string `json:"name"`
+	Value string `json:"value" doc:"Canonical JSON."`
+}
+
+// planSteps reads the steps out of a plan's text, as it is shown: redacted.
+func planSteps(text []byte) (steps []PlanStepBody, ordered bool) {
+	parsed, err := plan.Parse(text)
+	if err != nil {
+		return []PlanStepBody{}, false // redacted beyond reading; the text is shown beside
+	}
+	steps = make([]PlanStepBody, len(parsed.Steps))
+	for i, step := range parsed.Steps {
+		steps[i] = PlanStepBody{
+			Step:        i,
+			Server:      step.Server,
+			Tool:        step.Tool,
+			Action:      step.Action,
+			Description: step.Description,
+			Fixed:       make([]FixedArgumentBody, len(step.Given)),
+			Strict:      step.Strict,
+			MaxCalls:    step.MaxCalls,
+		}
+		for j, given := range step.Given {
+			steps[i].Fixed[j] = FixedArgumentBody{given.Key, given.Equal}
+		}
+	}
+	return steps, parsed.Ordered
 }
 
 // StepUseBody is how often a step was used.
@@ -102,10 +149,14 @@ func shownPlan(v intent.View, err error) (PlanBody, error) {
 	if err != nil {
 		return PlanBody{}, err
 	}
-	body := PlanBody{PlanState: planState(v), Uses: []StepUseBody{}}
+	body := PlanBody{PlanState: planState(v), Uses: []StepUseBody{}, Judged: []PlanStepBody{}}
+	if v.Index >= 0 {
+		body.Index = &v.Index
+	}
 	if v.Plan != nil {
 		text := route.StoredObject(v.Plan)
 		body.Plan = &text
+		body.Judged, body.Ordered = planSteps(v.Plan)
 	}
 	for i := range v.Steps {
 		if n := v.Uses[i]; n > 0 {

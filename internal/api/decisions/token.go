@@ -1,8 +1,10 @@
 package decisions
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"time"
 
 	"writ/internal/api/route"
 	"writ/internal/enforcement"
@@ -32,9 +34,14 @@ type mintInput struct {
 		UserEmail *string          `json:"user_email,omitempty" nullable:"true" doc:"The member the agent works for."`
 		Policy    route.SentObject `json:"policy,omitempty" nullable:"true" doc:"The client's own; signed as it is, and never a grant."`
 		Prompt    *string          `json:"prompt,omitempty" nullable:"true" doc:"What the user said, from the harness, at most 64 KiB: calls are grounded in it. Prompts of one session add up. Absent: the goal of the plan."`
-		ExpiresIn *float64         `json:"expires_in,omitempty" nullable:"true" doc:"Seconds, rounded up; at most what the organization allows. Absent: ttl_seconds of the manifest that the key registered for the agent, else 300."`
+		ExpiresIn *float64         `json:"expires_in,omitempty" nullable:"true" doc:"Seconds, rounded up; at most what the organization allows. Absent: ttl_seconds of the manifest that the key registered for the agent, else 300, and 3600 with session_ticket."`
+		Ticket    *string          `json:"session_ticket,omitempty" nullable:"true" doc:"For a plan of a guarded session: what POST /iap/session/ticket answered. The session and agent are the ticket's."`
+		Amends    *string          `json:"amends,omitempty" nullable:"true" doc:"With session_ticket: why the plan adds to the earlier ones of its turn, at most 500 bytes. Without it such a plan is refused; with it a person must agree to the calls of what was added."`
 	}
 }
+
+// turnPlanLife is how long a plan of a guarded session lives if nobody says otherwise: it ends with its turn.
+const turnPlanLife = time.Hour
 
 // TokenBody is a plan's token and all that published clients read beside it.
 type TokenBody struct {
@@ -51,6 +58,7 @@ type TokenBody struct {
 	PolicyValidation  clientpolicy.Validation      `json:"policy_validation" doc:"Which tools of the plan every call of would be allowed now. Calls are decided one by one all the same."`
 	PolicySnapshot    []clientpolicy.SnapshotEntry `json:"policy_snapshot" nullable:"false" doc:"The same by server."`
 	ClientInfo        ClientInfoBody               `json:"client_info"`
+	Added             []string                     `json:"added,omitempty" doc:"The tools that the plan adds to the earlier ones of its turn: a person must agree to their calls."`
 }
 
 // SignedTokenBody is what is signed: Ed25519 over the canonical JSON of all
@@ -93,6 +101,9 @@ func (h *Handlers) mintToken(ctx context.Context, caller principal.Principal, in
 	if err != nil {
 		return TokenBody{}, err
 	}
+	if b.Ticket != nil && *b.Ticket != "" && life == 0 {
+		life = turnPlanLife
+	}
 	minted, err := h.Intent.Mint(ctx, caller, intent.Request{
 		UserID:         route.OrEmpty(b.UserID),
 		Email:          route.OrEmpty(b.UserEmail),
@@ -106,14 +117,17 @@ func (h *Handlers) mintToken(ctx context.Context, caller principal.Principal, in
 		DefaultLife:    life,
 		MaxLife:        settings.MaxPlanTTL,
 		IdempotencyKey: in.IdempotencyKey,
+		Ticket:         route.OrEmpty(b.Ticket),
+		Amends:         route.OrEmpty(b.Amends),
 	})
 	if err != nil {
 		return TokenBody{}, err
 	}
+	agentID := cmp.Or(route.OrEmpty(b.AgentID), minted.AgentID) // of a guarded session
 	validation, snapshot := h.Enforcement.Foresee(ctx, caller, minted.Plan, minted.Widened, enforcement.Parties{
-		AgentID: route.OrEmpty(b.AgentID), UserID: route.OrEmpty(b.UserID), Email: route.OrEmpty(b.UserEmail),
+		AgentID: agentID, UserID: route.OrEmpty(b.UserID), Email: route.OrEmpty(b.UserEmail),
 	})
-	client := stated(route.OrEmpty(b.AgentID))
+	client := stated(agentID)
 	if client == "" {
 		client = caller.KeyID
 	}
@@ -131,6 +145,7 @@ func (h *Handlers) mintToken(ctx context.Context, caller principal.Principal, in
 		PolicyValidation:  validation,
 		PolicySnapshot:    snapshot,
 		ClientInfo:        ClientInfoBody{ClientID: client, ClientName: client, OrgID: caller.OrgID},
+		Added:             minted.Added,
 	}, nil
 }
 

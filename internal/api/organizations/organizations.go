@@ -24,12 +24,16 @@ type Handlers struct {
 	Keys          *apikey.Service
 	Agents        *agent.Service
 	Now           func() time.Time
+	// FillDemo fills an organization with demo data, with the access token of its owner; nil: this server makes none.
+	FillDemo func(ctx context.Context, accessToken, orgID string) error
 }
 
 // Mount serves the routes.
 func (h *Handlers) Mount(r *route.Router) {
 	h.mountOrganizations(r.Tagged("organization"))
+	h.mountDemo(r.Tagged("organization"))
 	h.mountMembers(r.Tagged("members"))
+	h.mountRoles(r.Tagged("members"))
 	h.mountKeys(r.Tagged("api keys"))
 	h.mountTerminal(r.Tagged("terminal"))
 	route.Handle(r.Tagged("api keys"), route.Get("/api-keys/current", "What the calling key is and may do").
@@ -60,6 +64,9 @@ type OrganizationBody struct {
 	Role        principal.Role `json:"role" doc:"The caller's role." enum:"owner,admin,approver,member,viewer"`
 	MemberCount int            `json:"memberCount"`
 	CreatedAt   time.Time      `json:"createdAt"`
+	Demo        bool           `json:"demo" doc:"Whether all of it is made up."`
+
+	Rights []principal.Action `json:"rights" nullable:"false" doc:"What the role allows; the routes name what they need."`
 }
 
 func organizationBody(m organization.Membership) OrganizationBody {
@@ -69,6 +76,8 @@ func organizationBody(m organization.Membership) OrganizationBody {
 		Role:        m.Role,
 		MemberCount: m.MemberCount,
 		CreatedAt:   m.CreatedAt,
+		Demo:        m.IsDemo(),
+		Rights:      m.Role.Rights(),
 	}
 }
 

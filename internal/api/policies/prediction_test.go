@@ -8,6 +8,7 @@ import (
 
 	"writ/client"
 	"writ/internal/testserver"
+	"writ/internal/toolname"
 )
 
 // predictionCase is a call with a key, under policies with bindings.
@@ -151,8 +152,12 @@ func predict(t *testing.T, b *testserver.Org, key string, c predictionCase) pred
 
 func decide(t *testing.T, b *testserver.Org, key string, c predictionCase) prediction {
 	t.Helper()
+	host := fmt.Sprintf(`"mcp_context":{"server_name":%q,"tool_name":%q},`, c.server, c.tool)
+	if toolname.IsReserved(c.server) {
+		host = "" // no MCP server has that name: a call without one is placed there
+	}
 	return answered(t, b, key, "/iap/enforce", fmt.Sprintf(
-		`{"source":"x","tool_name":%[2]q,"mcp_context":{"server_name":%[1]q,"tool_name":%[2]q},"tool_input":{},"agent_id":%[3]q,"user_email":%[4]q}`, c.server, c.tool, c.agent, c.user))
+		`{"source":"x","tool_name":%q,%s"tool_input":{},"agent_id":%q,"user_email":%q}`, c.tool, host, c.agent, c.user))
 }
 
 func answered(t *testing.T, b *testserver.Org, key, path, body string) (got prediction) {

@@ -153,6 +153,8 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 func security(mode Mode) []map[string][]string {
 	token, key := map[string][]string{"accessToken": {}}, map[string][]string{"apiKey": {}}
 	switch mode {
+	case Session:
+		return []map[string][]string{token, {}}
 	case Person:
 		return []map[string][]string{token}
 	case Key:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -18,6 +19,26 @@ type Request struct {
 
 	path   string
 	server *server
+	http   *http.Request
+}
+
+// SameOrigin reports whether a page of this server makes the request. Browsers name the page's origin in every POST.
+func (r Request) SameOrigin() bool {
+	if r.http == nil {
+		return false
+	}
+	if site := r.http.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		return false
+	}
+	origin, err := url.Parse(r.http.Header.Get("Origin"))
+	if err != nil || origin.Host == "" {
+		return false
+	}
+	public := r.server.PublicURL
+	if strings.EqualFold(origin.Host, public.Host) && origin.Scheme == public.Scheme {
+		return true
+	}
+	return strings.EqualFold(origin.Host, r.http.Host) && (origin.Scheme == "https") == r.server.UsesTLS
 }
 
 type requestKey struct{}
@@ -36,6 +57,7 @@ func (s *server) identify(r *http.Request) *http.Request {
 		Agent:   r.UserAgent(),
 		path:    r.URL.Path,
 		server:  s,
+		http:    r,
 	}))
 }
 

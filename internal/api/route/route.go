@@ -38,6 +38,9 @@ const (
 	Key         Mode = "key"    // an API key
 	PersonOrKey Mode = "either"
 	Proxy       Mode = "proxy" // the enforcement proxy
+	// Session is a person who has signed in, or a page of this server that asks for its cookie to count: then the
+	// handler checks the cookie.
+	Session Mode = "session"
 	// PlanToken is an API key, or no credential: then the handler checks the plan's token in the body before
 	// anything else.
 	PlanToken Mode = "plan-token"

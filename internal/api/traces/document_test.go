@@ -71,8 +71,8 @@ func readTelemetryDocument(t *testing.T, s *testserver.Server) *telemetryDocumen
 		}
 	}
 	delete(d.Paths, "/organization/{orgId}/observability/stream") // has no end, so no one answer
-	if len(d.Paths) != 11 {
-		t.Fatalf("%d operations of observability are documented, want eleven", len(d.Paths))
+	if len(d.Paths) != 14 {
+		t.Fatalf("%d operations of observability are documented, want fourteen", len(d.Paths))
 	}
 	return d
 }

@@ -210,7 +210,8 @@ func TestLists(t *testing.T) {
 			refused := map[string][]string{"status": {"fine", "OK"}, "userId": {"alice", "1"}}
 			if list == "traces" {
 				maps.Copy(refused, map[string][]string{
-					"sessionId": {"mine"}, "minDurationMs": {"-1", "long", "1.5"}, "hasError": {"yes", "TRUE", "1"},
+					"sessionId": {"mine"}, "minDurationMs": {"-1", "long", "1.5"},
+					"minCostUsd": {"-1", "much", "NaN", "Inf", "1e300"}, "hasError": {"yes", "TRUE", "1"},
 				})
 			}
 			for name, values := range refused {

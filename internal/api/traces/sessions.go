@@ -97,10 +97,23 @@ func (h *Handlers) listSessions(
 	return route.MapPage(sessions, sessionBody), err
 }
 
+type sessionInput struct {
+	route.OrgInput
+	route.IDInput
+	Fields string `query:"fields" enum:"head" doc:"head: the session with an empty list of traces. The list of traces with its sessionId has them page by page."`
+}
+
 // getSession answers null where there is no such session (specification 4.1).
 func (h *Handlers) getSession(
-	ctx context.Context, caller principal.Principal, in *itemInput,
+	ctx context.Context, caller principal.Principal, in *sessionInput,
 ) (*TelemetrySessionDetailBody, error) {
+	if in.Fields == fieldsHead {
+		head, err := h.Telemetry.FindSession(ctx, caller.OrgID, in.ID)
+		if err != nil || head == nil {
+			return nil, err
+		}
+		return &TelemetrySessionDetailBody{sessionBody(*head), []TraceItemBody{}}, nil
+	}
 	s, err := h.Telemetry.Session(ctx, caller.OrgID, in.ID)
 	if err != nil || s == nil {
 		return nil, err

@@ -2,6 +2,7 @@ package traces
 
 import (
 	"context"
+	"math"
 	"strings"
 	"time"
 
@@ -122,11 +123,14 @@ func traceItems(caller principal.Principal) func(telemetry.TraceItem) TraceItemB
 // TraceDetailBody is a trace with its spans.
 type TraceDetailBody struct {
 	TraceBody
-	Product string     `json:"product" doc:"The client product: the API key's own, else the one sent."`
-	Source  string     `json:"source" doc:"The client that sent it: attributes.source, else the product."`
-	Spans   []SpanBody `json:"spans" nullable:"false" doc:"In the order they were sent."`
+	Product string           `json:"product" doc:"The client product: the API key's own, else the one sent."`
+	Source  string           `json:"source" doc:"The client that sent it: attributes.source, else the product."`
+	Totals  *TraceTotalsBody `json:"totals,omitzero" doc:"Sums of its spans; only where fields were chosen."`
+	Spans   []SpanBody       `json:"spans" nullable:"false" doc:"In the order they were sent; the first 5,000, or 20,000 of an outline."`
 
-	stored []telemetry.StoredSpan // what Spans are made of, when they are written: there are hundreds
+	// What Spans are made of, when they are written: there are thousands.
+	stored   []telemetry.StoredSpan
+	outlined []telemetry.OutlinedSpan
 }
 
 // SpanBody is a span of a trace.
@@ -142,6 +146,7 @@ type SpanBody struct {
 	Status       string             `json:"status" enum:"ok,error,denied" doc:"How it ended."`
 	CostUSD      *float64           `json:"costUsd" doc:"What a generation counts with, in US dollars: attributes.costUsd, or the price table's if that is missing or 0; null for other spans."`
 	Attributes   route.StoredObject `json:"attributes" doc:"As they were sent; empty for callers who may not read payloads."`
+	Facts        *SpanFactsBody     `json:"facts,omitzero" doc:"What Writ knows of the attributes; only in outlines, and of one span."`
 }
 
 // spanBody shares the texts of the span: a trace has hundreds.
@@ -172,13 +177,16 @@ func sharedOrNull(text *string) *string {
 // TraceFilterInput chooses traces.
 type TraceFilterInput struct {
 	DaysInput
-	SessionID     string                `query:"sessionId" format:"uuid" doc:"Traces of this session."`
-	Name          string                `query:"name" doc:"Traces of exactly this name."`
-	Status        string                `query:"status" enum:"ok,error,denied" doc:"Traces of this status."`
-	UserID        string                `query:"userId" format:"uuid" doc:"Traces of this person."`
-	AgentID       string                `query:"agentId" doc:"Traces of exactly this agent."`
-	MinDurationMs route.Optional[int64] `query:"minDurationMs" minimum:"0" doc:"Traces that took at least so many milliseconds."`
-	HasError      string                `query:"hasError" enum:"true,false" doc:"true: status is not ok; false: status is ok. Wins over status."`
+	SessionID     string                  `query:"sessionId" format:"uuid" doc:"Traces of this session."`
+	Name          string                  `query:"name" doc:"Traces of exactly this name."`
+	Status        string                  `query:"status" enum:"ok,error,denied" doc:"Traces of this status."`
+	UserID        string                  `query:"userId" format:"uuid" doc:"Traces of this person."`
+	AgentID       string                  `query:"agentId" doc:"Traces of exactly this agent."`
+	MinDurationMs route.Optional[int64]   `query:"minDurationMs" minimum:"0" doc:"Traces that took at least so many milliseconds."`
+	MinCostUSD    route.Optional[float64] `query:"minCostUsd" minimum:"0" maximum:"1000000000" doc:"Traces that cost at least so many US dollars."`
+	Model         string                  `query:"model" maxLength:"500" doc:"Traces with a generation of exactly this model."`
+	Tool          string                  `query:"tool" maxLength:"500" doc:"Traces with a span of exactly this tool."`
+	HasError      string                  `query:"hasError" enum:"true,false" doc:"true: status is not ok; false: status is ok. Wins over status."`
 }
 
 func (in *TraceFilterInput) filter() (telemetry.TraceFilter, error) {
@@ -189,11 +197,19 @@ func (in *TraceFilterInput) filter() (telemetry.TraceFilter, error) {
 		Name:      in.Name,
 		Status:    in.Status,
 		AgentID:   in.AgentID,
+		Model:     in.Model,
+		Tool:      in.Tool,
 		SessionID: strings.ToLower(in.SessionID),
 		UserID:    strings.ToLower(in.UserID),
 	}
 	if in.MinDurationMs.IsSet {
 		f.MinDurationMs = &in.MinDurationMs.Value
+	}
+	if in.MinCostUSD.IsSet {
+		if math.IsNaN(in.MinCostUSD.Value) {
+			return f, fault.Field("minCostUsd", "must be a number")
+		}
+		f.MinCostNanos = new(int64(math.Round(in.MinCostUSD.Value * 1e9)))
 	}
 	if in.HasError != "" {
 		f.HasError = new(in.HasError == "true")
@@ -227,7 +243,13 @@ type itemInput struct {
 }
 
 // getTrace answers null where there is no such trace (specification 4.1).
-func (h *Handlers) getTrace(ctx context.Context, caller principal.Principal, in *itemInput) (*TraceDetailBody, error) {
+func (h *Handlers) getTrace(ctx context.Context, caller principal.Principal, in *traceInput) (*TraceDetailBody, error) {
+	switch in.Fields {
+	case fieldsHead:
+		return h.traceHead(ctx, caller, in.ID)
+	case fieldsOutline:
+		return h.traceOutline(ctx, caller, in.ID)
+	}
 	t, err := h.Telemetry.Trace(ctx, caller.OrgID, in.ID)
 	if err != nil || t == nil {
 		return nil, err

@@ -26,6 +26,12 @@ func (b *TraceDetailBody) WriteJSON(w *bufio.Writer) error {
 			return err
 		}
 	}
+	for i := range b.outlined {
+		span := outlinedBody(&b.outlined[i])
+		if err := span.write(w, i == 0); err != nil {
+			return err
+		}
+	}
 	return endList(w)
 }
 
@@ -68,6 +74,13 @@ func (s *SpanBody) write(w *bufio.Writer, isFirst bool) error {
 	text = appendPlain(append(text, `,"status":`...), &s.Status)
 	text = appendDecimal(append(text, `,"costUsd":`...), s.CostUSD)
 	text = append(append(text, `,"attributes":`...), s.Attributes...)
+	if s.Facts != nil {
+		facts, err := json.Marshal(s.Facts)
+		if err != nil {
+			return err
+		}
+		text = append(append(text, `,"facts":`...), facts...)
+	}
 	_, err := w.Write(append(text, '}'))
 	return err
 }

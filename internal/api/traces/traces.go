@@ -1,8 +1,9 @@
 // Package traces serves telemetry: it takes what agents did, in Writ's own form or in OpenTelemetry's, and shows it.
 //
 // Agents send traces with their spans (ingest.go, otlp.go). People read them back as traces and sessions (trace.go,
-// sessions.go), as statistics (analytics.go), as files of any size (export.go), and live as they arrive, together with
-// decisions (tail.go). An organization may also have all of it sent to a collector of its own (forwarding.go).
+// sessions.go), piece by piece where they are large (outline.go), as statistics (analytics.go), as files of any size
+// (export.go), and live as they arrive, together with decisions (tail.go). An organization may also have all of it
+// sent to a collector of its own (forwarding.go).
 //
 // Every reader may see that something happened. What was said, in attributes and previews, is shown only to roles that
 // may read payloads; every trace passes through visible on its way out.
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"writ/internal/api/route"
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/forwarding"
 	"writ/internal/principal"
@@ -30,6 +32,8 @@ type Handlers struct {
 	}
 	// has the decisions that a live tail shows
 	Database *database.DB
+	// Audit has the decisions of a trace.
+	Audit *audit.Service
 	// PolicyName is the name of a stored policy; empty: there is none.
 	PolicyName func(ctx context.Context, orgID, policyID string) (string, error)
 	// Behind is how far telemetry may lag behind decisions.
@@ -37,6 +41,7 @@ type Handlers struct {
 	Bodies         *route.Bodies
 	Logger         *slog.Logger
 	MaxIngestBytes int64 // of a request, decompressed
+	Kept           Kept
 
 	router  *route.Router
 	exports route.Slots
@@ -51,6 +56,8 @@ func (h *Handlers) Mount(r *route.Router) {
 	h.mountOTLP(h.router)
 	h.mountExports(h.router)
 	h.mountTail(h.router)
+	h.mountOutlines(h.router)
+	h.mountRetention(h.router)
 }
 
 // read adds what every route needs that shows telemetry.
@@ -75,4 +82,6 @@ func (h *Handlers) mountReads(r *route.Router) {
 		"What denied calls, by decider and rule")), h.denials)
 	route.Handle(r, read(route.Get("/organization/{orgId}/observability/tokens",
 		"Token and cost usage, grouped")), h.tokens)
+	route.Handle(r, read(route.Get("/organization/{orgId}/observability/prices",
+		"What a model costs, and why")), h.price)
 }

@@ -9,6 +9,7 @@ import (
 
 	"writ/internal/redaction"
 	"writ/internal/toolcall"
+	"writ/internal/toolclass"
 )
 
 // Limits of the arguments that are read.
@@ -22,7 +23,7 @@ const (
 var amountNames = []string{"amount", "value", "total", "price", "cost"}
 
 // placeWords are names of arguments that hold a recipient, place or address.
-var placeWords = words("recipient recipients to cc bcc email emails mail user username member participant participants attendee attendees account iban bic destination target payee beneficiary url uri link href endpoint webhook host hostname domain server address addresses phone channel room bucket repo repository path file filename folder directory branch remote")
+var placeWords = toolclass.NewSet("recipient recipients to cc bcc email emails mail user username member participant participants attendee attendees account iban bic destination target payee beneficiary url uri link href endpoint webhook host hostname domain server address addresses phone channel room bucket repo repository path file filename folder directory branch remote")
 
 // arguments are what matters of a call's arguments.
 type arguments struct {
@@ -105,7 +106,7 @@ func (a *arguments) text(full, name, text string) {
 			a.addAmount(n)
 		}
 	}
-	if len(text) <= maxValue && hasAny(wordsOf(name), placeWords) {
+	if len(text) <= maxValue && placeWords.HasAny(toolclass.Words(name)) {
 		a.values = append(a.values, value{full, text})
 	}
 }
@@ -114,7 +115,7 @@ func (a *arguments) number(full, name string, n float64, text string) {
 	if isAmount(name) {
 		a.addAmount(n)
 	}
-	if hasAny(wordsOf(name), placeWords) {
+	if placeWords.HasAny(toolclass.Words(name)) {
 		a.values = append(a.values, value{full, text})
 	}
 }
@@ -133,7 +134,9 @@ func size(n float64) (float64, bool) {
 
 // isAmount reports whether a name is one of amountNames, whatever its case.
 func isAmount(name string) bool {
-	return slices.ContainsFunc(wordsOf(name), func(word string) bool { return slices.Contains(amountNames, word) })
+	return slices.ContainsFunc(toolclass.Words(name), func(word string) bool {
+		return slices.Contains(amountNames, word)
+	})
 }
 
 // largest is the largest amount, or nil: a second amount must not hide a large one.

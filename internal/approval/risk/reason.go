@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"writ/internal/toolclass"
 )
 
 // points are the weights of the reasons. All are positive, so that no reason lowers
@@ -48,9 +50,9 @@ var points = map[string]int{
 	"night_burst":     15,
 }
 
-func (t *tally) class(c Class) {
-	if words := c.words(); words != "" {
-		t.add("class_"+string(c), words)
+func (t *tally) class(c toolclass.Class) {
+	if verb := c.Verb(); verb != "" {
+		t.add("class_"+string(c), "the tool "+verb)
 	}
 }
 
@@ -125,15 +127,21 @@ func missing(names []string, known map[string]bool) (fresh []string) {
 	return fresh
 }
 
+// Words of labels.
+var (
+	sensitiveWords = toolclass.NewSet("secret secrets confidential restricted sensitive private personal pii phi health medical patient pci card financial payroll salary credential credentials gdpr hipaa classified proprietary")
+	untrustedWords = toolclass.NewSet("untrusted external tainted web internet injected injection unverified suspicious attacker third")
+)
+
 // labels judges what the client says about the data that led to the call.
-func (t *tally) labels(labels []string, class Class) {
+func (t *tally) labels(labels []string, class toolclass.Class) {
 	var sensitive, untrusted []string
 	for _, label := range labels {
-		words := wordsOf(label)
-		if hasAny(words, sensitiveWords) {
+		words := toolclass.Words(label)
+		if sensitiveWords.HasAny(words) {
 			sensitive = append(sensitive, label)
 		}
-		if hasAny(words, untrustedWords) {
+		if untrustedWords.HasAny(words) {
 			untrusted = append(untrusted, label)
 		}
 	}
@@ -143,8 +151,8 @@ func (t *tally) labels(labels []string, class Class) {
 	if len(untrusted) > 0 {
 		t.add("label_untrusted", "it follows untrusted content: "+list(untrusted))
 	}
-	if len(sensitive) > 0 && class.leaves() {
-		t.add("sensitive_leaves", "sensitive data would leave: the tool "+class.verb())
+	if len(sensitive) > 0 && class.Leaves() {
+		t.add("sensitive_leaves", "sensitive data would leave: the tool "+class.Verb())
 	}
 }
 

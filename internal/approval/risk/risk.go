@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"writ/internal/intent/grounding"
+	"writ/internal/toolclass"
 )
 
 // Level is how careful an approver should be.
@@ -130,7 +131,7 @@ type Past struct {
 // Assess weighs the facts.
 func Assess(f Facts) Assessment {
 	args := readArguments(f.Arguments)
-	class := classOf(f.Class, f.Server, f.Tool)
+	class := toolclass.Refined(f.Class, f.Server, f.Tool)
 	var t tally
 	t.class(class)
 	t.amount(largest(args.amounts, f.Amount), f.Past)

@@ -39,6 +39,9 @@ func Refuse(messages io.Writer, err error) int {
 
 // Run runs the command and returns the exit code.
 func (f *Flags) Run(messages io.Writer) int {
+	f.Observe = f.report != ""
+	f.Begin()
+	defer f.End()
 	if err := f.complete(); err != nil {
 		return Refuse(messages, err)
 	}
@@ -100,7 +103,6 @@ func (f *Flags) complete() (err error) {
 			return fmt.Errorf("--limit: %w", err)
 		}
 	}
-	f.Observe = f.report != ""
 	return f.Check()
 }
 

@@ -19,7 +19,7 @@ func agents(s cli.Streams) *cobra.Command {
 		Long: `List, show and register the agents of an organization. You act as the person who signed in with writ login, or
 whose access token is in WRIT_ACCESS_TOKEN or in the file that --token names.`,
 	}
-	c.AddCommand(agentsList(s), agentsShow(s), agentsRegister(s), agentsLeases(s))
+	c.AddCommand(agentsList(s), agentsShow(s), byHand(agentsRegister(s)), agentsLeases(s))
 	return c
 }
 
@@ -71,7 +71,8 @@ func printAgent(s cli.Streams, a client.Agent) error {
 		owner = *a.OwnerID
 	}
 	lines := [][2]string{
-		{"Agent", a.AgentID}, {"Status", a.Status}, {"Suspended", a.SuspendedFor}, {"Name", a.Name},
+		{"Agent", a.AgentID}, {"Status", a.Status}, {"Stopped", stoppedFor(a)},
+		{"Stopped keys", strings.Join(a.StoppedKeys, " ")}, {"Suspended", a.SuspendedFor}, {"Name", a.Name},
 		{"Owner", owner}, {"Product", a.Product}, {"Environment", a.Environment},
 		{"Description", a.Description}, {"Keys", strings.Join(a.Keys, " ")},
 		{"Seen with keys", strings.Join(a.SeenKeys, " ")}, {"Host", a.Host}, {"Last seen", ago(a.LastSeenAt)},
@@ -85,6 +86,23 @@ func printAgent(s cli.Streams, a client.Agent) error {
 		}
 	}
 	return nil
+}
+
+// stoppedFor says what stops an agent, and why; empty: nothing does.
+func stoppedFor(a client.Agent) string {
+	if a.Stopped == nil {
+		return ""
+	}
+	what := "it"
+	switch {
+	case a.Stopped.Scope == "organization":
+		what = "the organization"
+	case a.Stopped.Scope == "key":
+		what = "its keys, with key " + a.Stopped.Subject
+	case a.Stopped.Subject != a.AgentID:
+		what = "its keys, with agent " + a.Stopped.Subject
+	}
+	return fmt.Sprintf("%s, by entry %d of the log: %s", what, a.Stopped.Index, a.Stopped.Reason)
 }
 
 // activity is what an agent does.

@@ -17,7 +17,7 @@ func keys(s cli.Streams) *cobra.Command {
 		Use: "keys", Short: "List, create and revoke your API keys",
 		Long: `List, create and revoke your API keys. Listing and revoking need the key of the sign-in, creating needs its session.`,
 	}
-	c.AddCommand(keysList(s), keysCreate(s), keysRevoke(s))
+	c.AddCommand(keysList(s), byHand(keysCreate(s)), byHand(keysRevoke(s)))
 	return c
 }
 

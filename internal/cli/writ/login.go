@@ -52,24 +52,33 @@ replaces it.`,
 }
 
 func (l *signingIn) run(ctx context.Context, s cli.Streams) error {
-	address, err := l.address()
+	found, err := l.signIn(ctx, s)
 	if err != nil {
 		return err
+	}
+	return show(&l.server, s, newIdentity(found), printIdentity)
+}
+
+// signIn signs in, and stores the sign-in in place of the one before.
+func (l *signingIn) signIn(ctx context.Context, s cli.Streams) (credentials.Found, error) {
+	address, err := l.address()
+	if err != nil {
+		return credentials.Found{}, err
 	}
 	warnOfClearText(s, address)
 	anonymous := &client.Client{BaseURL: address, UserAgent: userAgent()}
-	signIn := l.byDevice
+	by := l.byDevice
 	if l.apiKey != "" {
-		signIn = l.byKey
+		by = l.byKey
 	}
-	in, err := signIn(ctx, s, anonymous)
+	in, err := by(ctx, s, anonymous)
 	if err != nil {
-		return err
+		return credentials.Found{}, err
 	}
 	store := credentials.Default()
 	before, beforeErr := store.Read() // one that cannot be read is replaced
 	if err := store.Save(in); err != nil {
-		return fmt.Errorf("you are signed in, but the sign-in could not be stored: %w", err)
+		return credentials.Found{}, fmt.Errorf("you are signed in, but the sign-in could not be stored: %w", err)
 	}
 	if beforeErr == nil && before.KeyID != in.KeyID {
 		if err := end(ctx, before); err != nil {
@@ -77,11 +86,7 @@ func (l *signingIn) run(ctx context.Context, s cli.Streams) error {
 		}
 	}
 	warnOfEnvironment(s)
-	found, err := store.Find(address, func(string) string { return "" })
-	if err != nil {
-		return err
-	}
-	return show(&l.server, s, newIdentity(found), printIdentity)
+	return store.Find(address, func(string) string { return "" })
 }
 
 // address is the server to sign in to.

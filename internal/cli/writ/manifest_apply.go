@@ -27,6 +27,7 @@ type applied struct {
 	PolicyID      string                  `json:"policyId,omitempty"`
 	PolicyVersion int                     `json:"policyVersion,omitempty"`
 	Changes       []client.ManifestChange `json:"changes"`
+	Servers       []client.ManifestServer `json:"mcpServers"`
 	Warnings      []string                `json:"warnings"`
 	ToDo          []string                `json:"toDo"` // what a person must do
 }
@@ -34,10 +35,10 @@ type applied struct {
 func manifestApply(s cli.Streams) *cobra.Command {
 	var a applying
 	cmd := &cobra.Command{
-		Use: "apply [FILE|-]", Short: "Register the agent and the lists of a manifest on a server",
+		Use: "apply [FILE|-]", Short: "Register the agent, the lists and the MCP servers of a manifest on a server",
 		Args: cobra.MaximumNArgs(1),
-		Long: `Register the agent and the lists of a manifest on a server, with the key of the manifest. A list that allows less
-counts at once; one that allows more waits for a person. Applying a manifest again changes nothing. No secret of the
+		Long: `Register the agent, the lists and the MCP servers of a manifest on a server, with the key of the manifest. A list
+that allows less counts at once; one that allows more waits for a person, and so does every MCP server. Applying a manifest again changes nothing. No secret of the
 manifest is sent, but for the key that makes the call.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), s, fileOf(args)) },
 	}
@@ -95,10 +96,8 @@ func (a *applying) apply(ctx context.Context, c *client.Client, m *manifest.Mani
 		PolicyVersion: registered.PolicyVersion,
 		Changes:       registered.Changes,
 		Warnings:      registered.Warnings,
+		Servers:       registered.Servers,
 		ToDo:          toDo(registered, agent),
-	}
-	if len(m.Servers) > 0 {
-		done.Warnings = append(done.Warnings, "mcp_servers is not registered: this server has no registry of them yet")
 	}
 	return done, err
 }
@@ -113,6 +112,14 @@ func toDo(r client.RegisteredManifest, agent client.Agent) []string {
 	if agent.Status == "pending" {
 		todo = append(todo,
 			"the agent is proposed: an owner or admin must confirm "+r.AgentID+" in the registry of agents")
+	}
+	for _, s := range r.Servers {
+		switch s.Status {
+		case "pending":
+			todo = append(todo, "the MCP server "+s.ID+" is proposed: an owner or admin must approve it")
+		case "refused":
+			todo = append(todo, "the MCP server "+s.ID+" is not registered: "+s.Problem)
+		}
 	}
 	return todo
 }

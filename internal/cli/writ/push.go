@@ -88,6 +88,9 @@ func printPushed(s cli.Streams, done pushed) error {
 
 // push stores a document, and activates the very version that was stored.
 func (p *pushing) push(ctx context.Context, c *client.Client, kind, text string) (pushed, error) {
+	if p.activate && beneathHost() {
+		return pushed{}, errBeneathHost
+	}
 	stored, err := c.ImportPolicy(ctx, p.orgID, kind, text)
 	if err != nil {
 		return pushed{}, err

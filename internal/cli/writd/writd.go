@@ -15,6 +15,7 @@ import (
 	"writ/internal/app"
 	"writ/internal/cli"
 	"writ/internal/config"
+	"writ/web"
 )
 
 // command carries what every subcommand needs.
@@ -27,7 +28,8 @@ type command struct {
 func Run(ctx context.Context, args []string, s cli.Streams) error {
 	c := &command{streams: s, environ: os.Environ()}
 	root := &cobra.Command{Use: "writd", Short: "The Writ server: intent-based security for AI agents"}
-	root.AddCommand(c.serve(), c.user(), c.org(), c.signingKey(), c.backup(), c.restore(), c.audit(), c.witness(),
+	root.AddCommand(c.serve(), c.demo(), c.user(), c.org(), c.signingKey(), c.backup(), c.restore(), c.audit(),
+		c.witness(),
 		c.retention(), c.rollup(), c.prices(), c.policy(), c.config())
 	return cli.Execute(ctx, root, args, s)
 }
@@ -38,7 +40,9 @@ func (c *command) options() (app.Options, error) {
 	if err != nil {
 		return app.Options{}, err
 	}
-	return app.Options{Config: settings, Logger: c.logger(settings), Version: cli.Version}, nil
+	return app.Options{
+		Config: settings, Logger: c.logger(settings), Version: cli.Version, Dashboard: web.Dashboard(),
+	}, nil
 }
 
 func (c *command) logger(settings config.Config) *slog.Logger {

@@ -145,13 +145,16 @@ var (
 	harmlessSignals = []os.Signal{syscall.SIGWINCH, syscall.SIGCONT}
 )
 
+// catchLater is how long a command runs before the harmless signals are caught too.
+const catchLater = 10 * time.Millisecond
+
 // catchDeadly catches the deadly signals. The runtime switches threads twice for each of them, so that this takes long,
 // and happens beside other work.
 func catchDeadly(signals chan os.Signal) { signal.Notify(signals, deadlySignals...) }
 
-// forward passes signals on to a process and its group.
+// forward passes signals on to a process and its group. Most commands end before the harmless ones are caught.
 func forward(signals chan os.Signal, pid int) {
-	signal.Notify(signals, harmlessSignals...)
+	time.AfterFunc(catchLater, func() { signal.Notify(signals, harmlessSignals...) })
 	for received := range signals {
 		if number, ok := received.(syscall.Signal); ok {
 			_ = syscall.Kill(-pid, number)

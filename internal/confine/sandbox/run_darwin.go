@@ -17,6 +17,14 @@ import (
 // Enter does nothing here: the system's own program confines.
 func Enter() {}
 
+// Begin does nothing here.
+func (o *Options) Begin() {}
+
+// End does nothing here.
+func (o *Options) End() {}
+
+type flat struct{}
+
 // Run runs the command under a profile of the system's sandbox and waits for its end.
 func Run(o *Options) (*Report, error) {
 	if err := o.Check(); err != nil {

@@ -27,9 +27,11 @@ func Run(o *Options) (*Report, error) {
 		return nil, err
 	}
 	began := time.Now()
+	o.Begin()
+	defer o.End()
 	signals, run := make(chan os.Signal, 16), runInNamespaces
-	if o.omits(WithoutNamespaces) {
-		run = newThread(false, o.Observe, func() { catchDeadly(signals) }).runFlat
+	if o.begun != nil {
+		run = o.begun.runFlat
 	}
 	environment, removed := cleaned(o.Environment, o.Keep)
 	if err := errors.Join(checkStreams(), closeInherited()); err != nil {
@@ -56,6 +58,39 @@ func Run(o *Options) (*Report, error) {
 	report.Hosts = append(report.Hosts, r.hosts...)
 	report.tell(changes(before))
 	return report, nil
+}
+
+// flat is what a run without namespaces needs: a thread, and a private directory that it makes.
+type flat struct {
+	*thread
+	private string
+	err     error
+	made    chan struct{} // closed once the directory is there, or could not be made
+}
+
+// Begin starts what Run would wait for. Whoever calls it early waits less, and calls End later. It needs the options
+// Without and Observe.
+func (o *Options) Begin() {
+	if o.begun != nil || !o.omits(WithoutNamespaces) {
+		return
+	}
+	f := &flat{made: make(chan struct{})}
+	f.thread = newThread(false, o.Observe, func() {
+		f.private, f.err = os.MkdirTemp("", "writ-run-")
+		close(f.made)
+	})
+	o.begun = f
+}
+
+// End removes what Begin made.
+func (o *Options) End() {
+	if o.begun == nil {
+		return
+	}
+	if <-o.begun.made; o.begun.err == nil {
+		_ = os.RemoveAll(o.begun.private)
+	}
+	o.begun = nil
 }
 
 // result is how a run ended, and what was refused in it.
@@ -111,20 +146,19 @@ func heldBy(p *plan) Held {
 }
 
 // runFlat runs the command with Landlock, the filter and limits alone.
-func (t *thread) runFlat(o *Options, p *plan, layout *paths, signals chan os.Signal) (result, error) {
-	private, err := os.MkdirTemp("", "writ-run-")
-	if err != nil {
-		return result{}, fmt.Errorf("make a private directory: %w", err)
+func (f *flat) runFlat(o *Options, p *plan, layout *paths, signals chan os.Signal) (result, error) {
+	catchDeadly(signals) // the thread still makes the directory
+	if <-f.made; f.err != nil {
+		return result{}, fmt.Errorf("make a private directory: %w", f.err)
 	}
-	defer os.RemoveAll(private)
-	if err := layout.flat(o, private); err != nil {
+	if err := layout.flat(o, f.private); err != nil {
 		return result{}, err
 	}
 	if !layout.sees(o.Dir) {
 		return result{}, errOutside
 	}
 	p.Grants, p.Dir = layout.grants(), o.Dir
-	p.Environment = withVariable(p.Environment, "TMPDIR", private)
+	p.Environment = withVariable(p.Environment, "TMPDIR", f.private)
 	for option, value := range map[int]uintptr{unix.PR_SET_CHILD_SUBREAPER: 1, unix.PR_SET_DUMPABLE: 0} {
 		if err := unix.Prctl(option, value, 0, 0, 0); err != nil {
 			return result{}, err
@@ -134,7 +168,7 @@ func (t *thread) runFlat(o *Options, p *plan, layout *paths, signals chan os.Sig
 	if err != nil {
 		return result{}, err
 	}
-	command, err := t.start(func() (int, error) {
+	command, err := f.start(func() (int, error) {
 		return ready.spawn(&syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL})
 	})
 	if err != nil {

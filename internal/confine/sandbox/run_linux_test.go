@@ -351,17 +351,20 @@ func TestChangesAreToldWithoutNamespaces(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, user{"caller", -1})
 	must(t, os.MkdirAll(w.workspace+"/.git/hooks", 0o755))
+	must(t, os.WriteFile(w.workspace+"/.git/config", []byte("[a]"), 0o644))
 	must(t, os.WriteFile(w.workspace+"/.mcp.json", nil, 0o644))
 	r, report := w.reported(t, append(flatFlags(w.user), "--write", w.workspace),
-		"echo x > .git/hooks/pre-commit; rm .mcp.json; touch .envrc")
+		"echo x > .git/hooks/pre-commit; printf '[b]' > .git/config; rm .mcp.json; touch .envrc")
 	r.want(t, sandbox.ExitProtected, "")
 	want := []sandbox.Change{
-		{Path: w.workspace + "/.envrc", Change: "appeared"}, {Path: w.workspace + "/.git/hooks", Change: "changed"},
-		{Path: w.workspace + "/.mcp.json", Change: "removed"},
+		{Path: w.workspace + "/.envrc", Change: "appeared"}, {Path: w.workspace + "/.git/config", Change: "changed"},
+		{Path: w.workspace + "/.git/hooks", Change: "changed"}, {Path: w.workspace + "/.mcp.json", Change: "removed"},
 	}
 	if got := setAside(t, report); !slices.Equal(got, want) {
 		t.Errorf("told of %v", got)
 	}
+	r = w.run(t, append(flatFlags(w.user), "--write", w.workspace), "chmod 600 .git/config")
+	r.want(t, sandbox.ExitProtected, "")
 }
 
 func TestReport(t *testing.T) {

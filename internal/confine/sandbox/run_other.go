@@ -11,6 +11,14 @@ import (
 // Enter does nothing here.
 func Enter() {}
 
+// Begin does nothing here.
+func (o *Options) Begin() {}
+
+// End does nothing here.
+func (o *Options) End() {}
+
+type flat struct{}
+
 // Run refuses: this system has nothing that would hold the limits.
 func Run(*Options) (*Report, error) {
 	return nil, &NotHeldError{Cause: errors.New("writ run works on Linux (amd64, arm64) and macOS, not on " +

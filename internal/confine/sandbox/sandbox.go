@@ -54,6 +54,8 @@ type Options struct {
 
 	Decision string // an id for the report
 	Observe  bool   // count the system calls that the filter refuses
+
+	begun *flat // what Begin started
 }
 
 // Proxy connects a command to the hosts that it may reach, and to no other.

@@ -121,13 +121,13 @@ type started struct {
 	err           error
 }
 
-// newThread starts a thread that gives up its privileges and gets the filter, after it did something else. That takes
-// long, and happens beside other work.
+// newThread starts a thread that does something first, gives up its privileges and gets the filter. That takes long,
+// and happens beside other work.
 func newThread(namespaces, observe bool, first func()) *thread {
 	t := &thread{work: make(chan func() (int, error)), done: make(chan started)}
 	go func() {
-		first()
 		runtime.LockOSThread() // never unlocked
+		first()
 		var s started
 		s.listener, s.err = giveUp(namespaces, observe)
 		work := <-t.work

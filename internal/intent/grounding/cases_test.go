@@ -3,6 +3,7 @@ package grounding
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,11 +48,12 @@ func judgeCase(t *testing.T, c map[string]any) Result {
 		if text, ok := o["text"].(string); ok {
 			outputs = append(outputs, NewOutput(call, text))
 		} else {
-			outputs = append(outputs, UnknownOutput(call))
+			outputs = append(outputs, UnknownOutput())
 		}
 	}
 	p := Plan{Declared: true, Planned: c["unplanned"] == nil}
-	p.Given, p.Fixed, p.Used = texts(c["given"]), texts(c["fixed"]), texts(c["used"])
+	p.Given, p.Fixed = texts(c["given"]), texts(c["fixed"])
+	p.Used = func(folded string) bool { return slices.Contains(texts(c["used"]), folded) }
 	call := Call{
 		Tool:      textOf(c["tool"], "act"),
 		Class:     Class(textOf(c["class"], "write")),

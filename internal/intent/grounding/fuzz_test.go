@@ -24,7 +24,7 @@ func FuzzOutput(f *testing.F) {
 			t.Errorf("first %s, then %s", inWords(first), inWords(second))
 		}
 		// An output less, or unknown, never helps.
-		outputs[1] = UnknownOutput(read)
+		outputs[1] = UnknownOutput()
 		lost := Judge(NewKnown([]string{prompt}, outputs, false), Plan{Declared: true, Planned: true}, call, Options{})
 		if lost.Pass && !first.Pass {
 			t.Errorf("an unreported output helps: %s, then %s", inWords(first), inWords(lost))

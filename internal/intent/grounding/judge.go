@@ -117,7 +117,7 @@ func (j *judge) own(folded string) (Origin, bool) {
 		return FromUser, true
 	case slices.Contains(j.given, folded):
 		return FromPlan, true
-	case slices.Contains(j.plan.Used, folded):
+	case j.plan.Used != nil && j.plan.Used(folded):
 		return FromUsed, true
 	}
 	return "", false

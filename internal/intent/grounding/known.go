@@ -115,10 +115,9 @@ func Speaks(text string) bool {
 // isMark reports whether a character may separate leaves.
 func isMark(r rune) bool { return strings.ContainsRune("{}[]:,\"'#|>&*!?\\\n\r", r) }
 
-// UnknownOutput is the output of a call that was allowed and whose report is missing, cut or too large.
-func UnknownOutput(call Call) *Output {
-	return &Output{tool: call.Tool, class: call.Class, asked: call.leaves(), unknown: true}
-}
+// UnknownOutput is the output of a call that was allowed and whose report is missing, cut or too large. What the call
+// asked with does not matter: nothing can come from it.
+func UnknownOutput() *Output { return &Output{unknown: true} }
 
 // Known is what is known of a session. It is immutable.
 type Known struct {
@@ -139,6 +138,22 @@ func NewKnown(prompts []string, outputs []*Output, dropped bool) *Known {
 	return k
 }
 
+// Add is what is known once more calls were made. dropped says that older ones are gone.
+func (k *Known) Add(more []*Output, dropped bool) *Known {
+	kept, cut := trim(slices.Concat(k.outputs, more))
+	sum := &Known{user: k.user, outputs: kept, dropped: k.dropped || dropped || cut}
+	sum.unknown = slices.ContainsFunc(kept, func(o *Output) bool { return o.unknown })
+	sum.clean = k.clean && !sum.dropped && !sum.unknown &&
+		!slices.ContainsFunc(more, func(o *Output) bool { return o.speaks(k.user) })
+	return sum
+}
+
+// Outputs is how many outputs are known: the newest.
+func (k *Known) Outputs() int { return len(k.outputs) }
+
+// Dropped reports whether older outputs are gone, so that no output grounds a value any more.
+func (k *Known) Dropped() bool { return k.dropped }
+
 // Clean reports whether only the user can have spoken: every output is known, and none has running text that is not
 // the user's.
 func (k *Known) Clean() bool { return k.clean }
@@ -152,8 +167,8 @@ type Plan struct {
 	Given []string
 	// Fixed are the arguments for which every step with the call's tool gives a value of the user's.
 	Fixed []string
-	// Used are the identities that earlier calls of the plan used.
-	Used []string
+	// Used reports whether an earlier call of the plan used an identity; nil: none did.
+	Used func(folded string) bool
 }
 
 // trim drops the oldest outputs beyond the limits, and reports whether it dropped any.

@@ -87,6 +87,7 @@ const (
 	Widened        Drift = "widened"      // the step was added to a live plan, and nobody agreed yet
 	Ungrounded     Drift = "ungrounded"   // only a text says what the call does, and nobody agreed yet
 	UsedUp         Drift = "used_up"      // max_calls reached
+	OtherTurn      Drift = "other_turn"   // of the session than the present one
 	BadProof       Drift = "bad_proof"    // the proof does not lead to the plan's root
 )
 

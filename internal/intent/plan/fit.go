@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
 	"writ/internal/toolname"
 )
 
@@ -49,10 +50,22 @@ func (p *Plan) Servers(steps []int) []string {
 
 // names reports whether the step has this server and tool. Harnesses write the server in front of the name.
 func (s *Step) names(server, name string) bool {
+	if s.Joins(server, name) {
+		return true
+	}
 	if server != "" && server != s.Server {
 		return false
 	}
 	return s.sameTool(name) || s.reading(name) != ""
+}
+
+// Joins reports whether the step writes a tool of an MCP server in the one name by which models of the Gemini CLI know
+// it. Where its server ends such a name does not show, but the host does.
+func (s *Step) Joins(server, tool string) bool {
+	if server == "" || s.Server != toolname.Unknown && s.Server != server || !toolname.IsGemini(s.name) {
+		return false
+	}
+	return s.name == compared(toolname.Gemini(toolname.Name{Server: server, Tool: strings.TrimSpace(tool)}))
 }
 
 // reading is the tool of the step's server that a joined name stands for, as the name spells it; empty: it is not the

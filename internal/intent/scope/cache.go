@@ -1,6 +1,9 @@
 package scope
 
-import "sync"
+import (
+	"hash/maphash"
+	"sync"
+)
 
 // Limits of the cache: states, and the memory that all of them take.
 const (
@@ -13,6 +16,14 @@ type cache struct {
 	mu     sync.Mutex
 	states map[string]*State
 	bytes  int
+	turns  [64]sync.Mutex
+}
+
+var turnSeed = maphash.MakeSeed()
+
+// turn is held while a state is read, so that it is not read twice at once. Others may share it.
+func (c *cache) turn(name string) *sync.Mutex {
+	return &c.turns[maphash.String(turnSeed, name)%uint64(len(c.turns))]
 }
 
 func (c *cache) get(name string) *State {

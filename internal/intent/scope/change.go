@@ -24,9 +24,13 @@ type Call struct {
 	Position   int64    // of the decision in the log
 }
 
+// dropEvery is after how many revisions the oldest calls of a scope are dropped: more are stored than are judged by,
+// so that one change in many pays for dropping.
+const dropEvery = 32
+
 // Allow adds an allowed call to a scope, in the decision's transaction: its output is unknown until it is reported.
 func (s *Service) Allow(ctx context.Context, tx *database.Tx, key Key, c Call) error {
-	number, err := raise(ctx, tx, key.OrgID, key.ID())
+	number, err := raiseOnly(ctx, tx, key.OrgID, key.ID())
 	if err != nil {
 		return err
 	}
@@ -48,17 +52,29 @@ func (s *Service) Allow(ctx context.Context, tx *database.Tx, key Key, c Call) e
 	if err != nil {
 		return fmt.Errorf("store an allowed call: %w", err)
 	}
+	if number%dropEvery != 0 {
+		return nil
+	}
 	return dropOld(ctx, tx, key.ID())
 }
 
-// raise raises the revision of a scope, which it makes if there is none.
-func raise(ctx context.Context, tx *database.Tx, orgID, id string) (revision int64, err error) {
-	err = tx.QueryRow(ctx, `
+// raise raises the revision of a scope, which it makes if there is none. What was read of it is read again.
+func raise(ctx context.Context, tx *database.Tx, orgID, id string) error {
+	if _, err := raiseOnly(ctx, tx, orgID, id); err != nil {
+		return err
+	}
+	_, err := tx.Prepared().Exec(ctx, `UPDATE known_scope SET rewritten = revision WHERE id = $1`, id)
+	return database.Wrap(err, "change what is known of a session")
+}
+
+// raiseOnly raises the revision of a scope by a call that is added.
+func raiseOnly(ctx context.Context, tx *database.Tx, orgID, id string) (number int64, err error) {
+	err = tx.Prepared().QueryRow(ctx, `
 		INSERT INTO known_scope (id, org_id, revision, spoken, dropped, prompt_bytes, used_at)
 		VALUES ($1, $2, 1, 0, 0, 0, $3)
 		ON CONFLICT (id) DO UPDATE SET revision = known_scope.revision + 1, used_at = excluded.used_at
-		RETURNING revision`, id, orgID, database.Micros(tx.Now())).Scan(&revision)
-	return revision, database.Wrap(err, "change what is known of a session")
+		RETURNING revision`, id, orgID, database.Micros(tx.Now())).Scan(&number)
+	return number, database.Wrap(err, "change what is known of a session")
 }
 
 // dropOld drops the oldest outputs of a scope beyond the limits.
@@ -76,15 +92,12 @@ func dropOld(ctx context.Context, tx *database.Tx, id string) error {
 }
 
 func dropOldest(ctx context.Context, tx *database.Tx, id string) error {
-	type row struct {
-		id   string
-		size int64
-	}
-	rows, err := database.Collect(ctx, tx, func(r database.Scanner) (o row, err error) {
-		err = r.Scan(&o.id, &o.size)
+	type row struct{ number, size int64 }
+	rows, err := database.Collect(ctx, tx.Prepared(), func(r database.Scanner) (o row, err error) {
+		err = r.Scan(&o.number, &o.size)
 		return o, err
 	}, `
-		SELECT id, size
+		SELECT number, size
 		FROM known_output
 		WHERE scope_id = $1
 		ORDER BY number DESC`, id)
@@ -92,21 +105,18 @@ func dropOldest(ctx context.Context, tx *database.Tx, id string) error {
 		return fmt.Errorf("read the sizes of outputs: %w", err)
 	}
 	var size int64
-	dropped := false
 	for i, o := range rows {
 		if size += o.size; i < grounding.MaxOutputs && size <= grounding.MaxBytes {
 			continue
 		}
-		dropped = true
-		if _, err := tx.Exec(ctx, `DELETE FROM known_output WHERE id = $1`, o.id); err != nil {
-			return fmt.Errorf("drop an output: %w", err)
+		_, err := tx.Prepared().Exec(ctx, `DELETE FROM known_output WHERE scope_id = $1 AND number <= $2`, id, o.number)
+		if err != nil {
+			return fmt.Errorf("drop outputs: %w", err)
 		}
+		_, err = tx.Prepared().Exec(ctx, `UPDATE known_scope SET dropped = 1 WHERE id = $1 AND dropped = 0`, id)
+		return database.Wrap(err, "note that outputs were dropped")
 	}
-	if !dropped {
-		return nil
-	}
-	_, err = tx.Exec(ctx, `UPDATE known_scope SET dropped = 1 WHERE id = $1`, id)
-	return database.Wrap(err, "note that outputs were dropped")
+	return nil
 }
 
 // Report is what a client says that a call returned.
@@ -173,7 +183,7 @@ func speaks(text string) bool {
 // raiseSpoken raises the revision of a scope, and reports whether it is known already that it and its key's have
 // running text.
 func raiseSpoken(ctx context.Context, tx *database.Tx, orgID, id, base string) (bool, error) {
-	if _, err := raise(ctx, tx, orgID, id); err != nil {
+	if err := raise(ctx, tx, orgID, id); err != nil {
 		return false, err
 	}
 	var spoken int64
@@ -185,7 +195,7 @@ func raiseSpoken(ctx context.Context, tx *database.Tx, orgID, id, base string) (
 // speak notes that a scope, and its key's, has running text.
 func speak(ctx context.Context, tx *database.Tx, orgID, id, base string) error {
 	if base != id {
-		if _, err := raise(ctx, tx, orgID, base); err != nil {
+		if err := raise(ctx, tx, orgID, base); err != nil {
 			return err
 		}
 	}
@@ -201,7 +211,7 @@ func (s *Service) Close(ctx context.Context, tx *database.Tx, orgID, decisionID 
 	if err = database.OrMissing(err, nil, "find a call"); err != nil || scopeID == "" {
 		return err
 	}
-	if _, err := raise(ctx, tx, orgID, scopeID); err != nil {
+	if err := raise(ctx, tx, orgID, scopeID); err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, `UPDATE known_output SET state = 2 WHERE id = $1`, decisionID)
@@ -217,16 +227,18 @@ func Clean(ctx context.Context, r database.Reader, key Key) (bool, error) {
 	if err = database.OrMissing(err, nil, "read what is known of a session"); err != nil || spoken || dropped {
 		return false, err
 	}
-	var waiting int64
-	err = r.QueryRow(ctx, `SELECT COUNT(*) FROM known_output WHERE scope_id = $1 AND state <> 1`,
-		key.ID()).Scan(&waiting)
-	return waiting == 0, database.Wrap(err, "count the calls that wait")
+	var count, waiting int64
+	err = r.QueryRow(ctx, `
+		SELECT COUNT(*), COALESCE(SUM(CASE WHEN state = 1 THEN 0 ELSE 1 END), 0)
+		FROM known_output
+		WHERE scope_id = $1`, key.ID()).Scan(&count, &waiting)
+	return waiting == 0 && count <= grounding.MaxOutputs, database.Wrap(err, "count the calls that wait")
 }
 
 // Say adds the user's words to a scope. planID is the plan that was declared with them, if any; position that of their
 // entry in the log.
 func (s *Service) Say(ctx context.Context, tx *database.Tx, key Key, planID, text string, position int64) error {
-	if _, err := raise(ctx, tx, key.OrgID, key.ID()); err != nil {
+	if err := raise(ctx, tx, key.OrgID, key.ID()); err != nil {
 		return err
 	}
 	changed, err := tx.Exec(ctx, `

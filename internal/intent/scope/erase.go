@@ -27,7 +27,7 @@ func Erase(ctx context.Context, tx *database.Tx, log string, positions []int64) 
 			return err
 		}
 		for _, id := range scopes {
-			if _, err := raise(ctx, tx, log, id); err != nil {
+			if err := raise(ctx, tx, log, id); err != nil {
 				return err
 			}
 		}
@@ -99,7 +99,7 @@ func errorOr(err error, next func() error) error {
 func forget(ctx context.Context, tx *database.Tx, id string, before int64) error {
 	idle, err := tx.Exec(ctx, `
 		UPDATE known_scope
-		SET dropped = 1, revision = revision + 1, prompt_bytes = 0
+		SET dropped = 1, revision = revision + 1, rewritten = revision + 1, prompt_bytes = 0
 		WHERE id = $1 AND used_at < $2`, id, before)
 	if err != nil || idle == 0 {
 		return database.Wrap(err, "forget what is known of a session")

@@ -2,7 +2,9 @@ package scope
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -12,47 +14,84 @@ import (
 )
 
 // Load reads what is known of a scope and of the words of a plan. What is cached counts if the revision is the same.
+// Of callers that miss it together, one reads.
 func (s *Service) Load(ctx context.Context, key Key, planID string) (*State, error) {
 	id := key.ID()
-	revision, dropped, err := readScope(ctx, s.db.Prepared(), id)
+	name := id + "/" + planID
+	at, err := readScope(ctx, s.db.Prepared(), id)
 	if err != nil {
 		return nil, err
 	}
-	name := id + "/" + planID
+	if state := s.cache.get(name); state.isAt(at) {
+		return state, nil
+	}
+	turn := s.cache.turn(name)
+	turn.Lock()
+	defer turn.Unlock()
 	before := s.cache.get(name)
-	if before != nil && before.Revision == revision && before.Known != nil {
+	if before.isAt(at) {
 		return before, nil
 	}
-	prompts, err := s.readPrompts(ctx, id, planID)
+	state, err := s.read(ctx, id, planID, at, before)
 	if err != nil {
 		return nil, err
 	}
-	state := &State{ID: id, Revision: revision, dropped: dropped}
-	if revision > 0 {
-		if state.outputs, err = s.readOutputs(ctx, id, before); err != nil {
-			return nil, err
-		}
-	}
-	parsed := make([]*grounding.Output, len(state.outputs))
-	for i, o := range state.outputs {
-		parsed[i] = o.parsed
-		state.bytes += o.parsed.Memory()
-	}
-	state.Known = grounding.NewKnown(prompts, parsed, dropped)
 	s.cache.put(name, state)
 	return state, nil
 }
 
-// Revision is the present revision of a scope; 0: nothing is known.
-func Revision(ctx context.Context, r database.Reader, id string) (int64, error) {
-	revision, _, err := readScope(ctx, r, id)
-	return revision, err
+// read reads a scope: what was added since it was read before, if nothing else changed.
+func (s *Service) read(ctx context.Context, id, planID string, at revision, before *State) (*State, error) {
+	state := &State{ID: id, Revision: at.number}
+	if before != nil && before.Revision >= at.rewritten && before.Revision <= at.number {
+		added, err := s.readOutputs(ctx, id, before.Revision, at.number, nil)
+		if err != nil {
+			return nil, err
+		}
+		state.outputs = append(slices.Clone(before.outputs), added...)
+		state.Known = before.Known.Add(parsed(added), at.dropped)
+	} else {
+		prompts, err := s.readPrompts(ctx, id, planID)
+		if err != nil {
+			return nil, err
+		}
+		if state.outputs, err = s.readOutputs(ctx, id, 0, at.number, before); err != nil {
+			return nil, err
+		}
+		state.Known = grounding.NewKnown(prompts, parsed(state.outputs), at.dropped)
+	}
+	state.outputs = state.outputs[len(state.outputs)-state.Known.Outputs():]
+	for _, o := range state.outputs {
+		state.bytes += o.parsed.Memory()
+	}
+	return state, nil
 }
 
-func readScope(ctx context.Context, r database.Reader, id string) (revision int64, dropped bool, err error) {
-	err = r.QueryRow(ctx, `SELECT revision, dropped FROM known_scope WHERE id = $1`, id).Scan(&revision,
-		database.ToBool(&dropped))
-	return revision, dropped, database.OrMissing(err, nil, "read what is known of a session")
+func parsed(outputs []*output) []*grounding.Output {
+	list := make([]*grounding.Output, len(outputs))
+	for i, o := range outputs {
+		list[i] = o.parsed
+	}
+	return list
+}
+
+// revision says how far a scope has come.
+type revision struct {
+	number    int64 // 0: nothing is known
+	rewritten int64 // the last one that did more than add a call
+	dropped   bool
+}
+
+// Revision is the present revision of a scope; 0: nothing is known.
+func Revision(ctx context.Context, r database.Reader, id string) (int64, error) {
+	at, err := readScope(ctx, r, id)
+	return at.number, err
+}
+
+func readScope(ctx context.Context, r database.Reader, id string) (at revision, err error) {
+	err = r.QueryRow(ctx, `SELECT revision, rewritten, dropped FROM known_scope WHERE id = $1`, id).Scan(&at.number,
+		&at.rewritten, database.ToBool(&at.dropped))
+	return at, database.OrMissing(err, nil, "read what is known of a session")
 }
 
 // readPrompts reads the user's words of a scope, and those that a plan was declared with.
@@ -83,16 +122,19 @@ func (s *Service) readPrompts(ctx context.Context, scopeID, planID string) ([]st
 	return prompts, nil
 }
 
-// readOutputs reads the calls of a scope. Those that were read before are not opened again.
-func (s *Service) readOutputs(ctx context.Context, scopeID string, before *State) ([]*output, error) {
+// readOutputs reads the calls that were added to a scope after one revision and until another. Those that were read
+// before are not opened again.
+func (s *Service) readOutputs(
+	ctx context.Context, scopeID string, after, until int64, before *State,
+) ([]*output, error) {
 	outputs, err := database.Collect(ctx, s.db.Prepared(), func(r database.Scanner) (*output, error) {
 		o := &output{}
 		return o, r.Scan(&o.id, &o.planID, &o.state)
 	}, `
 		SELECT id, plan_id, state
 		FROM known_output
-		WHERE scope_id = $1
-		ORDER BY number`, scopeID)
+		WHERE scope_id = $1 AND number > $2 AND number <= $3
+		ORDER BY number`, scopeID, after, until)
 	if err != nil {
 		return nil, fmt.Errorf("read the outputs of a session: %w", err)
 	}
@@ -131,46 +173,56 @@ type sealedCall struct {
 
 // open reads and parses what is stored of an output. What was erased meanwhile is unknown.
 func (s *Service) open(ctx context.Context, o *output) error {
+	o.parsed = grounding.UnknownOutput()
 	var sealedIn, sealedOut []byte
 	err := s.db.Prepared().QueryRow(ctx, `SELECT sealed_call, sealed_output FROM known_output WHERE id = $1`,
 		o.id).Scan(&sealedIn, &sealedOut)
-	if err = database.OrMissing(err, nil, "read an output"); err != nil {
+	if err = database.OrMissing(err, nil, "read an output"); err != nil || len(sealedIn) == 0 {
 		return err
 	}
-	call := grounding.Call{Class: grounding.Write}
-	if len(sealedIn) > 0 {
-		if call, o.uses, err = s.openCall(o.id, sealedIn); err != nil {
-			return err
-		}
+	call, err := s.openCall(o.id, sealedIn)
+	if err != nil {
+		return err
 	}
-	o.parsed = grounding.UnknownOutput(call)
-	if o.state != known || len(sealedIn) == 0 || len(sealedOut) == 0 {
+	o.uses = call.Uses
+	if o.state != known || len(sealedOut) == 0 {
 		return nil
+	}
+	asked, err := call.read()
+	if err != nil {
+		return err
 	}
 	text, err := s.sealer.Open(outputContext(o.id), sealedOut)
 	if err != nil {
 		return err
 	}
-	o.parsed = grounding.NewOutput(call, string(text))
+	o.parsed = grounding.NewOutput(asked, string(text))
 	return nil
 }
 
-func (s *Service) openCall(id string, sealed []byte) (call grounding.Call, uses []string, err error) {
+func (s *Service) openCall(id string, sealed []byte) (call sealedCall, err error) {
 	text, err := s.sealer.Open(callContext(id), sealed)
 	if err != nil {
-		return call, nil, err
+		return call, err
 	}
-	var stored sealedCall
-	if err := json.Unmarshal(text, &stored); err != nil {
-		return call, nil, fmt.Errorf("its call cannot be read") // the decoder's error may show parts of it
+	if err := json.Unmarshal(text, &call); err != nil {
+		return call, errors.New("its call cannot be read") // the decoder's error may show parts of it
 	}
-	call = grounding.Call{Tool: stored.Tool, Class: stored.Class}
-	if stored.Arguments != "" {
-		if call.Arguments, err = toolcall.Decode([]byte(stored.Arguments)); err != nil {
-			return call, nil, fmt.Errorf("its arguments cannot be read")
-		}
+	return call, nil
+}
+
+// read reads the arguments of a call.
+func (c *sealedCall) read() (grounding.Call, error) {
+	call := grounding.Call{Tool: c.Tool, Class: c.Class}
+	if c.Arguments == "" {
+		return call, nil
 	}
-	return call, stored.Uses, nil
+	arguments, err := toolcall.Decode([]byte(c.Arguments))
+	if err != nil {
+		return call, errors.New("its arguments cannot be read")
+	}
+	call.Arguments = arguments
+	return call, nil
 }
 
 // What sealed bytes are bound to.

@@ -20,6 +20,7 @@ package scope
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -92,20 +93,16 @@ type State struct {
 
 	outputs []*output
 	bytes   int // of memory
-	dropped bool
 }
 
-// Used are the identities that earlier calls under a plan used.
-func (s *State) Used(planID string) (list []string) {
-	if planID == "" {
-		return nil
-	}
-	for _, o := range s.outputs {
-		if o.planID == planID {
-			list = append(list, o.uses...)
-		}
-	}
-	return list
+// isAt reports whether the state is what is known at a revision.
+func (s *State) isAt(at revision) bool { return s != nil && s.Revision == at.number }
+
+// Used reports whether an earlier call under a plan used an identity.
+func (s *State) Used(planID, identity string) bool {
+	return slices.ContainsFunc(s.outputs, func(o *output) bool {
+		return o.planID == planID && slices.Contains(o.uses, identity)
+	})
 }
 
 // output is an allowed call with its output, read once.

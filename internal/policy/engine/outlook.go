@@ -14,7 +14,7 @@ type Outlook struct {
 	// ByRules are the verdicts that a rule may give, depending on what is unknown.
 	// ByDefault are those where no rule matches.
 	ByRules, ByDefault Verdicts
-	// MayConfine: a rule may allow the call confined. If one certainly does, Confine is what it demands.
+	// MayConfine: a rule may allow the call confined. Confine is what those demand that certainly do.
 	MayConfine bool
 	// Claims are what the call would take from limits if it ran.
 	Claims []DoubtfulClaim
@@ -81,7 +81,8 @@ func (s *Set) outlook(call *toolcall.Call, gaps toolcall.Gaps, used Range) Outlo
 	input := expression.NewPartial(call, gaps)
 	decided := false
 	for e, applies := range s.candidates(call, gaps) {
-		if applies == no || decided && !e.claims() {
+		narrows := decided && e.confines && o.Confine != nil
+		if applies == no || decided && !e.claims() && !narrows {
 			continue
 		}
 		p := e.predict(input, call, gaps, used)
@@ -90,6 +91,9 @@ func (s *Set) outlook(call *toolcall.Call, gaps toolcall.Gaps, used Range) Outlo
 			o.Claims = append(o.Claims, p.claim)
 		}
 		matches := applies.and(p.matches)
+		if narrows && matches == yes {
+			o.Confine = Narrower(o.Confine, e.rule.Confine)
+		}
 		if decided || matches == no {
 			continue
 		}

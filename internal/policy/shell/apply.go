@@ -76,7 +76,9 @@ func (s *scan) apply(r *reading) {
 // fill records the files that are written if a destination is a directory.
 func (s *scan) fill(dest arg, sources []arg) {
 	for _, source := range sources {
-		into := dest.followed(arg{alternatives: []string{"/" + path.Base(source.text())}, exact: source.exact})
+		into := s.lit("/" + path.Base(source.text()))
+		into.exact = source.exact
+		into = s.follow(dest, into)
 		into.glob = dest.glob || source.glob
 		s.write(into)
 	}
@@ -86,7 +88,7 @@ func (s *scan) useOperands(r *reading) {
 	if r.on&modeUnpack != 0 || r.p.unpacks && r.on < firstOwnMode {
 		s.opaque = true
 		if r.on&modeInto == 0 {
-			s.write(literal("**"))
+			s.write(s.lit("**"))
 		}
 	}
 	before := s.dir
@@ -105,11 +107,13 @@ func (s *scan) useOperands(r *reading) {
 	takes := r.takes()
 	switch {
 	case r.p.name == "ln" && len(r.operands) == 1: // the new name is here
-		r.operands = []arg{literal(path.Base(r.operands[0].text()))}
+		r.operands = s.args.list(s.lit(path.Base(r.operands[0].text())))
+	case takes.many == "change" && len(r.operands) == len(takes.before) && len(r.operands) > 0:
+		s.change(r.operands[len(r.operands)-1]) // an option that we do not know may have said the mode
 	case r.p.here && len(r.operands) == 0:
-		s.write(literal("**"))
+		s.write(s.lit("**"))
 	case r.p.whole && takes.many == "tree" && len(r.operands) <= len(takes.before):
-		s.use(r.p, "tree", literal("."))
+		s.use(r.p, "tree", s.lit("."))
 	}
 	if !takes.stated {
 		if r.p.subs != nil && !r.p.script && len(r.operands) > 0 {

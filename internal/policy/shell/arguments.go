@@ -63,7 +63,8 @@ type value struct {
 }
 
 func (s *scan) arguments(p *program, args []arg) reading {
-	r := reading{s: s, p: p, args: args, operands: s.room(len(args))}
+	r := reading{s: s, p: p, args: args}
+	r.operands, r.values = s.args.room(len(args)), s.values.room(len(args))
 	for r.at = 1; r.at < len(args); r.at++ {
 		if r.ended {
 			r.operands = append(r.operands, args[r.at])
@@ -82,7 +83,7 @@ func (r *reading) argument(a arg) {
 	switch {
 	case r.p.pairs: // dd of=file
 		r.s.dynamic = r.s.dynamic || !a.exact
-		r.long(literal("--").followed(a))
+		r.long(r.s.follow(r.s.lit("--"), a))
 	case text == "--" && a.exact:
 		r.ended = true
 	case text == "-":
@@ -153,7 +154,7 @@ func (r *reading) long(a arg) {
 	r.on |= o.on
 	switch {
 	case joined && o.form != noValue:
-		r.value(o, a.without(strings.IndexByte(text, '=')+1))
+		r.value(o, r.s.without(a, strings.IndexByte(text, '=')+1))
 	case o.form == oneValue:
 		r.next(o)
 	}
@@ -174,7 +175,7 @@ func (r *reading) letters(a arg, from int) {
 		case o.form == noValue:
 			continue
 		case attached && from > 0:
-			r.value(o, a.without(i+1))
+			r.value(o, r.s.without(a, i+1))
 			return
 		case o.form == oneValue:
 			r.next(o)

@@ -28,8 +28,11 @@ func (s *scan) call(args []arg) {
 // program reads one of the names that the program can have.
 func (s *scan) program(text string, args []arg) {
 	if fields := fieldsOf(args[0], text); len(fields) > 1 {
-		args = append([]arg{literal(fields[0])}, append(literals(fields[1:]), args[1:]...)...)
-		text = fields[0]
+		words := s.args.room(len(fields) + len(args))
+		for _, field := range fields {
+			words = append(words, s.lit(field))
+		}
+		args, text = append(words, args[1:]...), fields[0]
 	}
 	if strings.HasPrefix(text, "=") { // zsh: the path of a program
 		s.dynamic = true
@@ -77,7 +80,7 @@ func (s *scan) calledByPath(text string) {
 	s.words.add(text)
 	s.paths.add(text)
 	s.run(text)
-	switch dir := path.Dir(text); {
+	switch dir := text[:strings.LastIndexByte(text, '/')]; {
 	case dir == "/bin" || dir == "/usr/bin":
 	case text[0] == '/' || text[0] == '~':
 		s.unknown.add(text)
@@ -115,14 +118,6 @@ func (s *scan) shellsWithin(args []arg) {
 			return
 		}
 	}
-}
-
-func literals(texts []string) []arg {
-	args := make([]arg, len(texts))
-	for i, text := range texts {
-		args[i] = literal(text)
-	}
-	return args
 }
 
 // inner reads arguments that are joined by spaces and passed to a shell.

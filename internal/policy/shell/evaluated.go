@@ -10,17 +10,44 @@ import (
 // evaluated reads arithmetic, tests and subscripts. Bash evaluates their text again, so
 // that a quoted substitution runs, also one that is the value of a variable.
 func (s *scan) evaluated(node syntax.Node) {
-	syntax.Walk(node, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.CmdSubst:
-			return false
-		case *syntax.Lit:
-			s.dynamic = s.dynamic || substitutes(n.Value) || s.evaluates(n.Value)
-		case *syntax.SglQuoted:
-			s.dynamic = s.dynamic || substitutes(n.Value) || n.Dollar
+	switch n := node.(type) {
+	case *syntax.Word:
+		s.evaluatedParts(n.Parts)
+	case *syntax.BinaryTest:
+		s.evaluated(n.X)
+		s.evaluated(n.Y)
+	default:
+		syntax.Walk(node, s.evaluatedNode)
+	}
+}
+
+func (s *scan) evaluatedParts(parts []syntax.WordPart) {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+			s.evaluatedNode(part)
+		case *syntax.DblQuoted:
+			s.evaluatedParts(p.Parts)
+		default:
+			if isShort(part) {
+				s.evaluatedNode(part.(*syntax.ParamExp).Param)
+			} else {
+				syntax.Walk(part, s.evaluatedNode)
+			}
 		}
-		return true
-	})
+	}
+}
+
+func (s *scan) evaluatedNode(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.CmdSubst:
+		return false
+	case *syntax.Lit:
+		s.dynamic = s.dynamic || substitutes(n.Value) || s.evaluates(n.Value)
+	case *syntax.SglQuoted:
+		s.dynamic = s.dynamic || substitutes(n.Value) || n.Dollar
+	}
+	return true
 }
 
 func (s *scan) evaluatedSlice(slice *syntax.Slice) {

@@ -5,7 +5,7 @@ import "strings"
 // find reads the roots and the tests of find. What it finds stands for the names that
 // -exec and -delete get.
 func find(s *scan, p *program, args []arg) {
-	roots, rest := []arg{}, args[1:]
+	roots, rest := s.args.room(len(args)), args[1:]
 	for len(rest) > 0 && (rest[0].text() == "-H" || rest[0].text() == "-P") {
 		rest = rest[1:]
 	}
@@ -14,17 +14,17 @@ func find(s *scan, p *program, args []arg) {
 		roots, rest = append(roots, rest[0]), rest[1:]
 	}
 	if len(roots) == 0 {
-		roots = []arg{literal(".")}
+		roots = append(roots, s.lit("."))
 	}
 	for i := 0; i < len(rest); i++ {
 		switch text := rest[i].text(); {
 		case findSigns[text]:
 		case text == "-delete":
-			for _, file := range below(roots, rest) {
+			for _, file := range s.below(roots, rest) {
 				s.write(file)
 			}
 		case strings.HasPrefix(text, "-exec") || strings.HasPrefix(text, "-ok"):
-			i = s.findExec(rest, i, below(roots, rest))
+			i = s.findExec(rest, i, s.below(roots, rest))
 		default:
 			i = s.findTest(p, rest, i)
 		}
@@ -67,7 +67,7 @@ func (s *scan) findExec(rest []arg, i int, found []arg) int {
 
 // below is what find can find: everything below its roots, or the name it matches. What
 // follows an action does not restrict it.
-func below(roots, tests []arg) []arg {
+func (s *scan) below(roots, tests []arg) []arg {
 	suffix, names := "/**", 0
 	for i, test := range tests {
 		text := test.text()
@@ -88,16 +88,16 @@ func below(roots, tests []arg) []arg {
 	if names != 1 {
 		suffix = "/**"
 	}
-	found := make([]arg, 0, len(roots))
+	found := s.args.room(len(roots))
 	for _, root := range roots {
-		found = append(found, root.followed(literal(suffix)))
+		found = append(found, s.follow(root, s.lit(suffix)))
 	}
 	return found
 }
 
 // started reads a command in which a mark stands for file names.
 func (s *scan) started(command []arg, mark string, found []arg) {
-	var args []arg
+	args := s.args.room(len(command) + len(found))
 	for i, a := range command {
 		switch {
 		case a.text() == mark && a.exact && i > 0:
@@ -126,9 +126,9 @@ func xargs(s *scan, p *program, args []arg) {
 			mark = v.text()
 		}
 	}
-	command := append([]arg{}, r.operands...)
+	command, names := r.operands, s.args.list(unknown)
 	if mark == "" && len(command) > 0 {
-		command = append(command, unknown)
+		command = append(command, unknown) // the operands are fewer than the arguments
 	}
-	s.started(command, mark, []arg{unknown})
+	s.started(command, mark, names)
 }

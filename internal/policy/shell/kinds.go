@@ -68,7 +68,7 @@ func (s *scan) useOwn(p *program, k kind, a arg) {
 		s.opaque = s.opaque || jqReaches.MatchString(text)
 	case "assignment": // name=value of the environment
 		if name, _, ok := strings.Cut(text, "="); ok {
-			s.environment(name, a.without(len(name)+1))
+			s.environment(name, s.without(a, len(name)+1))
 		}
 	case "printed": // zsh computes what is printed as a number, and %n sets a variable
 		s.opaque = s.opaque || substitutes(text)
@@ -116,7 +116,7 @@ func (s *scan) useFile(k kind, a arg) {
 	case "tree": // with all that is below
 		s.opaque = s.opaque || strings.HasPrefix(text, "@") // an archive to some versions of tar
 		s.readFile(a)
-		s.readFile(a.followed(literal("/**")))
+		s.readFile(s.follow(a, s.lit("/**")))
 	case "write":
 		s.write(a)
 	case "dest", "remove": // dest may be a directory for the other operands. Both may be devices
@@ -168,8 +168,8 @@ func (s *scan) gitRevision(a arg) {
 	s.readFile(a)
 	text := a.text()
 	if first := strings.IndexByte(text, ':'); first >= 0 && a.plain() {
-		s.readFile(literal(strings.TrimLeft(text[first:], "0123:")))
-		s.readFile(literal(text[strings.LastIndexByte(text, ':')+1:]))
+		s.readFile(s.lit(strings.TrimLeft(text[first:], "0123:")))
+		s.readFile(s.lit(text[strings.LastIndexByte(text, ':')+1:]))
 	}
 }
 
@@ -183,7 +183,7 @@ var gitHarmless = regexp.MustCompile(`^(?i:(user|author|committer|color|advice|p
 func (s *scan) gitSetting(setting arg) {
 	name, _, _ := strings.Cut(strings.ToLower(setting.text()), "=")
 	if name == "core.pager" || name == "core.editor" || name == "sequence.editor" {
-		s.mayRun(setting.without(len(name) + 1))
+		s.mayRun(s.without(setting, len(name)+1))
 		return
 	}
 	s.dynamic = s.dynamic || !setting.exact || !gitHarmless.MatchString(setting.text())

@@ -298,6 +298,7 @@ func TestWrites(t *testing.T) {
 		{"rm above home", "rm -rf ~/../x", "~/../x", false},
 		{"rm HOME", `rm -rf "$HOME/x"`, "~/x", false},
 		{"rm PWD", `rm -rf $PWD/x`, "x", false},
+		{"chmod of a single operand", "chmod a", "a", false},
 		{"chmod", "chmod -R 777 a b", "a b", false},
 		{"chmod minus", "chmod -x a", "a", false},
 		{"mkdir", "mkdir -p a/b", "a/b", false},

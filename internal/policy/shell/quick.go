@@ -15,17 +15,19 @@ type quick struct {
 	at     int
 	failed bool
 
-	words    room[syntax.Word]
-	bare     room[syntax.Lit]
-	single   room[syntax.SglQuoted]
-	double   room[syntax.DblQuoted]
-	params   room[syntax.ParamExp]
-	substs   room[syntax.CmdSubst]
-	assigns  room[syntax.Assign]
-	calls    room[syntax.CallExpr]
-	binaries room[syntax.BinaryCmd]
-	stmts    room[syntax.Stmt]
-	redirs   room[syntax.Redirect]
+	words    memory[syntax.Word]
+	bare     memory[syntax.Lit]
+	single   memory[syntax.SglQuoted]
+	double   memory[syntax.DblQuoted]
+	params   memory[syntax.ParamExp]
+	substs   memory[syntax.CmdSubst]
+	assigns  memory[syntax.Assign]
+	calls    memory[syntax.CallExpr]
+	binaries memory[syntax.BinaryCmd]
+	stmts    memory[syntax.Stmt]
+	redirs   memory[syntax.Redirect]
+	loops    memory[quickLoop]
+	tests    memory[quickTest]
 
 	partList   pile[syntax.WordPart]
 	wordList   pile[*syntax.Word]
@@ -33,46 +35,53 @@ type quick struct {
 	redirList  pile[*syntax.Redirect]
 	stmtList   pile[*syntax.Stmt]
 
-	noted []syntax.Node // those that variables are gathered from
-}
-
-// room is memory for nodes. What was handed out stays where it is.
-type room[T any] struct{ nodes []T }
-
-func (r *room[T]) next() *T {
-	if len(r.nodes) == cap(r.nodes) {
-		r.nodes = make([]T, 0, max(32, 2*cap(r.nodes)))
-	}
-	r.nodes = append(r.nodes, *new(T))
-	return &r.nodes[len(r.nodes)-1]
+	noted []syntax.Node          // those that variables are gathered from
+	all   []interface{ reset() } // the memory above
 }
 
 // pile is memory for lists: those that are being read, within each other, and those that are complete.
-type pile[T any] struct{ open, complete []T }
+type pile[T any] struct {
+	open     []T
+	complete memory[T]
+}
 
 func (p *pile[T]) add(item T) { p.open = append(p.open, item) }
 
 // take completes the list that began at an index.
 func (p *pile[T]) take(first int) []T {
-	from := len(p.complete)
-	p.complete = append(p.complete, p.open[first:]...)
+	list := append(p.complete.room(len(p.open)-first), p.open[first:]...)
 	p.open = p.open[:first]
-	return p.complete[from:len(p.complete):len(p.complete)]
+	return list
 }
 
-func (p *pile[T]) reset() { p.open, p.complete = p.open[:0], p.complete[:0] }
+func (p *pile[T]) reset() {
+	p.open = p.open[:0]
+	p.complete.reset()
+}
+
+type (
+	quickLoop struct {
+		clause syntax.ForClause
+		iter   syntax.WordIter
+	}
+	quickTest struct {
+		clause syntax.TestClause
+		binary syntax.BinaryTest
+	}
+)
 
 // reset makes all memory free again.
 func (q *quick) reset() {
-	q.words.nodes, q.bare.nodes, q.single.nodes = q.words.nodes[:0], q.bare.nodes[:0], q.single.nodes[:0]
-	q.double.nodes, q.params.nodes, q.substs.nodes = q.double.nodes[:0], q.params.nodes[:0], q.substs.nodes[:0]
-	q.assigns.nodes, q.calls.nodes, q.binaries.nodes = q.assigns.nodes[:0], q.calls.nodes[:0], q.binaries.nodes[:0]
-	q.stmts.nodes, q.redirs.nodes, q.noted = q.stmts.nodes[:0], q.redirs.nodes[:0], q.noted[:0]
-	q.partList.reset()
-	q.wordList.reset()
-	q.assignList.reset()
-	q.redirList.reset()
-	q.stmtList.reset()
+	if q.all == nil {
+		q.all = []interface{ reset() }{
+			&q.words, &q.bare, &q.single, &q.double, &q.params, &q.substs, &q.assigns, &q.calls, &q.binaries, &q.stmts,
+			&q.redirs, &q.loops, &q.tests, &q.partList, &q.wordList, &q.assignList, &q.redirList, &q.stmtList,
+		}
+	}
+	for _, m := range q.all {
+		m.reset()
+	}
+	q.noted = q.noted[:0]
 }
 
 // reserved begin a command that is no simple one.
@@ -126,7 +135,7 @@ func (q *quick) stands(word string) bool {
 
 // ends reports whether a command ends here.
 func (q *quick) ends() bool {
-	return q.at == len(q.text) || strings.IndexByte("|&;)", q.text[q.at]) >= 0
+	return q.at == len(q.text) || endSigns[q.text[q.at]]
 }
 
 func (q *quick) gotWord(word string) bool { return q.stands(word) && q.got(word) }
@@ -194,7 +203,8 @@ func (q *quick) compound(cmd syntax.Command) *syntax.Stmt {
 // loop reads for NAME in WORD...; do LIST; done.
 func (q *quick) loop() syntax.Command {
 	q.blanks()
-	c, iter := &syntax.ForClause{}, &syntax.WordIter{}
+	l := q.loops.next()
+	c, iter := &l.clause, &l.iter
 	q.noted = append(q.noted, c)
 	if n := q.name(); n > 0 {
 		iter.Name = q.lit(n)
@@ -248,5 +258,8 @@ func (q *quick) test() syntax.Command {
 	if q.blanks(); !q.gotWord("]]") {
 		return nil
 	}
-	return &syntax.TestClause{X: &syntax.BinaryTest{Op: op, X: x, Y: y}}
+	t := q.tests.next()
+	t.binary.Op, t.binary.X, t.binary.Y = op, x, y
+	t.clause.X = &t.binary
+	return &t.clause
 }

@@ -9,6 +9,7 @@ import (
 // quickSigns are the signs of words without quotes, besides letters and digits; nameSigns those of names.
 var (
 	nameSigns  = signs("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+	endSigns   = signs("|&;)")
 	quickSigns = signs("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:@%+=~^*?{}")
 )
 
@@ -54,10 +55,12 @@ func (q *quick) simple() *syntax.Stmt {
 	return st
 }
 
+var beginSigns = signs("={}")
+
 // begins reports whether a first word is an assignment that we do not read, or of other syntax.
 func begins(word *syntax.Word) bool {
 	lit, ok := word.Parts[0].(*syntax.Lit)
-	return ok && (reserved[lit.Value] || strings.ContainsAny(lit.Value, "={}"))
+	return ok && (containsAny(lit.Value, &beginSigns) || reserved[lit.Value])
 }
 
 // assign reads NAME=WORD.

@@ -27,7 +27,7 @@ func changeDir(s *scan, p *program, args []arg) {
 	targets := operands(args)
 	s.opaque = s.opaque || len(targets) < len(args)-1 || len(targets) > 1 // options, or the previous directory
 	if len(targets) == 0 {
-		targets = []arg{literal("~")}
+		targets = s.args.list(s.lit("~"))
 	}
 	s.dir.lost = s.dir.lost || len(targets) > 1 || p.name == "pushd"
 	for _, a := range targets[:1] {
@@ -166,7 +166,7 @@ func gitConfig(s *scan, p *program, args []arg) {
 	}
 	switch {
 	case len(words) >= 2 && words[0].text() != "unset":
-		s.gitSetting(words[0].followed(literal("=")).followed(words[1]))
+		s.gitSetting(s.follow(s.follow(words[0], s.lit("=")), words[1]))
 	case first == "-e" || first == "--edit" || len(args) > 2 && !strings.HasPrefix(first, "--"):
 		s.dynamic = true
 	}

@@ -12,10 +12,24 @@ import (
 type scan struct {
 	programs, paths, writes, reads, words, scripts, unknown list
 
-	dynamic, opaque bool
-
 	made list // paths whose contents the command writes
 	runs list // paths of the programs and scripts it runs
+
+	state
+
+	// Memory that is used again.
+	quick  quick
+	args   memory[arg]
+	texts  memory[string] // of arguments
+	values memory[value]
+	known  memory[variable]
+	named  map[string]*variable // those of the outermost text
+	spine  []*syntax.Stmt       // the commands of a && b && c that are being read
+}
+
+// state is where a scan is, and what is in doubt.
+type state struct {
+	dynamic, opaque bool
 
 	steps int // commands read so far
 	depth int // nested texts
@@ -26,10 +40,6 @@ type scan struct {
 	dir   workdir   // where it runs
 	// captured is whether another command or a word uses the current one's output.
 	captured bool
-
-	free  []arg // memory for arguments
-	args  list  // the texts of arguments, so that each needs no memory of its own
-	quick quick
 
 	relative int  // relative paths written so far
 	deferred bool // a function writes some, wherever it is called
@@ -47,22 +57,20 @@ var scans = sync.Pool{New: func() any { return new(scan) }}
 
 func newScan() *scan {
 	s := scans.Get().(*scan)
-	*s = scan{
-		programs: s.programs.emptied(),
-		paths:    s.paths.emptied(),
-		writes:   s.writes.emptied(),
-		reads:    s.reads.emptied(),
-		words:    s.words.emptied(),
-		scripts:  s.scripts.emptied(),
-		unknown:  s.unknown.emptied(),
-		made:     s.made.emptied(),
-		runs:     s.runs.emptied(),
-		args:     s.args.emptied(),
-		free:     s.free[:0],
-		quick:    s.quick,
-		dir:      workdir{dirs: here},
+	for _, l := range s.lists() {
+		l.empty()
 	}
+	s.made.empty()
+	s.runs.empty()
+	s.state = state{dir: workdir{dirs: here}}
 	s.quick.reset()
+	s.args.reset()
+	s.texts.reset()
+	s.values.reset()
+	s.known.reset()
+	if clear(s.named); s.named == nil {
+		s.named = map[string]*variable{}
+	}
 	return s
 }
 
@@ -80,6 +88,9 @@ func (s *scan) text(command string) {
 	}
 	outer := s.vars
 	s.vars = variables{}
+	if s.depth == 0 {
+		s.vars.named = s.named
+	}
 	list, noted, ok := s.quick.read(command)
 	if !ok {
 		file, err := parseText(command)
@@ -95,15 +106,18 @@ func (s *scan) text(command string) {
 	switch {
 	case uses && ok:
 		for _, n := range noted {
-			s.vars.note(n)
+			s.note(n)
 		}
 	case uses:
-		syntax.Walk(&syntax.Block{Stmts: list}, s.vars.note)
+		syntax.Walk(&syntax.Block{Stmts: list}, s.note)
 	}
 	s.depth++
 	s.opaque = s.opaque || strings.HasSuffix(command, `\`) // shells differ
 	s.statements(list)
 	s.depth--
+	if len(s.vars.named) > maxAlts {
+		s.named = nil // to clear a large one takes long
+	}
 	s.vars = outer
 }
 
@@ -204,7 +218,10 @@ func (s *scan) command(cmd syntax.Command) {
 	case *syntax.CoprocClause:
 		s.programs.add("coproc")
 		s.subshell(func() { s.statement(c.Stmt) })
-	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
+	case *syntax.TestClause:
+		s.evaluated(c.X)
+		s.inside(c.X)
+	case *syntax.ArithmCmd, *syntax.LetClause:
 		s.inside(c)
 	default: // unknown syntax
 		s.dynamic = true
@@ -249,20 +266,21 @@ func (s *scan) binary(c *syntax.BinaryCmd) {
 
 // chain reads a && b && c. The parser nests to the left; this needs no recursion.
 func (s *scan) chain(c *syntax.BinaryCmd) {
-	parts := []*syntax.Stmt{c.Y}
-	left := c.X
+	first, left := len(s.spine), c.X
+	s.spine = append(s.spine, c.Y)
 	for {
 		inner, ok := left.Cmd.(*syntax.BinaryCmd)
 		if !ok || inner.Op != syntax.AndStmt || len(left.Redirs) > 0 || left.Negated {
 			break
 		}
-		parts = append(parts, inner.Y)
+		s.spine = append(s.spine, inner.Y)
 		left = inner.X
 	}
-	parts = append(parts, left)
-	slices.Reverse(parts)
+	s.spine = append(s.spine, left)
 	seen := s.dir
-	for _, part := range parts {
+	for len(s.spine) > first {
+		part := s.spine[len(s.spine)-1]
+		s.spine = s.spine[:len(s.spine)-1]
 		s.dir.moved = false
 		s.statement(part)
 		if s.dir.moved && isCall(part) {
@@ -328,16 +346,24 @@ func (s *scan) runsWhatItMakes() bool {
 
 // inside reads the substitutions in words and expressions.
 func (s *scan) inside(node syntax.Node) {
-	word, ok := node.(*syntax.Word)
-	if ok && isLiteral(word.Parts) {
+	switch n := node.(type) {
+	case *syntax.Word:
+		if !isLiteral(n.Parts) {
+			s.opaque = true
+			s.insideParts(n.Parts)
+		}
 		return
-	}
-	s.opaque = true
-	if ok {
-		s.insideParts(word.Parts)
-	} else {
+	case *syntax.WordIter:
+		for _, word := range n.Items {
+			s.inside(word)
+		}
+	case *syntax.BinaryTest:
+		s.inside(n.X)
+		s.inside(n.Y)
+	default:
 		syntax.Walk(node, s.insideNode)
 	}
+	s.opaque = true
 }
 
 func (s *scan) insideParts(parts []syntax.WordPart) {

@@ -76,9 +76,9 @@ func (s *scan) sedFiles(script string) {
 		if file == "" {
 			continue
 		}
-		use(literal(file))
+		use(s.lit(file))
 		if end := strings.IndexAny(file, ";}"); end > 0 {
-			use(literal(strings.TrimRight(file[:end], " \t")))
+			use(s.lit(strings.TrimRight(file[:end], " \t")))
 		}
 	}
 }

@@ -90,24 +90,34 @@ func Parse(command string) (found Command) {
 func parse(command string, read func(*scan, string)) Command {
 	s := newScan()
 	read(s, command)
-	found := Command{
-		Programs: slices.Clone(s.programs.sorted()),
-		Paths:    slices.Clone(s.paths.sorted()),
-		Writes:   slices.Clone(s.writes.sorted()),
-		Reads:    slices.Clone(s.reads.sorted()),
-		Words:    slices.Clone(s.words.sorted()),
-		Scripts:  slices.Clone(s.scripts.sorted()),
-		Unknown:  slices.Clone(s.unknown.sorted()),
-		Dynamic:  s.dynamic || s.runsWhatItMakes(),
-		Opaque:   s.opaque,
+	found := Command{Dynamic: s.dynamic || s.runsWhatItMakes(), Opaque: s.opaque}
+	size := 0
+	for _, l := range s.lists() {
+		size += len(l.sorted())
+	}
+	all := make([]string, 0, size) // memory for all of them at once
+	for i, into := range found.lists() {
+		from := len(all)
+		all = append(all, *s.lists()[i]...)
+		*into = all[from:len(all):len(all)]
 	}
 	scans.Put(s) // not after a panic
 	return found
 }
 
+func (c *Command) lists() []*[]string {
+	return []*[]string{&c.Programs, &c.Paths, &c.Writes, &c.Reads, &c.Words, &c.Scripts, &c.Unknown}
+}
+
+// lists are those of a Command, in the same order.
+func (s *scan) lists() []*list {
+	return []*list{&s.programs, &s.paths, &s.writes, &s.reads, &s.words, &s.scripts, &s.unknown}
+}
+
 // ambiguous reports whether shells may read a text differently than we do.
 func ambiguous(text string) bool {
-	return len(text) > maxBytes || !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\r")
+	return len(text) > maxBytes || strings.IndexByte(text, 0) >= 0 || strings.IndexByte(text, '\r') >= 0 ||
+		!utf8.ValidString(text)
 }
 
 // list is a set of texts, which is small as a rule.
@@ -115,22 +125,24 @@ type list []string
 
 func (l *list) add(text string) {
 	if n := len(*l); n >= 64 && n&(n-1) == 0 { // keep out repeats before it grows
-		*l = l.sorted()
+		l.sorted()
 	}
 	*l = append(*l, text)
 }
 
-// emptied is a list to begin with, in the same memory unless that is large.
-func (l *list) emptied() list {
-	if cap(*l) > 1_024 {
-		return nil
+// empty makes it empty, in the same memory unless that is large.
+func (l *list) empty() {
+	if cap(*l) > maxKept {
+		*l = nil
 	}
-	return (*l)[:0]
+	*l = (*l)[:0]
 }
 
-func (l *list) sorted() []string {
+// sorted sorts it and removes repeats.
+func (l *list) sorted() list {
 	slices.Sort(*l)
-	return slices.Compact(*l)
+	*l = slices.Compact(*l)
+	return *l
 }
 
 // names is a set of words.

@@ -19,45 +19,62 @@ type variables struct {
 type variable struct {
 	words     []*syntax.Word
 	resolving bool // set while it is resolved, to detect cycles
-	value     *arg // cached, because resolving nested variables is exponential
+	resolved  bool
+	value     arg // kept, because resolving nested variables is exponential
 }
 
-var setters = names("read mapfile readarray getopts printf unset let eval source . wait select trap alias")
+// sets reports whether a builtin of this name may set variables.
+func sets(name string) bool {
+	switch name {
+	case "read", "mapfile", "readarray", "getopts", "printf", "unset", "let", "eval", "source", ".", "wait", "select",
+		"trap", "alias":
+		return true
+	}
+	return false
+}
 
 // note takes the variables that a node sets, and reports whether there may be more inside it.
-func (v *variables) note(n syntax.Node) bool {
+func (s *scan) note(n syntax.Node) bool {
+	v := &s.vars
 	switch n := n.(type) {
 	case *syntax.Word:
 		return !isLiteral(n.Parts) // most are, and hold no command
 	case *syntax.Assign:
 		v.computed = v.computed || n.Append || n.Index != nil || n.Array != nil
 		if n.Name != nil && n.Value != nil {
-			v.add(n.Name.Value, n.Value)
+			s.set(n.Name.Value, s.quick.wordList.complete.list(n.Value))
 		}
 	case *syntax.ForClause:
 		if iter, ok := n.Loop.(*syntax.WordIter); ok && iter.Name != nil {
 			v.computed = v.computed || len(iter.Items) == 0 || n.Select // the script's arguments, or a choice
-			v.add(iter.Name.Value, iter.Items...)
+			s.set(iter.Name.Value, iter.Items)
 		}
 	case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause:
 		v.computed = v.computed || setsNames(n)
 	case *syntax.CallExpr: // the setter may be quoted, and follow a wrapper: command read x
 		v.computed = v.computed || slices.ContainsFunc(n.Args, func(w *syntax.Word) bool {
 			text := unquoted(w.Parts)
-			return setters[text] || strings.Contains(text, "=")
+			return sets(text) || strings.IndexByte(text, '=') >= 0
 		})
 	}
 	return true
 }
 
-func (v *variables) add(name string, words ...*syntax.Word) {
-	if v.named == nil {
-		v.named = map[string]*variable{}
+// set notes words that a variable may be.
+func (s *scan) set(name string, words []*syntax.Word) {
+	if s.vars.named == nil {
+		s.vars.named = map[string]*variable{}
 	}
-	if v.named[name] == nil {
-		v.named[name] = &variable{}
+	x := s.vars.named[name]
+	if x == nil {
+		x = s.known.next()
+		s.vars.named[name] = x
 	}
-	v.named[name].words = append(v.named[name].words, words...)
+	if x.words == nil {
+		x.words = words[:len(words):len(words)]
+		return
+	}
+	x.words = append(x.words, words...)
 }
 
 // setsNames reports whether arithmetic has names, any of which it may set.
@@ -94,7 +111,10 @@ func (s *scan) meaning(name string) arg {
 	x := s.vars.named[name]
 	switch {
 	case x == nil && (name == "HOME" || name == "PWD"):
-		value := literal(map[string]string{"HOME": "~", "PWD": "."}[name])
+		value := s.lit(".")
+		if name == "HOME" {
+			value = s.lit("~")
+		}
 		value.exact = !s.vars.computed
 		return value
 	case x == nil || x.resolving:
@@ -104,20 +124,27 @@ func (s *scan) meaning(name string) arg {
 }
 
 func (s *scan) resolve(x *variable) arg {
-	if x.value != nil {
-		return *x.value
+	if x.resolved {
+		return x.value
 	}
 	x.resolving = true
-	found := arg{}
-	for _, item := range s.expand(x.words) {
-		found.glob = found.glob || item.glob
-		if found.alternatives = append(found.alternatives, item.alternatives...); len(found.alternatives) > maxAlts {
+	x.value = oneOf(s.expand(x.words))
+	x.resolving, x.resolved = false, true
+	return x.value
+}
+
+// oneOf is an argument that may be any of several, or something else.
+func oneOf(args []arg) (found arg) {
+	if len(args) == 1 {
+		return arg{alternatives: args[0].alternatives, glob: args[0].glob}
+	}
+	for _, a := range args {
+		found.glob = found.glob || a.glob
+		if found.alternatives = append(found.alternatives, a.alternatives...); len(found.alternatives) > maxAlts {
 			break
 		}
 	}
 	found.alternatives = unique(found.alternatives[:min(len(found.alternatives), maxAlts)])
-	x.resolving = false
-	x.value = &found
 	return found
 }
 

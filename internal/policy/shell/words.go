@@ -25,31 +25,18 @@ func (a arg) text() string { return a.alternatives[0] }
 // plain reports whether the arg is a single, fully known text.
 func (a arg) plain() bool { return a.exact && !a.glob && len(a.alternatives) == 1 }
 
-func literal(text string) arg { return arg{alternatives: []string{text}, exact: true} }
+// lit is an argument of this text.
+func (s *scan) lit(text string) arg { return arg{alternatives: s.texts.list(text), exact: true} }
 
-// room is memory for n arguments.
-func (s *scan) room(n int) []arg {
-	if cap(s.free)-len(s.free) < n {
-		s.free = make([]arg, 0, max(n, 256))
-	}
-	at := len(s.free)
-	s.free = s.free[:at+n]
-	return s.free[at : at : at+n]
-}
+// nothing is the text of an empty word. Nobody may change it.
+var nothing = []string{""}
 
-// lit is literal with memory that the scan already has.
-func (s *scan) lit(text string) arg {
-	s.args = append(s.args, text)
-	n := len(s.args)
-	return arg{alternatives: s.args[n-1 : n : n], exact: true}
-}
-
-var unknown = arg{alternatives: []string{""}}
+var unknown = arg{alternatives: nothing}
 
 // expand turns words into arguments. Braces, and unquoted variables with spaces, become
 // several.
 func (s *scan) expand(words []*syntax.Word) []arg {
-	args := s.room(len(words))
+	args := s.args.room(len(words))
 	for _, word := range words {
 		if a, ok := s.simpleWord(word); ok {
 			args = append(args, a)
@@ -91,7 +78,7 @@ func (s *scan) split(args []arg, a arg) []arg {
 	}
 	for field := range strings.FieldsSeq(a.text()) {
 		piece := a
-		piece.alternatives = []string{field}
+		piece.alternatives = s.texts.list(field)
 		args = append(args, piece)
 	}
 	return args
@@ -199,7 +186,7 @@ func (s *scan) expandWord(word *syntax.Word) arg {
 }
 
 func (s *scan) parts(word *syntax.Word) arg {
-	a := arg{alternatives: []string{""}, exact: true}
+	a := arg{alternatives: nothing, exact: true}
 	for _, part := range word.Parts {
 		a = s.part(a, part, false)
 	}
@@ -211,16 +198,16 @@ func (s *scan) part(a arg, part syntax.WordPart, quoted bool) arg {
 	case *syntax.Lit:
 		text, glob := unescape(p.Value, quoted)
 		a.glob = a.glob || glob
-		return a.followed(s.lit(text))
+		return s.follow(a, s.lit(text))
 	case *syntax.SglQuoted:
 		if !p.Dollar {
-			return a.followed(s.lit(p.Value))
+			return s.follow(a, s.lit(p.Value))
 		}
 		text, _, err := expand.Format(nil, p.Value, nil)
 		if err != nil || strings.Contains(p.Value, `\c`) || strings.Contains(text, "\x00") {
-			return a.followed(unknown)
+			return s.follow(a, unknown)
 		}
-		return a.followed(literal(text))
+		return s.follow(a, s.lit(text))
 	case *syntax.DblQuoted:
 		for _, inner := range p.Parts {
 			a = s.part(a, inner, true)
@@ -231,24 +218,31 @@ func (s *scan) part(a arg, part syntax.WordPart, quoted bool) arg {
 		a.variable = true
 		a.glob = a.glob || value.glob && !quoted
 		a.splits = a.splits || !quoted
-		return a.followed(value)
+		return s.follow(a, value)
 	case *syntax.ExtGlob:
 		a.glob = true
-		return a.followed(unknown)
+		return s.follow(a, unknown)
 	case *syntax.ProcSubst:
 		a.process = true
-		return a.followed(unknown)
+		return s.follow(a, unknown)
 	default: // a substitution, arithmetic, or too many braces
 		a.splits = a.splits || !quoted
-		return a.followed(unknown)
+		return s.follow(a, unknown)
 	}
 }
 
-// followed is every alternative of a followed by every one of b.
-func (a arg) followed(b arg) arg {
+// follow is every alternative of a followed by every one of b.
+func (s *scan) follow(a, b arg) arg {
 	a.exact = a.exact && b.exact
-	if len(a.alternatives) == 1 && a.alternatives[0] == "" {
+	single := len(a.alternatives) == 1
+	switch left, right := a.text(), b.text(); {
+	case single && left == "":
 		a.alternatives = b.alternatives
+		return a
+	case len(b.alternatives) == 1 && right == "":
+		return a
+	case single && len(b.alternatives) == 1 && len(left)+len(right) <= maxBytes:
+		a.alternatives = s.texts.list(left + right)
 		return a
 	}
 	var joined []string

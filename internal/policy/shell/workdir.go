@@ -76,9 +76,10 @@ func join(dir, name string) string {
 // clean is path.Clean that keeps ~: what is above the home directory is unknown, so
 // ~/../x is not x.
 func clean(name string) string {
-	if name != "" && name[0] != '.' && name[0] != '~' && name[len(name)-1] != '/' &&
-		!strings.Contains(name, "//") && !strings.Contains(name, "/.") {
-		return name // as most are
+	below := strings.TrimPrefix(name, "./")
+	if below != "" && below[0] != '.' && below[0] != '~' && below[len(below)-1] != '/' &&
+		!strings.Contains(name, "//") && !strings.Contains(below, "/.") {
+		return below // as most are
 	}
 	home, rest, ok := strings.Cut(name, "/")
 	if !strings.HasPrefix(home, "~") || !ok {

@@ -57,10 +57,10 @@ func (s *scan) document(r *syntax.Redirect) input {
 		lit, ok := part.(*syntax.Lit)
 		raw = raw || !ok || strings.Contains(lit.Value, `\`)
 	}
-	body := arg{alternatives: []string{""}, exact: true}
+	body := arg{alternatives: nothing, exact: true}
 	for _, part := range r.Hdoc.Parts {
 		if lit, ok := part.(*syntax.Lit); ok && raw {
-			body = body.followed(literal(lit.Value))
+			body = s.follow(body, s.lit(lit.Value))
 			continue
 		}
 		body = s.part(body, part, true)
@@ -131,7 +131,7 @@ func (s *scan) leavesDir(file string) bool {
 // mentionInput records the words of the input, as far as it is known.
 func (s *scan) mentionInput() {
 	for field := range strings.FieldsSeq(s.input.text) {
-		s.mention(literal(field))
+		s.mention(s.lit(field))
 	}
 }
 
@@ -221,10 +221,11 @@ func nearby(pattern string) bool {
 	return true
 }
 
-func (a arg) without(n int) arg {
-	rest := make([]string, len(a.alternatives))
-	for i, text := range a.alternatives {
-		rest[i] = text[min(n, len(text)):]
+// without is an argument without its first n bytes.
+func (s *scan) without(a arg, n int) arg {
+	rest := s.texts.room(len(a.alternatives))
+	for _, text := range a.alternatives {
+		rest = append(rest, text[min(n, len(text)):])
 	}
 	a.alternatives = rest
 	return a

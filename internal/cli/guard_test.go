@@ -1,0 +1,27 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// programs FOLDER builds the client's programs: what hooks start are real ones, in one folder.
+func programs(ts *testscript.TestScript, neg bool, args []string) {
+	needs(ts, !neg && len(args) == 1, "programs FOLDER")
+	build := exec.Command("go", "build", "-o", ts.MkAbs(args[0])+"/", "writ/cmd/writ", "writ/cmd/writ-client",
+		"writ/cmd/writ-plan")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	output, err := build.CombinedOutput()
+	if err != nil {
+		ts.Fatalf("build the programs: %v: %s", err, output)
+	}
+}
+
+// usekeyfile FILE gives the API key in a file to the programs that follow.
+func useKeyFile(ts *testscript.TestScript, neg bool, args []string) {
+	needs(ts, !neg && len(args) == 1, "usekeyfile FILE")
+	ts.Setenv("WRIT_API_KEY", strings.TrimSpace(ts.ReadFile(args[0])))
+}

@@ -1,0 +1,188 @@
+package writ
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+	"writ/internal/mcp/discovery"
+)
+
+// mcpServers holds the commands about MCP servers.
+func mcpServers(s cli.Streams) *cobra.Command {
+	c := &cobra.Command{
+		Use: "mcp", Short: "Register, watch and scan MCP servers",
+		Long: `Register, approve and look at the MCP servers of an organization, and accept tools that changed. You act as the person who
+signed in with writ login, or whose access token is in WRIT_ACCESS_TOKEN or in the file that --token names.`,
+	}
+	c.AddCommand(mcpList(s), mcpShow(s), byHand(mcpRegister(s)), byHand(mcpApprove(s)), byHand(mcpDeny(s)),
+		byHand(mcpAccept(s)), byHand(mcpRefresh(s)), byHand(mcpRemove(s)), mcpScan(s))
+	return c
+}
+
+func mcpList(s cli.Streams) *cobra.Command {
+	var p asPerson
+	var status string
+	list := func(ctx context.Context, c *client.Client, _ []string) ([]client.MCPServer, error) {
+		return c.MCPServers(ctx, p.orgID, status)
+	}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the MCP servers that are registered or proposed", Args: cobra.NoArgs,
+		RunE: asking(&p, s, list, printMCPServers),
+	}
+	p.addFlags(cmd)
+	cmd.Flags().StringVar(&status, "status", "", "of this status: pending, approved, denied")
+	return cmd
+}
+
+func printMCPServers(s cli.Streams, found []client.MCPServer) error {
+	if len(found) == 0 {
+		fmt.Fprintln(s.Err, "writ: no MCP server is registered")
+		return nil
+	}
+	rows := make([][]any, len(found))
+	for i, m := range found {
+		rows[i] = []any{m.Name, m.Status, orDash(m.Transport), m.ToolCount, m.HeldCount, m.Health.Status, orDash(m.URL)}
+	}
+	return printPage(s, "SERVER\tSTATUS\tTRANSPORT\tTOOLS\tHELD\tHEALTH\tURL", rows, "")
+}
+
+// shownMCP is what `writ mcp show --json` prints.
+type shownMCP struct {
+	client.MCPServer
+	Tools []client.MCPTool `json:"tools"`
+}
+
+func mcpShow(s cli.Streams) *cobra.Command {
+	var p asPerson
+	show := func(ctx context.Context, c *client.Client, args []string) (shownMCP, error) {
+		server, err := c.MCPServer(ctx, p.orgID, args[0])
+		if err != nil {
+			return shownMCP{}, err
+		}
+		tools, err := c.MCPTools(ctx, p.orgID, args[0])
+		return shownMCP{server, tools}, err
+	}
+	cmd := &cobra.Command{
+		Use: "show SERVER", Short: "Show one MCP server, its tools, and how those differ from what was accepted",
+		Args: cobra.ExactArgs(1), RunE: asking(&p, s, show, printMCP),
+	}
+	p.addFlags(cmd)
+	return cmd
+}
+
+func printMCP(s cli.Streams, m shownMCP) error {
+	if err := printMCPServer(s, m.MCPServer); err != nil {
+		return err
+	}
+	for _, t := range m.Tools {
+		fmt.Fprintf(s.Out, "\n%s  %s, %s\n", cli.Line(t.Name), t.State, t.Class)
+		if t.Why != "" {
+			fmt.Fprintf(s.Out, "  held: %s\n  hash: %s\n", cli.Line(t.Why), cli.Line(t.Hash))
+		}
+		for _, d := range t.Diff {
+			fmt.Fprintf(s.Out, "  %s\n    was    %s\n    is now %s\n", cli.Line(d.Path), cli.Line(orDash(d.Before)),
+				cli.Line(orDash(d.After)))
+		}
+	}
+	return nil
+}
+
+func printMCPServer(s cli.Streams, m client.MCPServer) error {
+	for _, line := range [][2]string{
+		{"Server", m.Name}, {"Id", m.MCPID}, {"Status", m.Status}, {"Reason", m.Reason}, {"Transport", m.Transport},
+		{"URL", m.URL}, {"Command", strings.Join(m.Command, " ")}, {"Auth", m.Auth.Type},
+		{"Description", m.Description},
+		{"Health", m.Health.Status}, {"Problem", m.Health.Problem},
+		{"Tools", fmt.Sprintf("%d, of which %d are held", m.ToolCount, m.HeldCount)}, {"Listed", m.ListedHash},
+	} {
+		if line[1] == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(s.Out, "%-12s %s\n", line[0]+":", cli.Line(line[1])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mcpRegister(s cli.Streams) *cobra.Command {
+	var p asPerson
+	var n client.NewMCPServer
+	var auth client.MCPAuth
+	var secretFile string
+	register := func(ctx context.Context, c *client.Client, args []string) (client.MCPServer, error) {
+		n.Name, n.Command = args[0], args[1:]
+		if err := readMCPAuth(s, &n, auth, secretFile); err != nil {
+			return client.MCPServer{}, err
+		}
+		if len(n.Command) == 0 {
+			return c.RegisterMCPServer(ctx, p.orgID, n)
+		}
+		return registerProgram(ctx, c, p.orgID, n)
+	}
+	cmd := &cobra.Command{
+		Use:   "register NAME [-- COMMAND...]",
+		Short: "Register an MCP server by its URL, or one that is a program on this machine",
+		Long: `Register an MCP server under the name that policies and harnesses call it by. With --address the Writ server asks it what
+it offers, and watches it. With a command after -- this machine starts the program, lists its tools and sends what they
+are; run it again to compare. The Writ server itself starts no programs.`,
+		Args: cobra.MinimumNArgs(1), RunE: asking(&p, s, register, printMCPServer),
+	}
+	p.addFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&n.URL, "address", "", "its URL")
+	f.StringVar(&n.Transport, "transport", "", "http or sse; http unless given")
+	f.StringVar(&n.Description, "description", "", "what it is for")
+	f.StringVar(&auth.Type, "auth", "", "none, bearer or api_key; none unless given")
+	f.StringVar(&auth.HeaderName, "header", "", "the header of an API key; X-API-Key unless given")
+	f.StringVar(&secretFile, "secret-file", "", "file with the token or API key; - is standard input")
+	return cmd
+}
+
+// readMCPAuth reads how a server wants to be called. A secret comes from a file: command lines are seen by others.
+func readMCPAuth(s cli.Streams, n *client.NewMCPServer, auth client.MCPAuth, file string) error {
+	if auth.Type == "" && file == "" {
+		return nil
+	}
+	text := ""
+	if file != "" {
+		read, err := readInput(s, file)
+		if err != nil {
+			return err
+		}
+		text = strings.TrimSpace(string(read))
+	}
+	if auth.Type == "api_key" {
+		auth.APIKey = text
+	} else {
+		auth.Token = text
+	}
+	n.Auth = &auth
+	return nil
+}
+
+// registerProgram starts a program here and registers what it lists. If it is registered, what it lists is compared.
+func registerProgram(
+	ctx context.Context, c *client.Client, orgID string, n client.NewMCPServer,
+) (client.MCPServer, error) {
+	found, err := discovery.ListCommand(ctx, n.Command)
+	if err != nil {
+		return client.MCPServer{}, err
+	}
+	if n.Definition, err = json.Marshal(found); err != nil {
+		return client.MCPServer{}, err
+	}
+	n.Transport = "stdio"
+	made, err := c.RegisterMCPServer(ctx, orgID, n)
+	if client.StatusOf(err) != http.StatusConflict {
+		return made, err
+	}
+	return c.ReportMCPServer(ctx, orgID, n.Name, n.Definition)
+}

@@ -1,0 +1,81 @@
+package enforcement
+
+import (
+	"context"
+	"fmt"
+
+	"writ/internal/audit"
+	"writ/internal/mcp"
+	"writ/internal/policy"
+	"writ/internal/policy/engine"
+	"writ/internal/toolname"
+	"writ/internal/verdict"
+)
+
+// serversAt is what is cached of an organization's MCP servers, unless it is older than the version.
+func (s *Service) serversAt(ctx context.Context, orgID string, at audit.Version) (*mcp.Standing, error) {
+	if known, ok := s.servers.get(orgID, at); ok {
+		return known, nil
+	}
+	standing, err := s.mcp.StandingOf(ctx, orgID)
+	if err != nil {
+		return nil, fmt.Errorf("read the MCP servers of a call: %w", err)
+	}
+	s.servers.put(orgID, at, standing)
+	return standing, nil
+}
+
+// candidates are all names that a call may be of where no plan says, split by the registered servers.
+func (v *view) candidates(called, server, source string) []toolname.Candidate {
+	all := toolname.Candidates(called, server, source)
+	if server != "" && !toolname.IsStamp(server) {
+		return all // the client states it
+	}
+	return v.servers.Split(all)
+}
+
+// refuseServer is the deny of a call of a server that a person has refused.
+func (v *view) refuseServer(questions []engine.Question) (engine.Decision, bool) {
+	for _, q := range questions {
+		if server, _ := q.Call.Name(); v.servers.Denies(server) || v.servers.Denies(q.Call.Server) {
+			return refuse(policy.ByMCP, mcp.RuleDenied, "a person has refused this MCP server"), true
+		}
+	}
+	return engine.Decision{}, false
+}
+
+// heldFor is why the tool of a call waits until a person accepts it, under any of its names; empty: it does not.
+func (v *view) heldFor(questions []engine.Question) string {
+	if !v.servers.HoldsAny() {
+		return ""
+	}
+	for _, q := range questions {
+		server, tool := q.Call.Name()
+		if why := v.servers.Holds(server, tool); why != "" {
+			return why
+		}
+		if why := v.servers.Holds(q.Call.Server, q.Call.Tool); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// holdUnaccepted makes the decision at least a hold if nobody has accepted the tool as it is. Who approved a
+// call that a policy holds has not seen what became of the tool, so that the hold is the registry's, with the
+// approvers of both.
+func (v *view) holdUnaccepted(d engine.Decision, questions []engine.Question) engine.Decision {
+	why := v.heldFor(questions)
+	if why == "" || d.Verdict == verdict.Deny {
+		return d
+	}
+	held := refuse(policy.ByMCP, mcp.RuleHeld, why+": a person must look at it in the registry of MCP servers")
+	held.Verdict = verdict.Hold
+	held.Confine, held.Claims = d.Confine, d.Claims
+	if d.Verdict == verdict.Hold {
+		held.Approvers = d.Approvers
+	}
+	return held
+}
+
+var _ Servers = (*mcp.Service)(nil)

@@ -1,0 +1,105 @@
+package launch
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Name is what the host calls its shell.
+const Name = "bash"
+
+// maxAnswer bounds what is read of an answer, which may hold a payload of 16 MiB with each character escaped.
+const maxAnswer = 128 << 20
+
+// Is reports whether a process was started as the host's shell.
+func Is(args []string) bool { return len(args) > 0 && filepath.Base(args[0]) == Name }
+
+// Main runs a command of ours and returns the exit code. The arguments are those of the process: bash -c COMMAND.
+// Anything else is denied.
+func Main(args []string) int {
+	if len(args) != 3 || args[1] != "-c" {
+		return deny()
+	}
+	line, ok := Parse(args[2])
+	if !ok {
+		return deny()
+	}
+	answer, err := line.run()
+	switch kind := kindOf(line.Event); {
+	case kind == mustAnswer && !isWhole(answer), kind == mayAnswer && err != nil:
+		return deny()
+	}
+	if _, err := os.Stdout.Write(answer); err != nil {
+		return 2
+	}
+	return 0
+}
+
+// deny is what the host takes for a deny by its text, and without it by the exit code.
+func deny() int {
+	_, _ = os.Stdout.WriteString(unanswered)
+	return 2
+}
+
+// isWhole reports whether an answer ends as every answer of writ does.
+func isWhole(answer []byte) bool { return bytes.HasSuffix(answer, []byte("}\n")) }
+
+// run starts the hook, and reads what it prints until it ends or is late.
+func (l Line) run() ([]byte, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer read.Close()
+	messages := os.Stderr
+	if kindOf(l.Event) != mayAnswer {
+		if messages, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+			return nil, errors.Join(err, write.Close())
+		}
+		defer messages.Close()
+	}
+	hook, err := os.StartProcess(l.Writ, []string{l.Writ, "hook", "--config", l.Config, l.Event}, &os.ProcAttr{
+		Env: environment(os.Environ()), Files: []*os.File{os.Stdin, write, messages},
+	})
+	_ = write.Close() // the hook's copy is the last one
+	if err != nil {
+		return nil, err
+	}
+	if l.Patience > 0 {
+		if err := read.SetReadDeadline(time.Now().Add(l.Patience)); err != nil {
+			return nil, errors.Join(err, hook.Kill())
+		}
+	}
+	answer, err := io.ReadAll(io.LimitReader(read, maxAnswer+1))
+	if err != nil || len(answer) > maxAnswer {
+		return nil, errors.Join(errors.New("late or too long"), err, hook.Kill())
+	}
+	if kindOf(l.Event) == mustAnswer {
+		return answer, nil // its end says whether it is whole
+	}
+	state, err := hook.Wait()
+	if err == nil && !state.Success() {
+		err = errors.New(state.String())
+	}
+	return answer, err
+}
+
+// environment leaves out what the loader, the C library and the runtime of Go read: a project can set it.
+func environment(all []string) (kept []string) {
+	for _, entry := range all {
+		name, _, _ := strings.Cut(entry, "=")
+		switch {
+		case strings.HasPrefix(name, "LD_"), strings.HasPrefix(name, "DYLD_"), strings.HasPrefix(name, "MALLOC_"),
+			name == "GLIBC_TUNABLES", name == "GODEBUG", name == "GOGC", name == "GOMEMLIMIT", name == "GOMAXPROCS",
+			name == "GOTRACEBACK":
+		default:
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}

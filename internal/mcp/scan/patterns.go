@@ -1,0 +1,280 @@
+package scan
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// pattern is a sequence of concepts, each at most some words behind the one before it. A word that means several things
+// can be any of them.
+type pattern struct {
+	rule   *Rule // nil: a sign, which counts only beside others
+	sign   string
+	later  bool // it counts only behind the first word, where a description says what the tool does
+	first  int  // its number among all stages
+	stages []stage
+}
+
+type stage struct {
+	of     concept // one of these
+	within int     // words from the stage before
+}
+
+// step is a stage of a pattern.
+type step struct{ pattern, stage int }
+
+// stages is how many stages all patterns have.
+func (l *lexicon) stages() int {
+	last := l.patterns[len(l.patterns)-1]
+	return last.first + len(last.stages)
+}
+
+// readPatterns reads the patterns: a line has a rule or a sign, a colon, and concepts with how many words may stand
+// between them at most: a|b ~4 c.
+func (l *lexicon) readPatterns() {
+	first := 0
+	for line := range lines("patterns") {
+		name, sequence, _ := strings.Cut(line, ":")
+		p := pattern{first: first}
+		name, p.later = strings.CutSuffix(name, " later")
+		if sign, isSign := strings.CutPrefix(name, "sign "); isSign {
+			p.sign = sign
+		} else if p.rule = ruleNamed(name); p.rule == nil {
+			panic(fmt.Sprintf("lexicon/patterns.txt: %q names no rule", line))
+		}
+		within := 0
+		for field := range strings.FieldsSeq(sequence) {
+			if distance, ok := strings.CutPrefix(field, "~"); ok {
+				n, err := strconv.Atoi(distance)
+				if err != nil {
+					panic(fmt.Sprintf("lexicon/patterns.txt: %q", line))
+				}
+				within = n
+				continue
+			}
+			if within+1 >= apart {
+				panic(fmt.Sprintf("lexicon/patterns.txt: %q reaches too far", line))
+			}
+			p.stages = append(p.stages, stage{l.conceptsOf(field, line), within + 1})
+			within = 0
+		}
+		l.index(p)
+		first += len(p.stages)
+	}
+}
+
+func (l *lexicon) conceptsOf(field, line string) (all concept) {
+	for name := range strings.SplitSeq(field, "|") {
+		bit, found := l.concepts[name]
+		if !found {
+			panic(fmt.Sprintf("lexicon/patterns.txt: %q has the unknown concept %s", line, name))
+		}
+		all |= bit
+	}
+	return all
+}
+
+func (l *lexicon) index(p pattern) {
+	for i, s := range p.stages {
+		for rest := s.of; rest != 0; rest &= rest - 1 {
+			bit := bits.TrailingZeros64(uint64(rest))
+			l.starts[bit] = append(l.starts[bit], step{len(l.patterns), i})
+		}
+	}
+	l.patterns = append(l.patterns, p)
+	for i, s := range p.stages {
+		if s.of&l.concepts["neg"] != 0 {
+			l.negations = append(l.negations, p.first+i)
+		}
+	}
+}
+
+func ruleNamed(id string) *Rule {
+	for _, r := range rules {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// hit is a pattern that a text matches.
+type hit struct {
+	pattern  *pattern
+	from, to int
+	negated  bool
+}
+
+// matcher runs all patterns over a sequence of words at once. Of every stage it keeps the last place where
+// the pattern got that far, so a word costs the same wherever it stands.
+type matcher struct {
+	words *lexicon
+	root  *node
+	at    []reached // by stage
+	open  []phrase  // phrases of the lexicon that have begun
+	hits  []hit
+	seen  []int // by pattern: the round in which it was found
+	round int
+	place int // of the word, counted in words
+	neg   int // the place of the last word that negates the clause; 0: there is none
+	work  *int
+}
+
+// reached is where a stage was reached last, and the time before: a word that begins a pattern again may also continue
+// it. where 0: it was not.
+type reached struct {
+	last, older arrival
+}
+
+// arrival is where a stage was reached, where its pattern began, and whether a word negated it.
+type arrival struct {
+	where, from int
+	negated     bool
+}
+
+// set notes that a stage was reached.
+func (r *reached) set(a arrival) {
+	if r.last.where != a.where {
+		r.older = r.last
+	}
+	r.last = a
+}
+
+// before is how a pattern got to this stage at most some words before a place.
+func (r *reached) before(place, within int) (a arrival, ok bool) {
+	for _, a := range []arrival{r.last, r.older} {
+		if a.where != 0 && a.where < place && place-a.where <= within {
+			return a, true
+		}
+	}
+	return arrival{}, false
+}
+
+// phrase is a phrase of the lexicon that has begun.
+type phrase struct {
+	at          *node
+	where, from int
+}
+
+func newMatcher(words *lexicon, reading int, work *int) *matcher {
+	return &matcher{
+		words: words,
+		root:  words.roots[reading],
+		at:    make([]reached, words.stages()),
+		seen:  make([]int, len(words.patterns)),
+		work:  work,
+	}
+}
+
+// apart is further than any pattern reaches.
+const apart = 100
+
+// reset begins another text: what was reached before is too far away to count.
+func (m *matcher) reset() {
+	m.open, m.hits = m.open[:0], m.hits[:0]
+	m.place += apart
+	m.round++
+}
+
+// maxOpen bounds the phrases that have begun at once; the longest has fewer words.
+const maxOpen = 8
+
+// feed takes the next word.
+func (m *matcher) feed(w word, also concept) {
+	text, from, to := w.text, w.from, w.to
+	m.place += w.gap
+	if w.clause {
+		m.neg = 0
+	}
+	*m.work += 1 + len(m.open)
+	open := m.open[:0]
+	for _, p := range m.open {
+		if next := p.at.next[text]; next != nil {
+			m.means(next.means, p.where, p.from, to)
+			if next.next != nil {
+				open = append(open, phrase{next, p.where, p.from})
+			}
+		}
+	}
+	m.open = open
+	if start := m.root.next[text]; start != nil {
+		m.means(start.means, m.place, from, to)
+		if start.next != nil && len(m.open) < maxOpen {
+			m.open = append(m.open, phrase{start, m.place, from})
+		}
+	}
+	if also != 0 {
+		m.means(also, m.place, from, to)
+	}
+}
+
+// means advances the patterns that wait for a concept, of a phrase that began at a place.
+func (m *matcher) means(all concept, start, from, to int) {
+	switch {
+	case all&m.words.cancel != 0:
+		m.cancelNegation()
+	case all&m.words.negverb != 0:
+		m.neg = m.place
+	case m.neg >= start && m.neg < m.place:
+		m.neg = 0 // it belongs to this phrase
+	}
+	for ; all != 0; all &= all - 1 {
+		for _, s := range m.words.starts[bits.TrailingZeros64(uint64(all))] {
+			*m.work++
+			m.advance(s, start, from, to)
+		}
+	}
+}
+
+// How far a word negates, and how near the word is that turns that around, as in "do not forget to".
+const (
+	negates = 5
+	cancels = 2
+)
+
+// cancelNegation forgets that a pattern got to a stage that negates.
+func (m *matcher) cancelNegation() {
+	m.neg = 0
+	for _, stage := range m.words.negations {
+		*m.work++
+		if m.place-m.at[stage].last.where <= cancels {
+			m.at[stage] = reached{}
+		}
+	}
+}
+
+func (m *matcher) advance(s step, start, from, to int) {
+	p := &m.words.patterns[s.pattern]
+	here := p.first + s.stage
+	arrived := arrival{where: m.place, from: from, negated: m.neg != 0 && m.neg < start && start-m.neg <= negates}
+	if s.stage > 0 {
+		before, ok := m.at[here-1].before(start, p.stages[s.stage].within)
+		if !ok {
+			return
+		}
+		arrived.from, arrived.negated = before.from, arrived.negated || before.negated
+	}
+	m.at[here].set(arrived)
+	if s.stage == len(p.stages)-1 && (!p.later || arrived.from > 0) {
+		m.reach(s.pattern, hit{p, arrived.from, to, arrived.negated})
+	}
+}
+
+// reach notes that a text matches a pattern. One that is not negated counts more.
+func (m *matcher) reach(number int, h hit) {
+	if m.seen[number] != m.round {
+		m.seen[number] = m.round
+		m.hits = append(m.hits, h)
+		return
+	}
+	if h.negated {
+		return
+	}
+	for i := range m.hits {
+		if m.hits[i].pattern == h.pattern && m.hits[i].negated {
+			m.hits[i] = h
+		}
+	}
+}

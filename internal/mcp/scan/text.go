@@ -1,0 +1,322 @@
+package scan
+
+import (
+	"cmp"
+	"strings"
+
+	"writ/internal/mcp/definition"
+)
+
+// role is what a text is for.
+type role int
+
+const (
+	roleName role = iota
+	roleDescription
+	roleParameterName
+	roleParameter // a description of a parameter
+	roleValue     // a default, an example, one of the permitted values
+	roleAddress
+)
+
+// text is one text of a definition.
+type text struct {
+	value  string
+	role   role
+	tagged bool // it has markup that calls for attention
+
+	reported map[*Rule]Severity
+}
+
+// report reports whether a finding is news: the first of its rule about the text, or a more severe one.
+func (t *text) report(rule *Rule, severity Severity) bool {
+	severity = cmp.Or(severity, rule.Severity)
+	if t.reported[rule] >= severity {
+		return false
+	}
+	if t.reported == nil {
+		t.reported = map[*Rule]Severity{}
+	}
+	t.reported[rule] = severity
+	return true
+}
+
+// scanner scans the definition of one server.
+type scanner struct {
+	*collector
+	server *definition.Server
+	words  *lexicon
+	place  path
+	owner  string // the tool, prompt or resource that is read
+	tool   *toolFacts
+
+	own     map[string]bool // names of the server's own tools
+	buffer  []word          // of the text that is read
+	readers [readings]*matcher
+}
+
+// The ways in which the words of a text are read.
+const (
+	asWritten = iota
+	rotated
+	mirrored
+	backwards
+	readings
+)
+
+func scanServer(c *collector, server *definition.Server) {
+	s := &scanner{collector: c, server: server, words: theLexicon(), own: make(map[string]bool, len(server.Tools))}
+	for i := range s.readers {
+		s.readers[i] = newMatcher(s.words, i, &c.work)
+	}
+	for _, t := range server.Tools {
+		s.own[t.Name] = true
+	}
+	s.walk()
+	s.connection()
+	s.duplicates()
+}
+
+// at reads a text at a place.
+func (s *scanner) at(role role, value string, place ...segment) {
+	if value == "" {
+		return
+	}
+	kept := len(s.place)
+	s.place = append(s.place, place...)
+	s.read(&text{value: value, role: role})
+	s.place = s.place[:kept]
+}
+
+// read scans one text.
+func (s *scanner) read(t *text) {
+	s.work += len(t.value)
+	l := look(t.value)
+	s.hidden(t, &l)
+	s.markup(t)
+	s.match(t, t.value, 0)
+}
+
+// found adds a finding about a part of a text.
+func (s *scanner) found(t *text, rule *Rule, severity Severity, from, to int) {
+	if !t.report(rule, severity) {
+		return
+	}
+	s.add(newFinding(finding{
+		rule:     rule,
+		severity: severity,
+		server:   s.server.Name,
+		place:    s.place,
+		text:     t.value,
+		from:     from,
+		to:       to,
+	}, s.place.names()), s.owner)
+}
+
+// foundHere adds a finding about the place that is read, of which the text says what it is about.
+func (s *scanner) foundHere(rule *Rule, severity Severity, about string) {
+	s.found(&text{value: about}, rule, severity, 0, len(about))
+}
+
+// maxDecoded is how often a text may be encoded within itself.
+const maxDecoded = 3
+
+// match runs the patterns over a text that may have been decoded, and then over what it holds in encoded form.
+func (s *scanner) match(t *text, value string, decoded int) {
+	s.buffer = s.buffer[:0]
+	tokenize(value, s.words, &s.work, func(w word) { s.buffer = append(s.buffer, w) })
+	s.written(t, value, decoded)
+	s.disguised(t, value, decoded)
+	if decoded < maxDecoded {
+		s.decode(t, value, decoded)
+	}
+}
+
+// minSigns is how many different signs together are a finding.
+const minSigns = 3
+
+// written runs the patterns over the words as they stand.
+func (s *scanner) written(t *text, value string, decoded int) {
+	m := s.readers[asWritten]
+	m.reset()
+	for _, w := range s.buffer {
+		also := concept(0)
+		if w.address {
+			also = s.words.address
+		}
+		if t.role == roleDescription && s.namesForeign(value, w) {
+			also |= s.words.foreign
+		}
+		m.feed(w, also)
+	}
+	s.hits(t, value, decoded, m.hits)
+}
+
+// namesForeign reports whether a word begins the name of a tool that is none of the server's, and of no parameter.
+func (s *scanner) namesForeign(value string, w word) bool {
+	if w.to >= len(value) || value[w.to] != '_' || w.from > 0 && value[w.from-1] == '_' {
+		return false
+	}
+	end := w.to
+	for end < len(value) && end-w.from < maxHost && (isWordByte(value[end]) || value[end] == '_') {
+		end++
+	}
+	s.work += end - w.to
+	name := value[w.from:end]
+	return !s.own[name] && (s.tool == nil || !s.tool.names[name])
+}
+
+func (s *scanner) hits(t *text, value string, decoded int, hits []hit) {
+	if len(hits) == 0 {
+		return
+	}
+	signs := map[string]hit{}
+	strong := false
+	for _, h := range hits {
+		if h.pattern.rule == nil {
+			signs[h.pattern.sign] = h
+			continue
+		}
+		severity, fits := s.fits(t, value, h)
+		if !fits {
+			continue
+		}
+		strong = strong || severity == 0
+		s.hit(t, value, decoded, h.pattern.rule, severity, h)
+	}
+	if t.tagged && len(hits) > 0 {
+		signs["markup"] = hits[0]
+	}
+	if !strong && len(signs) >= minSigns {
+		first := hit{from: len(value)}
+		for _, h := range signs {
+			if h.from < first.from {
+				first = h
+			}
+		}
+		s.hit(t, value, decoded, instructionSuspected, 0, first)
+	}
+}
+
+// fits reports whether a rule about words is about such texts, and how severe a match is; 0: as severe as the rule.
+func (s *scanner) fits(t *text, value string, h hit) (severity Severity, ok bool) {
+	about := s.tool != nil && s.tool.aboutConversations
+	switch h.pattern.rule {
+	case requestContext:
+		if about {
+			return 0, false
+		}
+	case toolBroad:
+		if t.role == roleValue || s.tool == nil {
+			return 0, false
+		}
+	case instructionOverride:
+		if about && overrides(value[h.from:]) {
+			return 0, false // that is a setting of such a tool
+		}
+	case instructionSecrecy:
+		if s.mentionsSecret(h) {
+			return Low, true // not to show a secret is good advice
+		}
+		return 0, true
+	}
+	if !h.affirmed() {
+		return Low, true
+	}
+	return 0, true
+}
+
+// affirmed reports whether a text says what a pattern looks for, and not that it must not be done. Some patterns are
+// about negations.
+func (h hit) affirmed() bool {
+	switch h.pattern.rule {
+	case instructionSecrecy, instructionApproval, instructionSequence, toolShadowing:
+		return true
+	}
+	return !h.negated
+}
+
+// overrides reports whether a text begins with a word of settings.
+func overrides(text string) bool {
+	start := strings.ToLower(text[:min(len(text), 8)])
+	return strings.HasPrefix(start, "overrid") || strings.HasPrefix(start, "discard")
+}
+
+// mentionsSecret reports whether a secret is among the words of a match.
+func (s *scanner) mentionsSecret(h hit) bool {
+	n := s.words.roots[asWritten]
+	for i, w := range s.buffer {
+		if w.from < h.from || w.to > h.to {
+			continue
+		}
+		s.work++
+		one := n.next[w.text]
+		if one == nil {
+			continue
+		}
+		if one.means&s.words.secret != 0 {
+			return true
+		}
+		if i+1 < len(s.buffer) {
+			if two := one.next[s.buffer[i+1].text]; two != nil && two.means&s.words.secret != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hit reports what a pattern found. Found in what was decoded, it is about the encoding as well.
+func (s *scanner) hit(t *text, value string, decoded int, r *Rule, severity Severity, h hit) {
+	switch {
+	case decoded == 0:
+		s.found(t, r, severity, h.from, h.to)
+	case severity == 0:
+		s.foundIn(t, value, h)
+	}
+}
+
+// foundIn reports orders in a text that had to be decoded.
+func (s *scanner) foundIn(t *text, decoded string, h hit) {
+	if !t.report(hiddenEncoding, 0) {
+		return
+	}
+	s.add(newFinding(finding{
+		rule:     hiddenEncoding,
+		server:   s.server.Name,
+		place:    s.place,
+		text:     t.value,
+		evidence: "decoded: " + excerpt(decoded, h.from, h.to),
+	}, s.place.names()), s.owner)
+}
+
+// disguised runs the patterns over the words with their letters rotated by 13 or in reverse, and over the whole text
+// backwards. Only orders count.
+func (s *scanner) disguised(t *text, value string, decoded int) {
+	if len(s.buffer) < 3 {
+		return
+	}
+	rot, mirrors, back := s.readers[rotated], s.readers[mirrored], s.readers[backwards]
+	rot.reset()
+	mirrors.reset()
+	back.reset()
+	for _, w := range s.buffer {
+		w.text = strings.TrimPrefix(w.text, ".")
+		rot.feed(w, 0)
+		mirrors.feed(w, 0)
+	}
+	for i := len(s.buffer) - 1; i >= 0; i-- {
+		w := s.buffer[i]
+		w.text, w.gap = strings.TrimPrefix(w.text, "."), 1
+		back.feed(w, 0)
+	}
+	for _, m := range []*matcher{rot, mirrors, back} {
+		for _, h := range m.hits {
+			if h.pattern.rule != nil && h.affirmed() {
+				from, to := min(h.from, h.to), max(h.from, h.to)
+				s.foundIn(t, value, hit{from: from, to: to})
+				return
+			}
+		}
+	}
+}

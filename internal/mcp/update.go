@@ -1,0 +1,125 @@
+package mcp
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/mcp/definition"
+	"writ/internal/principal"
+)
+
+// Changes are the parts of a server that an update replaces; nil: as it is.
+type Changes struct {
+	Description, Transport, URL *string
+	Command                     *[]string
+	Auth                        *Auth // without a secret: the one that it has, if the address stays
+	Metadata                    *jsontext.Value
+	Status                      *Status
+	Reason                      string
+	// Seen is ListedHash of what the person has seen of a server that they approve; empty: they do not say.
+	Seen string
+}
+
+// Update changes a server, for all later decisions. Approving one pins its tools as they are listed then.
+func (s *Service) Update(ctx context.Context, p principal.Principal, id string, c Changes) (Server, error) {
+	if err := requireManager(p); err != nil {
+		return Server{}, err
+	}
+	var after Server
+	var moved bool
+	err := s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
+		before, err := find(ctx, tx, p.OrgID, id)
+		if err != nil {
+			return err
+		}
+		after, err = s.apply(p, before, c, tx.Now())
+		if err != nil {
+			return err
+		}
+		moved = after.URL != "" && (after.URL != before.URL || after.Transport != before.Transport || c.Auth != nil)
+		if err := update(ctx, tx, &after); err != nil {
+			return err
+		}
+		if err := s.record(ctx, tx, p, updated, &after, after.payload(), false); err != nil {
+			return err
+		}
+		if after.Status == Approved && before.Status != Approved {
+			if err := s.pinListed(ctx, tx, &after); err != nil {
+				return err
+			}
+		}
+		after, err = find(ctx, tx, p.OrgID, after.ID)
+		return err
+	})
+	if err == nil && moved {
+		return s.firstLook(ctx, p.OrgID, after)
+	}
+	return after, err
+}
+
+// apply is the server with the changes.
+func (s *Service) apply(p principal.Principal, before Server, c Changes, now time.Time) (Server, error) {
+	after := before
+	r := Registration{
+		Name:        before.Name,
+		Description: valueOr(c.Description, before.Description),
+		Transport:   valueOr(c.Transport, before.Transport),
+		URL:         valueOr(c.URL, before.URL),
+		Command:     valueOr(c.Command, before.Command),
+		Auth:        valueOr(c.Auth, Auth{Type: before.Auth.Type, Header: before.Auth.Header}),
+	}
+	r, err := s.checked(r)
+	if err != nil {
+		return Server{}, err
+	}
+	if before.Auth.HasSecret && !r.Auth.Secret.IsSet() && r.Auth.Type != definition.AuthNone &&
+		origin(r.URL) != origin(before.URL) {
+		return Server{}, fault.Field("auth",
+			"must be given with a URL on another host: the old secret must not be sent there")
+	}
+	after.Description, after.Transport, after.URL, after.Command = r.Description, r.Transport, r.URL, r.Command
+	if r.Auth.Secret.IsSet() || r.Auth.Type == definition.AuthNone {
+		after.seal(s.Sealer, r.Auth)
+	} else {
+		after.Auth.Type, after.Auth.Header = r.Auth.Type, r.Auth.Header
+	}
+	if c.Metadata != nil {
+		if after.Metadata, err = checkMetadata(*c.Metadata); err != nil {
+			return Server{}, err
+		}
+	}
+	return after, after.decide(p, c, now)
+}
+
+// decide applies what a person says of the server.
+func (made *Server) decide(p principal.Principal, c Changes, now time.Time) error {
+	if c.Status == nil || *c.Status == made.Status {
+		return nil
+	}
+	if *c.Status != Approved && *c.Status != Denied {
+		return fault.Field("status", "must be approved or denied")
+	}
+	if c.Seen != "" && c.Seen != made.ListedHash {
+		return fault.New(fault.Conflict, "the server lists something else than you have seen: look at it again")
+	}
+	reason := ""
+	if *c.Status == Denied || c.Reason != "" {
+		var err error
+		if reason, err = checkReason(c.Reason); err != nil {
+			return err
+		}
+	}
+	made.Status, made.DecidedBy, made.DecidedAt, made.Reason = *c.Status, p.UserID, &now, reason
+	return nil
+}
+
+func valueOr[T any](value *T, otherwise T) T {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}

@@ -1,0 +1,42 @@
+import { expect, it, vi } from "vitest";
+import { onDropped, oneOf, parseSearch, rangeFields, search, severalOf, stringifySearch, text, whole } from "./search";
+
+it("writes flat text that people can read", () => {
+  expect(
+    stringifySearch({ decision: ["deny", "hold"], tool: "bank.send_money", none: undefined, empty: "", n: 3 }),
+  ).toBe("?decision=deny,hold&tool=bank.send_money&n=3");
+  expect(stringifySearch({})).toBe("");
+});
+
+it("reads what it wrote", () => {
+  const value = { q: "a&b=c d,é", from: "2026-11-09T12:00:00Z" };
+  expect(parseSearch(stringifySearch(value))).toEqual(value);
+});
+
+it("drops what is not known, and says so", () => {
+  const dropped = vi.fn();
+  onDropped(dropped);
+  const validate = search({
+    ...rangeFields,
+    status: oneOf("ok", "denied"),
+    decision: severalOf("deny", "hold"),
+    q: text(5),
+    span: whole,
+  });
+  expect(
+    validate({
+      status: "evil",
+      decision: "deny,evil",
+      q: "toolong",
+      span: "7",
+      range: "7d",
+      from: "x",
+      other: "kept out",
+    }),
+  ).toEqual({ decision: ["deny"], span: 7, range: "7d" });
+  expect(dropped).toHaveBeenCalledWith(["from", "status", "q"]);
+});
+
+it("takes values that are lists already", () => {
+  expect(search({ decision: severalOf("deny", "hold") })({ decision: ["hold"] })).toEqual({ decision: ["hold"] });
+});

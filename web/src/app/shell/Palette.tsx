@@ -1,0 +1,147 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useRouter } from "@tanstack/react-router";
+import { Command } from "cmdk";
+import { useEffect, useState } from "react";
+import { api, type Body } from "../../api/client";
+import { leave } from "../../auth/session";
+import { AgentText } from "../../ui/AgentText";
+import { setTheme, themes } from "../../ui/theme";
+import { words } from "../../words/en";
+import { useOrg } from "../org";
+import { useEntries } from "./Nav";
+import { recentThings } from "./recent";
+
+const w = words.shell;
+
+/** Palette goes to a screen, an entry or what a text names, and opens acts. It does nothing that could not be undone. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const [query, setQuery] = useState("");
+  const navigate = useNavigate();
+  const router = useRouter();
+  const entries = useEntries();
+  const found = useFound(query);
+  const index = /^#?(\d{1,15})$/.exec(query.trim())?.[1];
+  const run = (act: () => unknown) => () => {
+    onClose();
+    act();
+  };
+  return (
+    <Command label={w.palette} className="palette">
+      <Command.Input autoFocus className="input" placeholder={w.paletteHint} value={query} onValueChange={setQuery} />
+      <Command.List className="palette-list" label={w.palette}>
+        <Command.Empty className="menu-label">{found.busy ? w.paletteSearching : w.paletteNone}</Command.Empty>
+        {index && (
+          <Command.Item
+            className="menu-item"
+            value={query}
+            onSelect={run(() => navigate({ to: "/audit/$index", params: { index } }))}
+          >
+            {w.paletteEntry(index)}
+          </Command.Item>
+        )}
+        {found.things.length > 0 && (
+          <Command.Group heading={w.paletteFound}>
+            {found.things.map((f) => (
+              <Command.Item
+                key={`${f.kind} ${f.id}`}
+                className="menu-item"
+                value={`${query} ${f.kind} ${f.id}`}
+                onSelect={run(() => navigate({ to: f.to, params: f.params as never }))}
+              >
+                <span className="faint">{w.paletteKinds[f.kind] ?? f.kind}</span>
+                <span className="grow">
+                  <AgentText text={f.title} line />
+                </span>
+                <span className="small faint">
+                  <AgentText text={f.note} line />
+                </span>
+              </Command.Item>
+            ))}
+          </Command.Group>
+        )}
+        <Command.Group heading={w.paletteScreens}>
+          {entries.map((e) => (
+            <Command.Item key={e.to} className="menu-item" value={e.name} onSelect={run(() => navigate({ to: e.to }))}>
+              <e.icon size={16} aria-hidden />
+              <span className="grow">{e.name}</span>
+              {e.key && <kbd>g {e.key}</kbd>}
+            </Command.Item>
+          ))}
+          <Command.Item className="menu-item" value={w.screens.me} onSelect={run(() => navigate({ to: "/me" }))}>
+            {w.screens.me}
+          </Command.Item>
+        </Command.Group>
+        <Recents onOpen={(href) => run(() => router.history.push(`/ui${href}`))()} />
+        <Command.Group heading={w.paletteActs}>
+          {themes.map((t) => (
+            <Command.Item key={t} className="menu-item" value={`${w.theme} ${t}`} onSelect={run(() => setTheme(t))}>
+              {w.theme}: {w.themes[t]}
+            </Command.Item>
+          ))}
+          <Command.Item className="menu-item" value={w.signOut} onSelect={run(leave)}>
+            {w.signOut}
+          </Command.Item>
+        </Command.Group>
+      </Command.List>
+    </Command>
+  );
+}
+
+function Recents({ onOpen }: { onOpen: (href: string) => void }) {
+  const [list] = useState(recentThings);
+  if (list.length === 0) return null;
+  return (
+    <Command.Group heading={w.paletteRecent}>
+      {list.map((r) => (
+        <Command.Item
+          key={r.href}
+          className="menu-item"
+          value={`${r.area} ${r.name} ${r.href}`}
+          onSelect={() => onOpen(r.href)}
+        >
+          <span className="faint">{r.area}</span>
+          <span className="one-line">{r.name}</span>
+        </Command.Item>
+      ))}
+    </Command.Group>
+  );
+}
+
+// Where each kind is shown. Kinds without a screen are not offered.
+const places: Record<string, { to: string; param?: string }> = {
+  agent: { to: "/agents/$id", param: "id" },
+  member: { to: "/settings/members" },
+  plan: { to: "/plans/$id", param: "id" },
+  policy: { to: "/policies/$id", param: "id" },
+  session: { to: "/sessions/$id", param: "id" },
+  trace: { to: "/traces/$id", param: "id" },
+};
+
+/** useFound is what the server finds for a text of two characters or more, once typing rests. */
+function useFound(query: string) {
+  const org = useOrg();
+  const router = useRouter();
+  const text = useRested(query.trim(), 150);
+  const wanted = text.length >= 2 && text.length <= 200;
+  const search = useQuery({
+    queryKey: [org.id, "search", text],
+    queryFn: ({ signal }) => api.get("/search", { params: { query: { organizationId: org.id, q: text } }, signal }),
+    enabled: wanted,
+  });
+  const known = new Set<string>(Object.values(router.routesById).map((r) => r.fullPath as string));
+  const shown = (f: Body<"FoundBody">) => {
+    const place = places[f.kind];
+    if (!place || !known.has(place.to)) return [];
+    return [{ ...f, to: place.to, params: place.param ? { [place.param]: f.id } : {} }];
+  };
+  return { things: wanted ? (search.data?.items.flatMap(shown) ?? []) : [], busy: wanted && search.isFetching };
+}
+
+function useRested(text: string, ms: number): string {
+  const [rested, setRested] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(text), ms);
+    return () => clearTimeout(timer);
+  }, [text, ms]);
+  return rested;
+}

@@ -1,0 +1,118 @@
+import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { Suspense, useEffect, useRef, useState } from "react";
+import { getSession } from "../../auth/session";
+import { useSession } from "../../auth/useSession";
+import { LiveProvider } from "../../live/useLive";
+import { clean } from "../../ui/clean";
+import { Drawer } from "../../ui/Drawer";
+import { SkeletonLines } from "../../ui/states";
+import { readStored, store } from "../../ui/stored";
+import { Toasts, toast } from "../../ui/Toast";
+import { words } from "../../words/en";
+import { chooseOrg, lastOrg, type Organization, OrgProvider, rememberOrg, useMe } from "../org";
+import { onDropped } from "../search";
+import { BottomBar } from "./BottomBar";
+import { DemoBar } from "./DemoBar";
+import { useKeys } from "./keys";
+import { Nav } from "./Nav";
+import { NoOrganization, NotAMember } from "./NoOrganization";
+import { Offline } from "./Offline";
+import { Overlays } from "./Overlays";
+import { useRecent } from "./recent";
+import { SignInAgain } from "./SignInAgain";
+import { TopBar } from "./TopBar";
+import { useCountsLive } from "./useCounts";
+import "./shell.css";
+
+/** Shell is the frame around every screen of a person who is signed in. */
+export function Shell() {
+  const session = useSession();
+  const navigate = useNavigate();
+  useEffect(() => {
+    // Somebody signed out, perhaps in another tab.
+    if (session.state === "out" && !session.ended) void navigate({ to: "/sign-in", replace: true });
+  }, [session, navigate]);
+  if (session.state === "out" && !session.ended) return null;
+  // Another person starts afresh: nothing of the first one's page is left.
+  return <Signed key={session.state === "unknown" ? "" : session.user} />;
+}
+
+function Signed() {
+  const me = useMe();
+  const asked = useRouterState({ select: (s) => (s.location.search as { org?: string }).org });
+  const org = chooseOrg(me.organizations, asked);
+  useShownOrg(org, asked, me.organizations.length > 1);
+  if (!org) return me.organizations.length > 0 ? <NotAMember /> : <NoOrganization />;
+  return (
+    <OrgProvider value={org}>
+      <LiveProvider org={org.id} key={org.id}>
+        <Frame />
+      </LiveProvider>
+    </OrgProvider>
+  );
+}
+
+/** useShownOrg remembers which organization is shown, and puts it into the address of who is in several. */
+function useShownOrg(org: Organization | undefined, asked: string | undefined, several: boolean) {
+  const navigate = useNavigate();
+  const first = useRef(true);
+  useEffect(() => {
+    if (!org) return;
+    const before = lastOrg();
+    rememberOrg(org.id);
+    // A link may lead into another organization than the one that was shown last.
+    if (first.current && asked && before && before !== org.id) toast(words.shell.openedIn(clean(org.name)));
+    first.current = false;
+    if (several && !asked) {
+      void navigate({ to: ".", search: (old: object) => ({ ...old, org: org.id }), hash: true, replace: true });
+    }
+  }, [org, asked, several, navigate]);
+}
+
+const foldKey = "writ.nav-folded";
+
+function Frame() {
+  const [folded, setFolded] = useState(() => readStored(foldKey) === "yes");
+  const [drawer, setDrawer] = useState(false);
+  const [overlay, setOverlay] = useState<"palette" | "keys">();
+  useKeys(setOverlay);
+  useCountsLive();
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each screen begins at its top
+  useEffect(() => document.getElementById("content")?.scrollTo(0, 0), [path]);
+  useRecent();
+  useEffect(() => {
+    onDropped((names) => queueMicrotask(() => toast(words.shell.dropped(names.join(", ")))));
+  }, []);
+  const fold = () => {
+    store(foldKey, folded ? undefined : "yes");
+    setFolded(!folded);
+  };
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        {words.shell.skip}
+      </a>
+      <div className="shell-nav">
+        <Nav folded={folded} onFold={fold} />
+      </div>
+      <Drawer open={drawer} onClose={() => setDrawer(false)} title={words.shell.navigation}>
+        <Nav folded={false} onNavigate={() => setDrawer(false)} />
+      </Drawer>
+      <div className="shell-main">
+        <TopBar onMenu={() => setDrawer(true)} onSearch={() => setOverlay("palette")} />
+        <DemoBar />
+        <Offline />
+        <main id="content" className="content" tabIndex={-1}>
+          <Suspense fallback={<SkeletonLines lines={6} />}>
+            <Outlet />
+          </Suspense>
+        </main>
+        <BottomBar onMore={() => setDrawer(true)} />
+      </div>
+      <Overlays open={overlay} onClose={() => setOverlay(undefined)} />
+      <SignInAgain open={getSession().state === "out"} />
+      <Toasts />
+    </div>
+  );
+}

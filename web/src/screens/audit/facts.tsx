@@ -1,0 +1,97 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { AgentText, ToolName } from "../../ui/AgentText";
+import { IdChip } from "../../ui/CopyButton";
+import { Time } from "../../ui/Time";
+import { actionWords } from "../../words/actions";
+import { words } from "../../words/en";
+import { Decider } from "./Decider";
+import type { Told } from "./record";
+
+const w = words.audit;
+
+/** Actor is who did something. */
+export function Actor({ actor }: { actor: Told["actor"] }) {
+  return (
+    <span className="row">
+      <span className="muted">{w.kinds[actor.kind] ?? actor.kind}</span>
+      {actor.id && <IdChip id={actor.id} />}
+    </span>
+  );
+}
+
+/** Subject is what something was done to. */
+export function Subject({ subject }: { subject: Told["subject"] }) {
+  return (
+    <span className="row">
+      <span className="muted">{subject.type.replaceAll("_", " ")}</span>
+      {subject.id && <IdChip id={subject.id} />}
+    </span>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+/** Facts are what the record of an entry says, for any action. */
+export function Facts({ entry }: { entry: Told }) {
+  const { step } = entry;
+  return (
+    <dl className="facts">
+      <Fact name={w.time}>
+        <Time at={entry.time} form="absolute" />
+      </Fact>
+      <Fact name={w.action}>
+        {actionWords[entry.action] ?? entry.action} <code className="faint">{entry.action}</code>
+      </Fact>
+      <Fact name={w.actor}>
+        <Actor actor={entry.actor} />
+      </Fact>
+      {!entry.decision && (
+        <Fact name={w.subject}>
+          <Subject subject={entry.subject} />
+        </Fact>
+      )}
+      {entry.tool && (
+        <Fact name={w.columns.tool}>
+          <Link to="/decisions" search={{ tool: entry.tool }}>
+            <ToolName server={entry.server} tool={entry.tool} />
+          </Link>
+        </Fact>
+      )}
+      {entry.agent && (
+        <Fact name={w.agent}>
+          <Link to="/decisions" search={{ agent: entry.agent }}>
+            <AgentText text={entry.agent} short />
+          </Link>
+        </Fact>
+      )}
+      {entry.session && (
+        <Fact name={w.session}>
+          <Link to="/decisions" search={{ session: entry.session }}>
+            <AgentText text={entry.session} short />
+          </Link>
+        </Fact>
+      )}
+      {entry.plan && (
+        <Fact name={w.plan}>
+          <Link to="/plans/$planId" params={{ planId: entry.plan }} search={step ? { step: Number(step) } : {}}>
+            <AgentText text={entry.plan} short />
+            {step && `, ${w.step(step)}`}
+          </Link>
+        </Fact>
+      )}
+      {entry.policy && (
+        <Fact name={w.decider}>
+          <Decider policy={entry.policy} rule={entry.rule} />
+        </Fact>
+      )}
+    </dl>
+  );
+}

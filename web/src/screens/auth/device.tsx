@@ -1,0 +1,195 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { type FormEvent, useEffect, useState } from "react";
+import { api, type Body } from "../../api/client";
+import { useMe, useOrg } from "../../app/org";
+import { fresh } from "../../app/queries";
+import { usePage } from "../../app/shell/page";
+import { AgentText } from "../../ui/AgentText";
+import { Button, Choice, Field } from "../../ui/Button";
+import { clean } from "../../ui/clean";
+import { Loaded } from "../../ui/Loaded";
+import { explain } from "../../ui/states";
+import { Time } from "../../ui/Time";
+import { words } from "../../words/en";
+import "./device.css";
+
+const w = words.auth;
+const route = getRouteApi("/frame/device");
+
+/** Device lets a person answer a terminal that wants to sign in. The safe answer has the focus. */
+export function Device() {
+  const { user_code: asked } = route.useSearch();
+  const [code, setCode] = useState(asked ?? "");
+  usePage({ name: w.deviceTitle });
+  return (
+    <div className="screen">
+      <h1>{w.deviceTitle}</h1>
+      {code ? <Request code={code} /> : <EnterCode onCode={setCode} />}
+    </div>
+  );
+}
+
+function EnterCode({ onCode }: { onCode: (code: string) => void }) {
+  const [text, setText] = useState("");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onCode(text.trim());
+  };
+  return (
+    <form className="card stack device" onSubmit={submit}>
+      <Field
+        label={w.deviceCode}
+        required
+        maxLength={20}
+        autoComplete="off"
+        value={text}
+        onChange={(e) => setText(e.target.value)}
+      />
+      <Button type="submit" look="primary">
+        {w.deviceFind}
+      </Button>
+    </form>
+  );
+}
+
+type Answered = "approved" | "denied";
+
+function Request({ code }: { code: string }) {
+  // The request is gone once it is answered: what was answered stays here.
+  const [answered, setAnswered] = useState<Answered>();
+  const request = useQuery({
+    queryKey: ["device", code],
+    queryFn: ({ signal }) => api.get("/auth/device/request", { params: { query: { userCode: code } }, signal }),
+    retry: false,
+    staleTime: fresh.never,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+  if (answered) return <p role="status">{answered === "approved" ? w.deviceApproved : w.deviceDenied}</p>;
+  return <Loaded query={request}>{(found) => <Answer request={found} onAnswered={setAnswered} />}</Loaded>;
+}
+
+interface AnswerProps {
+  request: Body<"DeviceRequestBody">;
+  onAnswered: (answer: Answered) => void;
+}
+
+function Answer({ request, onAnswered }: AnswerProps) {
+  const me = useMe();
+  const [org, setOrg] = useState(useOrg().id);
+  const offersSession = request.client === "writ";
+  const [session, setSession] = useState(offersSession);
+  const awake = useAwake();
+  const answer = useMutation({
+    mutationFn: (yes: boolean) =>
+      yes
+        ? api.post("/auth/device/approve", {
+            body: { userCode: request.userCode, organizationId: org, keyOnly: !session },
+          })
+        : api.post("/auth/device/deny", { body: { userCode: request.userCode } }),
+    onSuccess: (_, yes) => onAnswered(yes ? "approved" : "denied"),
+  });
+  return (
+    <div className="card stack device">
+      <p className="device-code mono">{request.userCode}</p>
+      <div className="stack tight">
+        <p>
+          <strong>{w.deviceOnly}</strong>
+        </p>
+        <p>{w.deviceLink}</p>
+      </div>
+      <Asking request={request} email={me.user.email} />
+      <Choice
+        label={w.deviceOrganization}
+        value={org}
+        onChange={setOrg}
+        options={me.organizations.map((o) => [o.id, clean(o.name)] as const)}
+      />
+      {offersSession && (
+        <label className="row device-session">
+          <input type="checkbox" checked={session} onChange={(e) => setSession(e.target.checked)} />
+          <span>{w.deviceSession}</span>
+        </label>
+      )}
+      {answer.error && (
+        <p role="alert" className="wrong-text">
+          {explain(answer.error, true).title} {explain(answer.error, true).help}
+        </p>
+      )}
+      <div className="row end">
+        <Button busy={answer.isPending} autoFocus onClick={() => answer.mutate(false)}>
+          {w.deviceDeny}
+        </Button>
+        <Button
+          look="primary"
+          busy={answer.isPending}
+          refused={awake ? undefined : w.deviceWait}
+          onClick={() => answer.mutate(true)}
+        >
+          {w.deviceApprove}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** Asking is what the terminal says of itself, and what it would get. */
+function Asking({ request, email }: { request: Body<"DeviceRequestBody">; email: string }) {
+  return (
+    <dl className="facts">
+      <dt>{w.deviceWho}</dt>
+      <dd>
+        <AgentText text={email} />
+      </dd>
+      <dt>{w.deviceFrom}</dt>
+      <dd>{request.address}</dd>
+      <dt>{w.deviceProgram}</dt>
+      <dd>
+        <AgentText text={request.userAgent || w.deviceNotTold} />
+      </dd>
+      <dt>{w.deviceProduct}</dt>
+      <dd>
+        <AgentText text={request.product || w.deviceNotTold} />
+      </dd>
+      <dt>{w.deviceBegan}</dt>
+      <dd>
+        <Time at={request.createdAt} form="absolute" />
+      </dd>
+      <dt>{w.deviceGets}</dt>
+      <dd>
+        <ul className="bullets">
+          {request.scopes.map((scope) => (
+            <li key={scope}>{w.scopes[scope] ?? scope}</li>
+          ))}
+        </ul>
+        {w.deviceNever}
+      </dd>
+    </dl>
+  );
+}
+
+const readingTime = 1000;
+
+/** useAwake is true once the page was in view and in front for a moment: a click that was meant for another page does nothing. */
+function useAwake(): boolean {
+  const [awake, setAwake] = useState(false);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = () => {
+      clearTimeout(timer);
+      setAwake(false);
+      if (document.visibilityState === "visible" && document.hasFocus())
+        timer = setTimeout(() => setAwake(true), readingTime);
+    };
+    look();
+    for (const kind of ["focus", "blur"]) addEventListener(kind, look);
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      clearTimeout(timer);
+      for (const kind of ["focus", "blur"]) removeEventListener(kind, look);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, []);
+  return awake;
+}

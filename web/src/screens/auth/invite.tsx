@@ -1,0 +1,81 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { api } from "../../api/client";
+import { meQuery } from "../../app/queries";
+import { getSession, leave, restore } from "../../auth/session";
+import { useSession } from "../../auth/useSession";
+import { Button } from "../../ui/Button";
+import { clean } from "../../ui/clean";
+import { explain, SkeletonLines } from "../../ui/states";
+import { toast } from "../../ui/Toast";
+import { words } from "../../words/en";
+import { Page } from "./Page";
+
+const route = getRouteApi("/bare/invites/accept");
+
+/** AcceptInvite makes a person a member, after they signed in or registered. */
+export function AcceptInvite() {
+  const { token = "" } = route.useSearch();
+  const [asked, setAsked] = useState(getSession().state !== "unknown");
+  const session = useSession();
+  useEffect(() => {
+    restore().then(
+      () => setAsked(true),
+      () => setAsked(true),
+    );
+  }, []);
+  return (
+    <Page title={words.auth.invite}>
+      {!asked ? (
+        <SkeletonLines lines={2} />
+      ) : session.state === "in" ? (
+        <Accept token={token} />
+      ) : (
+        <First token={token} />
+      )}
+    </Page>
+  );
+}
+
+function First({ token }: { token: string }) {
+  const next = `/invites/accept?token=${encodeURIComponent(token)}`;
+  return (
+    <>
+      <Link className="button primary" to="/register" search={{ token }}>
+        {words.auth.register}
+      </Link>
+      <Link className="button" to="/sign-in" search={{ next }}>
+        {words.auth.signIn}
+      </Link>
+    </>
+  );
+}
+
+function Accept({ token }: { token: string }) {
+  const me = useQuery(meQuery);
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const accept = useMutation({
+    mutationFn: () => api.post("/organization/invites/accept", { body: { token } }),
+    onSuccess: async (org) => {
+      await client.invalidateQueries({ queryKey: meQuery.queryKey });
+      toast(words.auth.accepted);
+      await navigate({ to: "/", search: { org: org.id } });
+    },
+  });
+  return (
+    <>
+      <p className="muted">{me.data ? words.auth.inviteHelp(clean(me.data.user.email, 254)) : ""}</p>
+      {accept.error && (
+        <p role="alert" className="wrong-text">
+          {explain(accept.error, true).title} {explain(accept.error, true).help}
+        </p>
+      )}
+      <Button look="primary" busy={accept.isPending} onClick={() => accept.mutate()}>
+        {words.auth.accept}
+      </Button>
+      <Button onClick={leave}>{words.auth.inviteOther}</Button>
+    </>
+  );
+}

@@ -1,0 +1,157 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { statusOf } from "../../api/errors";
+import type { Json } from "../../api/exact";
+import { useMay, useOrg } from "../../app/org";
+import { usePage } from "../../app/shell/page";
+import { AgentText } from "../../ui/AgentText";
+import { ProofLink } from "../../ui/Badge";
+import { CopyButton, IdChip } from "../../ui/CopyButton";
+import { JsonViewer } from "../../ui/json/JsonViewer";
+import { Loaded } from "../../ui/Loaded";
+import { SkeletonLines } from "../../ui/states";
+import { Time } from "../../ui/Time";
+import { words } from "../../words/en";
+import { Drift } from "./Drift";
+import { PlanStatus } from "./PlanStatus";
+import { type Plan, planQuery, type Report, reportQuery } from "./queries";
+import { Steps } from "./Steps";
+import { TreeSection } from "./Tree";
+import "../../ui/proof/proof.css";
+import "./plans.css";
+
+const w = words.plans;
+const route = getRouteApi("/frame/plans/$planId");
+
+/** PlanDetail is one plan: what was planned, beside what was decided and reported as run. */
+export function PlanDetail() {
+  const { planId } = route.useParams();
+  const { step } = route.useSearch();
+  const org = useOrg();
+  const plan = useQuery(planQuery(org.id, planId));
+  usePage({ name: w.title, to: "/plans" }, { name: plan.data?.goal || w.noGoal });
+  return (
+    <div className="screen">
+      {!plan.data && <h1>{w.title}</h1>}
+      <Loaded query={plan} skeleton={<SkeletonLines lines={10} />}>
+        {(found) => <Shown plan={found} step={step} />}
+      </Loaded>
+    </div>
+  );
+}
+
+function Shown({ plan, step }: { plan: Plan; step: number | undefined }) {
+  return (
+    <>
+      <Head plan={plan} />
+      <Facts plan={plan} />
+      <Beside plan={plan} step={step} />
+      <section className="stack tight">
+        <h2>{w.text}</h2>
+        {plan.plan ? <JsonViewer label={w.text} value={plan.plan as Json} /> : <p className="muted">{w.noText}</p>}
+      </section>
+    </>
+  );
+}
+
+function Head({ plan }: { plan: Plan }) {
+  const hidden = useMay("payloads.read") !== undefined;
+  return (
+    <div className="screen-head">
+      <PlanStatus status={plan.status} />
+      <h1 className="grow entry-title">
+        {plan.goal ? <AgentText text={plan.goal} fold={400} /> : hidden ? w.goalHidden : w.noGoal}
+      </h1>
+      {plan.auditIndex !== null && <ProofLink index={plan.auditIndex} />}
+      <CopyButton text={() => location.href} label={words.audit.copyLink} />
+    </div>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+function Facts({ plan: p }: { plan: Plan }) {
+  return (
+    <dl className="card facts plan-facts">
+      <Fact name={w.declared}>
+        <Time at={p.createdAt} form="absolute" />
+      </Fact>
+      <Fact name={p.endedAt ? w.ended : w.ends}>
+        <Time at={p.endedAt ?? p.expiresAt} form="absolute" />
+      </Fact>
+      {p.agentId && (
+        <Fact name={w.agent}>
+          <Link to="/decisions" search={{ agent: p.agentId }}>
+            <AgentText text={p.agentId} short />
+          </Link>
+        </Fact>
+      )}
+      {(p.userEmail || p.userId) && (
+        <Fact name={w.user}>
+          <AgentText text={p.userEmail || p.userId} short />
+        </Fact>
+      )}
+      {p.sessionId && (
+        <Fact name={w.session}>
+          <Link to="/decisions" search={{ session: p.sessionId }}>
+            <AgentText text={p.sessionId} short />
+          </Link>
+        </Fact>
+      )}
+      {p.contextId && (
+        <Fact name={w.context}>
+          <AgentText text={p.contextId} short />
+        </Fact>
+      )}
+      {p.source && (
+        <Fact name={w.source}>
+          <AgentText text={p.source} short />
+        </Fact>
+      )}
+      {p.parentId && (
+        <Fact name={w.parent}>
+          <Link to="/plans/$planId" params={{ planId: p.parentId }}>
+            {p.parentId}
+          </Link>
+        </Fact>
+      )}
+      <Fact name={w.hash}>
+        <IdChip id={p.planHash} what={w.hash} />
+      </Fact>
+      <Fact name={w.openDecisions}>
+        <Link to="/decisions" search={{ plan: p.id }}>
+          {w.decisions}
+        </Link>
+      </Fact>
+    </dl>
+  );
+}
+
+function Beside({ plan, step }: { plan: Plan; step: number | undefined }) {
+  const org = useOrg();
+  const hidden = useMay("payloads.read") !== undefined;
+  const report = useQuery({ ...reportQuery(org.id, plan.id), enabled: !hidden });
+  if (hidden) return <p className="notice">{w.notYours}</p>;
+  // The text of an ended plan may be erased, and its steps with it.
+  if (statusOf(report.error) === 404) return <p className="notice">{w.noText}</p>;
+  return <Loaded query={report}>{(found) => <Reported plan={plan} report={found} step={step} />}</Loaded>;
+}
+
+function Reported({ plan, report, step }: { plan: Plan; report: Report; step: number | undefined }) {
+  const chosen = Math.min(step ?? 0, Math.max(0, report.steps.length - 1));
+  return (
+    <>
+      <Steps plan={plan} report={report} chosen={chosen} />
+      <Drift planId={plan.id} report={report} />
+      <TreeSection plan={plan} chosen={chosen} />
+    </>
+  );
+}

@@ -1,0 +1,127 @@
+import { useMemo, useState } from "react";
+import { useMay, useMe, useOrg } from "../../app/org";
+import { useList } from "../../app/useList";
+import { AgentText } from "../../ui/AgentText";
+import { StatusBadge } from "../../ui/Badge";
+import { Button } from "../../ui/Button";
+import { Empty } from "../../ui/states";
+import { Time } from "../../ui/Time";
+import { type Column, Table } from "../../ui/table/Table";
+import { words } from "../../words/en";
+import { MakeKey, RevokeKey, RotateKey } from "./keyDialogs";
+import { SettingsPage } from "./parts";
+import { type Key, keysQuery } from "./queries";
+
+const w = words.settings;
+
+type Doing = { act: "make" } | { act: "rotate" | "revoke"; key: Key };
+
+/** Keys lists the API keys of agents and terminals. */
+export function Keys() {
+  const org = useOrg();
+  const me = useMe();
+  const refused = useMay("keys.own");
+  const managed = useMay("keys.manage");
+  const [doing, setDoing] = useState<Doing>();
+  const { table } = useList({ ...keysQuery(org.id), enabled: refused === undefined });
+  const columns = useMemo(() => columnsOf(me.user.id, managed, setDoing), [me.user.id, managed]);
+  const make = (
+    <Button look="primary" refused={refused} onClick={() => setDoing({ act: "make" })}>
+      {w.makeKey}
+    </Button>
+  );
+  const close = () => setDoing(undefined);
+  return (
+    <SettingsPage tab="keys" fill needs="keys.own" acts={make}>
+      <Table
+        {...table}
+        label={w.tabs.keys}
+        columns={columns}
+        rowKey={(k) => k.id}
+        card={(k) => <Card k={k} act={columns.at(-1)?.cell(k)} />}
+        empty={
+          <Empty title={w.noKeys} action={make}>
+            {w.noKeysHelp}
+          </Empty>
+        }
+      />
+      {doing?.act === "make" && <MakeKey onClose={close} />}
+      {doing?.act === "rotate" && <RotateKey old={doing.key} onClose={close} />}
+      {doing?.act === "revoke" && <RevokeKey old={doing.key} onClose={close} />}
+    </SettingsPage>
+  );
+}
+
+const statusOf = (k: Key) => <StatusBadge word={w.keyStatus[k.status] ?? k.status} error={k.status !== "active"} />;
+const scopesOf = (k: Key) => k.scopes.join(", ");
+
+function columnsOf(me: string, managed: string | undefined, onDo: (doing: Doing) => void): Column<Key>[] {
+  return [
+    {
+      id: "name",
+      head: w.keyColumns.name,
+      width: "minmax(140px, 1fr)",
+      cell: (k) => <AgentText text={k.name} line />,
+    },
+    { id: "prefix", head: w.keyColumns.prefix, width: "148px", cell: (k) => <code>{k.prefix}…</code> },
+    { id: "status", head: w.keyColumns.status, width: "104px", cell: statusOf },
+    {
+      id: "scopes",
+      head: w.keyColumns.scopes,
+      width: "minmax(120px, 1fr)",
+      cell: (k) => (
+        <span className="one-line" title={k.scopes.map((s) => words.auth.scopes[s] ?? s).join("\n")}>
+          {scopesOf(k)}
+        </span>
+      ),
+    },
+    {
+      id: "used",
+      head: w.keyColumns.used,
+      width: "88px",
+      cell: (k) => (k.lastUsedAt ? <Time at={k.lastUsedAt} /> : w.never),
+    },
+    {
+      id: "expires",
+      head: w.keyColumns.expires,
+      width: "96px",
+      cell: (k) => (k.expiresAt ? <Time at={k.expiresAt} form="absolute" /> : w.never),
+    },
+    {
+      id: "act",
+      head: w.keyColumns.act,
+      width: "176px",
+      cell: (k) => {
+        if (k.status !== "active") return "";
+        const refused = k.ownerId === me ? undefined : managed;
+        return (
+          <span className="row end">
+            <Button look="quiet" refused={refused} onClick={() => onDo({ act: "rotate", key: k })}>
+              {w.rotate}
+            </Button>
+            <Button look="quiet" refused={refused} onClick={() => onDo({ act: "revoke", key: k })}>
+              {w.revoke}
+            </Button>
+          </span>
+        );
+      },
+    },
+  ];
+}
+
+function Card({ k, act }: { k: Key; act: React.ReactNode }) {
+  return (
+    <div className="stack tight">
+      <div className="row">
+        <span className="grow">
+          <AgentText text={k.name} line />
+        </span>
+        {statusOf(k)}
+      </div>
+      <span className="small muted">
+        <code>{k.prefix}…</code> {scopesOf(k)}
+      </span>
+      {act}
+    </div>
+  );
+}

@@ -1,0 +1,117 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/client";
+import { useMay, useOrg } from "../../app/org";
+import { meQuery } from "../../app/queries";
+import { Button, Field } from "../../ui/Button";
+import { IdChip } from "../../ui/CopyButton";
+import { ConfirmDialog } from "../../ui/Dialog";
+import { Form, fieldOf, Problem } from "../../ui/form";
+import { count } from "../../ui/format";
+import { Time } from "../../ui/Time";
+import { toast } from "../../ui/Toast";
+import { words } from "../../words/en";
+import { SettingsPage } from "./parts";
+
+const w = words.settings;
+
+/** OrganizationSettings renames and closes the organization. */
+export function OrganizationSettings() {
+  const org = useOrg();
+  return (
+    <SettingsPage tab="organization">
+      <div className="setting-split">
+        <div className="stack">
+          <Rename key={org.id} />
+          <Close />
+        </div>
+        <dl className="card facts">
+          <dt>{w.id}</dt>
+          <dd>
+            <IdChip id={org.id} />
+          </dd>
+          <dt>{w.members}</dt>
+          <dd>{count(org.memberCount)}</dd>
+          <dt>{w.yourRole}</dt>
+          <dd>{w.roles[org.role]?.name ?? org.role}</dd>
+          <dt>{w.created}</dt>
+          <dd>
+            <Time at={org.createdAt} form="absolute" />
+          </dd>
+        </dl>
+      </div>
+    </SettingsPage>
+  );
+}
+
+function Rename() {
+  const org = useOrg();
+  const client = useQueryClient();
+  const refused = useMay("organization.update");
+  const [name, setName] = useState(org.name);
+  const rename = useMutation({
+    mutationFn: () => api.patch("/organization/{orgId}", { params: { path: { orgId: org.id } }, body: { name } }),
+    onSuccess: () => {
+      toast(w.saved);
+      return client.invalidateQueries({ queryKey: meQuery.queryKey });
+    },
+  });
+  return (
+    <section className="card">
+      <Form onSubmit={() => !refused && rename.mutate()}>
+        <Field
+          label={w.name}
+          value={name}
+          required
+          maxLength={100}
+          readOnly={refused !== undefined}
+          wrong={fieldOf(rename.error, "name")}
+          onChange={(e) => setName(e.target.value)}
+        />
+        <Problem error={rename.error} fields={["name"]} />
+        <div className="row">
+          <Button type="submit" busy={rename.isPending} refused={refused}>
+            {w.rename}
+          </Button>
+        </div>
+      </Form>
+    </section>
+  );
+}
+
+function Close() {
+  const org = useOrg();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const refused = useMay("organization.close");
+  const [open, setOpen] = useState(false);
+  const close = async () => {
+    await api.delete("/organization/{orgId}", { params: { path: { orgId: org.id } } });
+    toast(w.closed);
+    await navigate({ to: "/", search: {} });
+    await client.invalidateQueries({ queryKey: meQuery.queryKey });
+  };
+  return (
+    <section className="card stack tight danger-zone">
+      <h2>{w.close}</h2>
+      <p className="muted">{w.closeHelp}</p>
+      <div className="row">
+        <Button look="danger" refused={refused} onClick={() => setOpen(true)}>
+          {w.close}
+        </Button>
+      </div>
+      <ConfirmDialog
+        open={open}
+        onClose={() => setOpen(false)}
+        title={w.close}
+        act={w.close}
+        danger
+        type={org.name}
+        onConfirm={close}
+      >
+        <p>{w.closeHelp}</p>
+      </ConfirmDialog>
+    </section>
+  );
+}

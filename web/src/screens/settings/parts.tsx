@@ -1,0 +1,78 @@
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useRef } from "react";
+import { useMay } from "../../app/org";
+import { usePage } from "../../app/shell/page";
+import { Empty } from "../../ui/states";
+import { words } from "../../words/en";
+import "./settings.css";
+
+const w = words.settings;
+
+export type Tab = keyof typeof w.tabs;
+
+const tabs: [Tab, string][] = [
+  ["organization", "/settings"],
+  ["members", "/settings/members"],
+  ["roles", "/settings/roles"],
+  ["keys", "/settings/keys"],
+  ["identity", "/settings/identity"],
+  ["webhooks", "/settings/webhooks"],
+  ["forwarding", "/settings/forwarding"],
+  ["enforcement", "/settings/enforcement"],
+  ["retention", "/settings/retention"],
+];
+
+interface PageProps {
+  tab: Tab;
+  /** The thing below the tab that is shown. */
+  thing?: string;
+  /** Acts beside the title. */
+  acts?: ReactNode;
+  /** Whether a table fills the screen. */
+  fill?: boolean;
+  /** What the role must allow to see it. */
+  needs?: string;
+  children: ReactNode;
+}
+
+/** SettingsPage is one page of the settings, with the way to the others. */
+export function SettingsPage({ tab, thing, acts, fill, needs, children }: PageProps) {
+  const to = tabs.find(([id]) => id === tab)?.[1] ?? "/settings";
+  usePage(
+    { name: w.title, to: "/settings" },
+    { name: w.tabs[tab], ...(thing ? { to } : {}) },
+    ...(thing ? [{ name: thing }] : []),
+  );
+  const refused = useMay(needs ?? "organization.read");
+  // A phone shows three tabs of nine: the one that is open must be among them.
+  const strip = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is another place
+  useEffect(() => {
+    const shown = strip.current?.querySelector<HTMLElement>("[data-shown]");
+    if (strip.current && shown) strip.current.scrollLeft = shown.offsetLeft - strip.current.offsetLeft - 48;
+  }, [tab]);
+  return (
+    <div className={fill ? "screen fill" : "screen"}>
+      <div className="screen-head">
+        <h1 className="grow">{thing ?? w.tabs[tab]}</h1>
+        {!refused && acts}
+      </div>
+      <nav className="setting-tabs" ref={strip} aria-label={w.title}>
+        {tabs.map(([id, path]) => (
+          <Link
+            key={id}
+            to={path}
+            className="setting-tab"
+            activeOptions={{ exact: true, includeSearch: false }}
+            data-shown={id === tab || undefined}
+          >
+            {w.tabs[id]}
+          </Link>
+        ))}
+      </nav>
+      {refused ? <Empty title={words.errors.forbidden}>{refused}</Empty> : children}
+    </div>
+  );
+}
+
+export { Loaded } from "../../ui/Loaded";

@@ -1,0 +1,114 @@
+import { queryOptions } from "@tanstack/react-query";
+import { api, type Body } from "../../api/client";
+import { statusOf } from "../../api/errors";
+import { fresh, listQuery, pageSize } from "../../app/queries";
+
+export type Member = Body<"MemberBody">;
+export type Role = Member["role"];
+export type Key = Body<"KeyBody">;
+export type Hook = Body<"WebhookBody">;
+export type Delivery = Body<"DeliveryBody">;
+export type Provider = Body<"IdentityProviderBody">;
+export type ForwardingSettings = Body<"ForwardingBody">;
+
+export const roleNames: Role[] = ["owner", "admin", "approver", "member", "viewer"];
+
+/** within are the parameters of a route about one organization. */
+export const within = (orgId: string) => ({ path: { orgId } });
+
+export const membersQuery = (org: string) =>
+  listQuery([org, "members"], (cursor, signal) =>
+    api.get("/organization/{orgId}/members", {
+      params: { ...within(org), query: { limit: pageSize, ...(cursor ? { cursor } : {}) } },
+      signal,
+    }),
+  );
+
+export const invitesQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "invites"],
+    queryFn: ({ signal }) => api.get("/organization/{orgId}/invites", { params: within(org), signal }),
+  });
+
+export const rolesQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "roles"],
+    queryFn: ({ signal }) => api.get("/organization/{orgId}/roles", { params: within(org), signal }),
+    staleTime: fresh.never,
+  });
+
+export const keysQuery = (org: string) =>
+  listQuery([org, "keys"], async (cursor, signal) => {
+    const page = await api.get("/api-keys", {
+      params: { query: { organizationId: org, limit: pageSize, ...(cursor ? { cursor } : {}) } },
+      signal,
+    });
+    return { items: page.data, nextCursor: page.nextCursor, hasMore: page.hasMore };
+  });
+
+/** orNone is what was read, or null where nothing is set up. */
+const orNone = <T>(reading: Promise<T>): Promise<T | null> =>
+  reading.catch((error) => {
+    if (statusOf(error) === 404) return null;
+    throw error;
+  });
+
+export const providerQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "identity-provider"],
+    queryFn: ({ signal }) =>
+      orNone(api.get("/organization/{orgId}/identity-provider", { params: within(org), signal })),
+    staleTime: fresh.settings,
+  });
+
+export const webhooksQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "webhooks"],
+    queryFn: ({ signal }) => api.get("/organization/{orgId}/webhooks", { params: within(org), signal }),
+  });
+
+export const webhookQuery = (org: string, id: string) =>
+  queryOptions({
+    queryKey: [org, "webhooks", id],
+    queryFn: ({ signal }) =>
+      api.get("/organization/{orgId}/webhooks/{id}", { params: { path: { orgId: org, id } }, signal }),
+  });
+
+export const deliveriesQuery = (org: string, id: string, status: Delivery["status"] | undefined) =>
+  listQuery([org, "webhooks", id, "deliveries", status ?? ""], (cursor, signal) =>
+    api.get("/organization/{orgId}/webhooks/{id}/deliveries", {
+      params: {
+        path: { orgId: org, id },
+        query: { limit: pageSize, ...(cursor ? { cursor } : {}), ...(status ? { status } : {}) },
+      },
+      signal,
+    }),
+  );
+
+export const forwardingQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "forwarding"],
+    queryFn: ({ signal }) => orNone(api.get("/organization/{orgId}/forwarding", { params: within(org), signal })),
+    staleTime: fresh.settings,
+  });
+
+export const forwardingStatusQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "forwarding", "status"],
+    queryFn: ({ signal }) => api.get("/organization/{orgId}/forwarding/status", { params: within(org), signal }),
+    refetchInterval: 15_000,
+  });
+
+export const enforcementQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "enforcement"],
+    queryFn: ({ signal }) => api.get("/organization/{orgId}/enforcement", { params: within(org), signal }),
+    staleTime: fresh.settings,
+  });
+
+export const retentionQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "retention"],
+    queryFn: ({ signal }) => api.get("/organization/{orgId}/retention", { params: within(org), signal }),
+    staleTime: fresh.settings,
+  });

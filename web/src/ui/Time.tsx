@@ -1,0 +1,45 @@
+import { useSyncExternalStore } from "react";
+import { absolute, ago, clock } from "./format";
+
+// One clock for the page: every relative time moves together.
+let now = Date.now();
+const watchers = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+function watch(watcher: () => void) {
+  watchers.add(watcher);
+  timer ??= setInterval(() => {
+    now = Date.now();
+    for (const w of watchers) w();
+  }, 5000);
+  return () => {
+    watchers.delete(watcher);
+    if (watchers.size === 0) {
+      clearInterval(timer);
+      timer = undefined;
+    }
+  };
+}
+
+/** useNow is the time, renewed every five seconds. */
+export const useNow = () => useSyncExternalStore(watch, () => now);
+
+/** Time is relative in lists, with the absolute time in its title. Only a relative one follows the clock. */
+export function Time({ at, form = "ago" }: { at: string | number; form?: "ago" | "absolute" | "clock" }) {
+  const time = typeof at === "number" ? at : Date.parse(at);
+  if (Number.isNaN(time)) return <span>–</span>;
+  if (form === "ago") return <Ago time={time} />;
+  return <Stamp time={time} text={form === "clock" ? clock(time) : absolute(time)} />;
+}
+
+function Ago({ time }: { time: number }) {
+  return <Stamp time={time} text={ago(time, Math.max(useNow(), Date.now() - 5000))} />;
+}
+
+function Stamp({ time, text }: { time: number; text: string }) {
+  return (
+    <time dateTime={new Date(time).toISOString()} title={`${absolute(time)}\n${new Date(time).toISOString()}`}>
+      {text}
+    </time>
+  );
+}

@@ -1,0 +1,67 @@
+/** Words of the findings: what was executed differently from what was decided. */
+export const findings = {
+  title: "Findings",
+  sentences: {
+    execution_without_decision: "Something ran that nobody allowed.",
+    execution_with_other_arguments: "It ran with other arguments than were allowed.",
+    execution_not_confined: "It ran outside its confinement.",
+    execution_outside_lease: "It ran by a lease that does not permit it.",
+    lease_gap: "Calls under a lease were not reported.",
+    refused_by_kernel: "The kernel stopped it.",
+    decision_without_outcome: "It was allowed, and no outcome was reported.",
+    sequence_gap: "Reports are missing.",
+  } as Record<string, string>,
+  kinds: {
+    execution_without_decision: "Not allowed",
+    execution_with_other_arguments: "Other arguments",
+    execution_not_confined: "Not confined",
+    execution_outside_lease: "Outside its lease",
+    lease_gap: "Missing calls of a lease",
+    refused_by_kernel: "Stopped by the kernel",
+    decision_without_outcome: "No outcome",
+    sequence_gap: "Missing reports",
+  } as Record<string, string>,
+  columns: { found: "Found", kind: "Finding", tool: "Tool", agent: "Agent", state: "State", entry: "Entry" },
+  open: "Open",
+  resolved: "Resolved",
+  state: "state",
+  kind: "kind",
+  none: "Nothing was found.",
+  noneHelp: "What agents reported fits what was decided. Findings appear here when it does not.",
+  noneFiltered: (n: number) => (n === 1 ? "No finding matches the filter." : `No finding matches ${n} filters.`),
+  missing: (first: number, last: number, n: number) => `Reports ${first} to ${last}: ${n} are missing.`,
+  help: {
+    execution_without_decision:
+      "A client reported that this ran, and no decision allowed it. It may have decided by itself, or ignored a refusal. Ask who runs the agent, and kill it if nobody knows.",
+    execution_with_other_arguments:
+      "A step was allowed by the arguments of its plan, and ran with others. The plan was ended. Compare the two entries.",
+    execution_not_confined:
+      "The call was allowed only confined, and its report does not say that it was. Check how the agent is started.",
+    execution_outside_lease:
+      "The client decided this call by a lease that does not permit it. Check its clock and its version.",
+    lease_gap:
+      "The client numbers the calls that it decides by a lease, and some were not reported. They may come later. If they do not, calls ran that nobody knows of.",
+    refused_by_kernel: "The confinement held: the kernel refused something to this call. Look at what it tried.",
+    decision_without_outcome:
+      "The call was allowed and nothing was reported within 15 minutes. It may still run, or the client stopped.",
+    sequence_gap: "The client numbers its reports, and some did not arrive. They may come later.",
+  } as Record<string, string>,
+  detail: "What does not match",
+  agent: "Agent",
+  tool: "Tool",
+  entryTitle: "The entry it is about",
+  openEntry: "Open the entry and its proof",
+  openDecisions: "Decisions of this session",
+  foundAt: "Found",
+  notHere: "This finding is not in the list.",
+  notHereHelp: "It may be older than what was loaded, or belong to another organization.",
+  toList: "All findings",
+  neverResolved: "Findings of this kind stay: they say what happened.",
+  happened: "Happened",
+  execution: "Execution",
+  decision: "Decision",
+  plan: "Plan",
+  session: "Session",
+  key: "Key",
+  resolvedAt: "Resolved",
+};
