@@ -41,9 +41,13 @@ var byItself = []string{
 }
 
 // Dump is every row of the database as text, but for what changes by itself, and
-// when a key or an agent was last used.
+// when a key or an agent was last used. What follows the logs is brought up to date
+// first: between two dumps it has nothing left to change.
 func (s *Server) Dump() []string {
 	s.T.Helper()
+	if err := s.Executions.Reconcile(s.T.Context()); err != nil {
+		s.T.Fatalf("match executions with decisions: %v", err)
+	}
 	query := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'`
 	if s.Database.Engine() == database.PostgreSQL {
 		query = `SELECT tablename FROM pg_tables WHERE schemaname = current_schema()`
