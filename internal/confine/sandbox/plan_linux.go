@@ -215,34 +215,6 @@ func (p *paths) unheld(protected []string, namespaces bool) []string {
 	return slices.DeleteFunc(protected, func(path string) bool { return namespaces && p.points[path] == readable })
 }
 
-// secretsOf lists what other users may not read below a directory. A command that root
-// starts still owns such files, so they are hidden from it.
-func secretsOf(dir string) []string {
-	var secrets []string
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		if entry.Type()&fs.ModeSymlink != 0 {
-			return nil
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return nil
-		}
-		switch {
-		case info.Mode().Perm()&0o004 != 0:
-			return nil
-		case entry.IsDir():
-			secrets = append(secrets, path)
-			return fs.SkipDir
-		}
-		secrets = append(secrets, path)
-		return nil
-	})
-	return secrets
-}
-
 // grants are Landlock's rules for a layout. A rule cannot take away what another gives: what
 // is hidden or protected inside is held by the mounts.
 func (p *paths) grants() []mountPoint {
