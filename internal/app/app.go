@@ -56,6 +56,8 @@ type Options struct {
 	Logger  *slog.Logger
 	Version string
 	Now     func() time.Time // nil: time.Now
+	// ChangeLimit is how long a change of the database may take. 0: as long as clients wait
+	ChangeLimit time.Duration
 
 	Dashboard fs.FS // the built dashboard, or nil
 }
@@ -336,6 +338,7 @@ func databaseOptions(o Options) database.Options {
 		PostgresURL: o.Config.DatabaseURL.Reveal(),
 		Now:         o.Now,
 		Logger:      o.Logger,
+		ChangeLimit: o.ChangeLimit,
 	}
 }
 

@@ -69,11 +69,12 @@ func StartWith(t *testing.T, o database.Options, dashboard fs.FS, settings ...st
 	}
 	s := &Server{T: t, Config: c, Offset: new(atomic.Int64)}
 	s.Server, err = app.Start(t.Context(), app.Options{
-		Config:    c,
-		Logger:    slog.New(slog.DiscardHandler),
-		Version:   "test",
-		Now:       func() time.Time { return time.Now().Add(time.Duration(s.Offset.Load())) },
-		Dashboard: dashboard,
+		Config:      c,
+		Logger:      slog.New(slog.DiscardHandler),
+		Version:     "test",
+		Now:         func() time.Time { return time.Now().Add(time.Duration(s.Offset.Load())) },
+		ChangeLimit: o.ChangeLimit,
+		Dashboard:   dashboard,
 	})
 	if err != nil {
 		t.Fatalf("start: %v", err)
