@@ -54,6 +54,13 @@ it("no file is over 300 lines", () => {
   expect(files.filter((n) => textOf(n).split("\n").length > 301)).toEqual([]);
 });
 
+it("an effect returns only what it says it returns", () => {
+  // React calls what an effect returns. Browsers begin to return promises from methods that returned nothing, scrollTo
+  // for example: an effect without braces hands them over.
+  const handsOver = /use(?:Layout)?Effect\(\(\) => (?!\{|\(\) =>)/;
+  expect(files.filter((n) => handsOver.test(textOf(n)))).toEqual([]);
+});
+
 it("nothing makes markup of text", () => {
   const dangerous =
     /dangerouslySetInnerHTML|\.innerHTML|\.outerHTML|insertAdjacentHTML|document\.write|new Function|\beval\(/;

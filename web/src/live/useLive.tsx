@@ -51,7 +51,9 @@ export function useLive(onEvents: (events: LiveEvent[]) => void): void {
   useEffect(() => {
     latest.current = onEvents;
   });
-  useEffect(() => live?.read((events) => latest.current(events)), [live]);
+  useEffect(() => {
+    return live?.read((events) => latest.current(events));
+  }, [live]);
 }
 
 /**

@@ -92,7 +92,9 @@ interface RowProps {
 
 const Row = memo(function Row({ moment, before, index, of, start, measure, body }: RowProps) {
   const element = useRef<HTMLLIElement>(null);
-  useLayoutEffect(() => measure(element.current), [measure]);
+  useLayoutEffect(() => {
+    measure(element.current);
+  }, [measure]);
   const at = Date.parse(moment.at);
   const gap = before ? Math.abs(at - Date.parse(before.at)) : 0;
   const newDay = !before || day(Date.parse(before.at)) !== day(at);

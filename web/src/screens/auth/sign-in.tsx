@@ -71,7 +71,9 @@ function GoOn({ to }: { to: () => void }) {
 /** Unsent says that the server does not know of a sign-out yet, and goes on telling it. */
 function Unsent() {
   const [unsent, setUnsent] = useState(false);
-  useEffect(() => keepSigningOut(() => setUnsent(false)), []);
+  useEffect(() => {
+    return keepSigningOut(() => setUnsent(false));
+  }, []);
   useEffect(() => {
     // The server usually hears of it at once.
     const timer = setTimeout(() => setUnsent(signOutIsUnsent()), 1000);

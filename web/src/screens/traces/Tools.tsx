@@ -51,7 +51,9 @@ export function Tools({ trace, search, onChange, onCritical }: ToolsProps) {
 // What is typed goes into the address when the typing rests.
 function Find({ value, onChange }: { value: string; onChange: (text: string) => void }) {
   const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    setText(value);
+  }, [value]);
   useEffect(() => {
     if (text === value) return;
     const timer = setTimeout(() => onChange(text), 200);

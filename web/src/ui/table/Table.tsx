@@ -91,7 +91,9 @@ function Rows<T>(props: TableProps<T>) {
   });
   const items = virtual.getVirtualItems();
   // biome-ignore lint/correctness/useExhaustiveDependencies: rows have another height on a phone
-  useLayoutEffect(() => virtual.measure(), [narrow]);
+  useLayoutEffect(() => {
+    virtual.measure();
+  }, [narrow]);
   const seen = virtual.measurementsCache[virtual.range?.endIndex ?? 0]?.end ?? 0;
   useLoadAhead(props, virtual.getTotalSize() - seen);
 

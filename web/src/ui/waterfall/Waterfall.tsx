@@ -121,7 +121,9 @@ function useRowList(rows: Row[], chosen: number) {
     ),
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: rows have another height on a phone
-  useLayoutEffect(() => virtual.measure(), [narrow]);
+  useLayoutEffect(() => {
+    virtual.measure();
+  }, [narrow]);
   // What an address names is shown when it is opened.
   const shownFirst = useRef(false);
   useEffect(() => {
