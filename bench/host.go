@@ -46,10 +46,13 @@ func (b *bench) host(ctx context.Context) (err error) {
 	}
 	defer model.close()
 	sessions := []*hostSession{{name: "no hooks"}, {name: "six hooks that do nothing"}, {name: "guarded"}}
-	for i, hooks := range []map[string]any{nil, m.hooks("true"), m.hooks("")} {
-		if err := sessions[i].prepare(m, hooks, i == 2); err != nil {
+	for i, hooks := range []map[string]any{nil, idleHooks(), nil} {
+		if err := sessions[i].prepare(m, hooks); err != nil {
 			return err
 		}
+	}
+	if err := sessions[2].guard(ctx, m, filepath.Dir(gemini)); err != nil {
+		return err
 	}
 	for range hostRuns {
 		for _, s := range sessions {
@@ -74,39 +77,17 @@ func newestHost(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(output)) + "/node_modules/.bin/gemini", nil
 }
 
-// hostEvents are the host's events, with those of writ hook.
-var hostEvents = map[string]string{
-	"SessionStart": "session-start", "BeforeAgent": "before-agent", "BeforeToolSelection": "before-tool-selection",
-	"BeforeTool": "before-tool", "AfterTool": "after-tool", "SessionEnd": "session-end",
-}
-
-// hooks are the settings of six hooks: one command for all, or those that writ init installs.
-func (m *guarded) hooks(command string) map[string]any {
+// idleHooks are the settings of six hooks that do nothing.
+func idleHooks() map[string]any {
 	hooks := map[string]any{}
-	for event, word := range hostEvents {
-		line := command
-		if line == "" {
-			line = m.installedCommand(word)
-		}
+	for _, event := range []string{
+		"SessionStart", "BeforeAgent", "BeforeToolSelection", "BeforeTool", "AfterTool", "SessionEnd",
+	} {
 		hooks[event] = []any{map[string]any{"matcher": "*", "hooks": []any{map[string]any{
-			"type": "command", "name": "writ", "command": line, "timeout": 60_000,
+			"type": "command", "name": "idle", "command": "true", "timeout": 60_000,
 		}}}}
 	}
 	return hooks
-}
-
-// installedCommand is what the settings have after writ init, for a shell that is the system's bash.
-func (m *guarded) installedCommand(event string) string {
-	line := fmt.Sprintf("'%s' hook --config '%s' %s", m.writ, m.path("guard.json"), event)
-	const deny = `printf %s '{"decision":"deny","reason":"Writ: the hook did not answer."}'; exit 2`
-	switch event {
-	case "before-tool-selection":
-		return line + " 2>/dev/null || :"
-	case "before-tool":
-		return fmt.Sprintf("IFS= read -r -d '' -t 22 a < <(exec %s 2>/dev/null); "+
-			`case $a in *'}'$'\n') printf %%s "$a";; *) %s;; esac`, line, deny)
-	}
-	return line + " || { " + deny + "; }"
 }
 
 // hostSession is a way to set the host up, and how long sessions take.
@@ -118,7 +99,7 @@ type hostSession struct {
 }
 
 // prepare makes a home with the host's settings, and a project.
-func (s *hostSession) prepare(m *guarded, hooks map[string]any, plans bool) error {
+func (s *hostSession) prepare(m *guarded, hooks map[string]any) error {
 	s.home, s.project = m.path(strings.ReplaceAll(s.name, " ", "-")), m.path("project")
 	settings := map[string]any{
 		"security": map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}},
@@ -129,15 +110,24 @@ func (s *hostSession) prepare(m *guarded, hooks map[string]any, plans bool) erro
 	if hooks != nil {
 		settings["hooks"] = hooks
 	}
-	if plans {
-		settings["mcpServers"] = map[string]any{"writ": map[string]any{
-			"command": m.path("writ-plan"), "args": []string{"--config", m.path("guard.json")}, "trust": true,
-		}}
-	}
 	text, err := json.Marshal(settings)
 	return errors.Join(err, os.MkdirAll(filepath.Join(s.home, ".gemini"), 0o700),
 		os.WriteFile(filepath.Join(s.home, ".gemini", "settings.json"), text, 0o600),
 		os.WriteFile(filepath.Join(s.project, "notes.txt"), []byte("notes\n"), 0o600))
+}
+
+// guard has the host guarded as a person has it: by writ init.
+func (s *hostSession) guard(ctx context.Context, m *guarded, gemini string) error {
+	command := exec.CommandContext(ctx, m.writ, "init", "gemini", "--org", m.account.org)
+	command.Dir = s.project
+	command.Env = []string{
+		"PATH=" + gemini + ":" + os.Getenv("PATH"), "HOME=" + s.home, "WRIT_URL=http://" + m.account.server.address,
+		"WRIT_ACCESS_TOKEN=" + m.account.token,
+	}
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("writ init gemini: %w: %s", err, output)
+	}
+	return nil
 }
 
 // run runs a session and checks that the host made every call.

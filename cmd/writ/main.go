@@ -19,7 +19,7 @@ import (
 
 func main() {
 	if launch.Is(os.Args) {
-		os.Exit(launch.Main(os.Args))
+		os.Exit(launch.Main(os.Args, launch.Program{Answers: hooks.Answers, Main: hooks.Launched}))
 	}
 	sandbox.Enter()
 	name, args := command()

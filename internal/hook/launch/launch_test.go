@@ -15,7 +15,7 @@ import (
 // TestMain lets this program stand for the host's shell.
 func TestMain(m *testing.M) {
 	if launch.Is(os.Args) {
-		os.Exit(launch.Main(os.Args))
+		os.Exit(launch.Main(os.Args, launch.Program{}))
 	}
 	os.Exit(m.Run())
 }
