@@ -51,7 +51,7 @@ func (b *bench) host(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := sessions[2].guard(ctx, m, filepath.Dir(gemini)); err != nil {
+	if err := m.guard(ctx, sessions[2].home); err != nil {
 		return err
 	}
 	for range hostRuns {
@@ -114,20 +114,6 @@ func (s *hostSession) prepare(m *guarded, hooks map[string]any) error {
 	return errors.Join(err, os.MkdirAll(filepath.Join(s.home, ".gemini"), 0o700),
 		os.WriteFile(filepath.Join(s.home, ".gemini", "settings.json"), text, 0o600),
 		os.WriteFile(filepath.Join(s.project, "notes.txt"), []byte("notes\n"), 0o600))
-}
-
-// guard has the host guarded as a person has it: by writ init.
-func (s *hostSession) guard(ctx context.Context, m *guarded, gemini string) error {
-	command := exec.CommandContext(ctx, m.writ, "init", "gemini", "--org", m.account.org)
-	command.Dir = s.project
-	command.Env = []string{
-		"PATH=" + gemini + ":" + os.Getenv("PATH"), "HOME=" + s.home, "WRIT_URL=http://" + m.account.server.address,
-		"WRIT_ACCESS_TOKEN=" + m.account.token,
-	}
-	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("writ init gemini: %w: %s", err, output)
-	}
-	return nil
 }
 
 // run runs a session and checks that the host made every call.

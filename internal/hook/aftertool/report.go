@@ -102,8 +102,8 @@ func readResult(response json.RawMessage) result {
 	// What is far too long is cut before it is searched for secrets; the second cut removes what the first cut in half.
 	out := result{output: bounded.Cut(redactText(bounded.Head(contentText(r.Content), 2*maxReported)), maxReported)}
 	if r.Error != nil {
-		out.problem = bounded.Cut(redaction.Text(strings.TrimSpace(r.Error.Type+" "+bounded.Head(r.Error.Message, 2*maxError))),
-			maxError)
+		message := r.Error.Type + " " + bounded.Head(r.Error.Message, 2*maxError)
+		out.problem = bounded.Cut(redaction.Text(strings.TrimSpace(message)), maxError)
 		if out.problem == "" {
 			out.problem = "the tool failed"
 		}

@@ -18,8 +18,8 @@ type event struct {
 	_      [52]byte
 }
 
-// killAfter has the kernel kill this process when the time is over, whatever holds it up: its own timers do nothing in a
-// process that is stopped.
+// killAfter has the kernel kill this process when the time is over, whatever holds it up: its own timers do nothing in
+// a process that is stopped.
 func killAfter(limit time.Duration) error {
 	var id int32
 	kill := event{signal: int32(unix.SIGKILL)}
