@@ -24,7 +24,7 @@ const (
 )
 
 // host measures a session of the real Gemini CLI, from its start to its end: without hooks, with six that do nothing,
-// and guarded. They take turns. A model on this machine answers at once, so that all the time is the host's and the
+// with these and the plan server, and guarded. They take turns. A model on this machine answers at once, so that all the time is the host's and the
 // hooks'.
 func (b *bench) host(ctx context.Context) (err error) {
 	server, _, err := b.installations[0].start(ctx)
@@ -45,13 +45,20 @@ func (b *bench) host(ctx context.Context) (err error) {
 		return err
 	}
 	defer model.close()
-	sessions := []*hostSession{{name: "no hooks"}, {name: "six hooks that do nothing"}, {name: "guarded"}}
-	for i, hooks := range []map[string]any{nil, idleHooks(), nil} {
+	sessions := []*hostSession{
+		{name: "no hooks"}, {name: "six hooks that do nothing"}, {name: "the same, with the plan server"}, {name: "guarded"},
+	}
+	for i, hooks := range []map[string]any{nil, idleHooks(), nil, nil} {
 		if err := sessions[i].prepare(m, hooks); err != nil {
 			return err
 		}
 	}
-	if err := m.guard(ctx, sessions[2].home); err != nil {
+	for _, s := range sessions[2:] {
+		if err := m.guard(ctx, s.home); err != nil {
+			return err
+		}
+	}
+	if err := sessions[2].idle(); err != nil {
 		return err
 	}
 	for range hostRuns {
@@ -116,6 +123,30 @@ func (s *hostSession) prepare(m *guarded, hooks map[string]any) error {
 		os.WriteFile(filepath.Join(s.project, "notes.txt"), []byte("notes\n"), 0o600))
 }
 
+// idle leaves what writ init has installed, with hooks that do nothing: what remains is the host's own work for the
+// extension and its plan server.
+func (s *hostSession) idle() error {
+	for _, file := range []string{"settings.json", "extensions/writ/hooks/hooks.json"} {
+		path := filepath.Join(s.home, ".gemini", file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var settings map[string]any
+		if err := json.Unmarshal(text, &settings); err != nil {
+			return err
+		}
+		settings["hooks"] = idleHooks()
+		if text, err = json.Marshal(settings); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // run runs a session and checks that the host made every call.
 func (s *hostSession) run(ctx context.Context, gemini string, model *scriptedModel) error {
 	model.begin()
@@ -148,7 +179,7 @@ func printSessions(sessions []*hostSession) error {
 	for i, s := range sessions {
 		middle := median(s.times)
 		target, verdict := "-", ""
-		if i == 2 {
+		if i == len(sessions)-1 {
 			target = fmt.Sprintf("%.2f x", hostLimit)
 			if float64(middle) > hostLimit*float64(nothing) {
 				verdict = "missed"
