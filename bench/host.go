@@ -24,7 +24,8 @@ const (
 )
 
 // host measures a session of the real Gemini CLI, from its start to its end: without hooks, with six that do nothing,
-// with these and the plan server, and guarded. They take turns. A model on this machine answers at once, so that all the time is the host's and the
+// with these and the plan server, and guarded. They take turns.
+// A model on this machine answers at once, so that all the time is the host's and the
 // hooks'.
 func (b *bench) host(ctx context.Context) (err error) {
 	server, _, err := b.installations[0].start(ctx)
@@ -46,7 +47,8 @@ func (b *bench) host(ctx context.Context) (err error) {
 	}
 	defer model.close()
 	sessions := []*hostSession{
-		{name: "no hooks"}, {name: "six hooks that do nothing"}, {name: "the same, with the plan server"}, {name: "guarded"},
+		{name: "no hooks"}, {name: "six hooks that do nothing"}, {name: "the same, with the plan server"},
+		{name: "guarded"},
 	}
 	for i, hooks := range []map[string]any{nil, idleHooks(), nil, nil} {
 		if err := sessions[i].prepare(m, hooks); err != nil {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestClientIsStarted: all commands but run and the quick hooks are those of the program beside writ, or of that on PATH.
+// TestClientIsStarted: all commands but run and the quick hooks are those of the program beside writ, or of that on
+// PATH.
 func TestClientIsStarted(t *testing.T) {
 	t.Parallel()
 	both, alone := t.TempDir(), t.TempDir()

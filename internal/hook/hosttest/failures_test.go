@@ -344,8 +344,8 @@ func socket(t *testing.T, text string, hangs bool) *os.File {
 	return read
 }
 
-// interrupt sends writ the signal of the case, once it waits for the server: beneath the shell, or in its place. Then the server hangs up on a writ that
-// goes on.
+// interrupt sends writ the signal of the case, once it waits for the server: beneath the shell, or in its
+// place. Then the server hangs up on a writ that goes on.
 func (p *process) interrupt(t *testing.T, shell int) {
 	t.Helper()
 	if p.Signal == "" {

@@ -65,7 +65,8 @@ func newUnguarded(t *testing.T, host hosttest.Host, policy string) *office {
 	o.org = s.Organization(o.owner, "Office")
 	s.ActivePolicy(o.owner, o.org, policy)
 	key, err := o.owner.CreateKey(t.Context(), client.NewKey{
-		Name: "hooks", OrganizationID: o.org, Scopes: []string{"enforce", "audit", "ingest", "delegation.request", "profile.propose"},
+		Name: "hooks", OrganizationID: o.org,
+		Scopes: []string{"enforce", "audit", "ingest", "delegation.request", "profile.propose"},
 	})
 	if err != nil {
 		t.Fatalf("make a key: %v", err)

@@ -33,7 +33,9 @@ func TestAtATerminal(t *testing.T) {
 		if *played != len(acts)+1 {
 			t.Errorf("the session has %d replies, want %d", *played, len(acts)+1)
 		}
-		for _, want := range []string{"Writ guards this session", "Writ denied write_file", "Writ denied list_directory"} {
+		for _, want := range []string{
+			"Writ guards this session", "Writ denied write_file", "Writ denied list_directory",
+		} {
 			if !strings.Contains(seen, want) {
 				t.Errorf("the terminal does not show %q", want)
 			}
