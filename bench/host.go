@@ -24,9 +24,8 @@ const (
 )
 
 // host measures a session of the real Gemini CLI, from its start to its end: without hooks, with six that do nothing,
-// with these and the plan server, and guarded. They take turns.
-// A model on this machine answers at once, so that all the time is the host's and the
-// hooks'.
+// with these and the plan server, and guarded. They take turns. A model on this machine answers at once, so that all
+// the time is the host's and the hooks'.
 func (b *bench) host(ctx context.Context) (err error) {
 	server, _, err := b.installations[0].start(ctx)
 	if err != nil {
