@@ -203,7 +203,8 @@ func (s *scan) part(a arg, part syntax.WordPart, quoted bool) arg {
 		if !p.Dollar {
 			return s.follow(a, s.lit(p.Value))
 		}
-		text, _, err := expand.Format(&expand.Config{}, p.Value, nil) // nil is a configuration that all share and all write
+		// Nil would be a configuration that all share and all write.
+		text, _, err := expand.Format(&expand.Config{}, p.Value, nil)
 		if err != nil || strings.Contains(p.Value, `\c`) || strings.Contains(text, "\x00") {
 			return s.follow(a, unknown)
 		}
