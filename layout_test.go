@@ -41,17 +41,21 @@ var table = layout.Table{
 	),
 	row("internal/hook/install", "internal/hook/guardfile", "internal/hook/private", "internal/hook/setup"),
 	row("internal/hook/all",
-		"internal/hook", "internal/hook/beforetool", "internal/hook/guardfile", "internal/hook/lists",
-		"internal/hook/plainhttp", "internal/hook/tlshttp", "internal/hook/turns",
+		"internal/hook", "internal/hook/aftertool", "internal/hook/beforetool", "internal/hook/guardfile",
+		"internal/hook/lists", "internal/hook/plainhttp", "internal/hook/tlshttp", "internal/hook/turns",
 	),
 	row("internal/hook/turns",
-		"client", "internal/hook", "internal/hook/gemini", "internal/hook/guardfile", "internal/hook/state",
-		"internal/hook/selection", "internal/hook/spool", "internal/hook/transcript", "internal/hook/private",
+		"client", "internal/hook", "internal/hook/bounded", "internal/hook/gemini", "internal/hook/guardfile",
+		"internal/hook/state", "internal/hook/selection", "internal/hook/spool", "internal/hook/transcript",
 		"internal/redaction",
+	),
+	row("internal/cli/hooks", "internal/hook", "internal/hook/aftertool", "internal/hook/beforetool",
+		"internal/hook/guardfile", "internal/hook/plainhttp", "internal/hook/selection"),
+	row("internal/hook/aftertool",
+		"internal/hook", "internal/hook/bounded", "internal/hook/gemini", "internal/hook/guardfile",
+		"internal/hook/private", "internal/hook/spool", "internal/hook/state", "internal/redaction",
 		"internal/confine/sandbox",
 	),
-	row("internal/cli/hooks", "internal/hook", "internal/hook/beforetool", "internal/hook/guardfile",
-		"internal/hook/plainhttp", "internal/hook/selection"),
 	row("internal/hook/selection", "internal/hook", "internal/hook/gemini", "internal/hook/guardfile",
 		"internal/hook/state"),
 	row("internal/hook/beforetool", "internal/hook", "internal/hook/gemini", "internal/hook/guardfile",
@@ -65,6 +69,7 @@ var table = layout.Table{
 	row("internal/hook/tlshttp"),
 	row("internal/hook", "internal/hook/gemini", "internal/hook/guardfile"),
 	row("internal/hook/gemini"),
+	row("internal/hook/bounded"),
 	row("internal/hook/guardfile", "internal/hook/private"),
 	row("internal/hook/state", "internal/hook/private", "internal/canonical"),
 	row("internal/hook/spool", "internal/hook/private"),
@@ -443,8 +448,9 @@ var mcpSDK = []string{"github.com/modelcontextprotocol/go-sdk", "github.com/goog
 // onlyTests is what tests alone link.
 var onlyTests = []string{"github.com/santhosh-tekuri/jsonschema"}
 
-// slowToStart are packages whose initialization takes long.
-var slowToStart = []string{"net/http", "crypto/tls", "crypto/x509", "regexp", "github.com/spf13"}
+// slowToStart are packages whose initialization takes long. That of regexp does not: the patterns of redaction are made
+// when a text looks as if they were needed.
+var slowToStart = []string{"net/http", "crypto/tls", "crypto/x509", "github.com/spf13"}
 
 // TestProgramsLinkTheirOwn: writ starts before every tool call of an agent.
 func TestProgramsLinkTheirOwn(t *testing.T) {

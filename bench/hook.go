@@ -61,7 +61,10 @@ func (b *bench) hook(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return printHooks(times)
+	if err := printHooks(times); err != nil {
+		return err
+	}
+	return m.printHostHooks(ctx)
 }
 
 // guarded is a machine with a guard file.
@@ -95,21 +98,71 @@ func (b *bench) newGuarded(ctx context.Context, server *process, name string) (*
 	if m.writ, err = installed(b.writ, m.folder); err != nil {
 		return nil, err
 	}
-	return m, m.writeFiles()
+	if err := errors.Join(m.guard(ctx, m.folder), m.takeKey()); err != nil {
+		return nil, err
+	}
+	return m, os.WriteFile(m.path("hook.js"), []byte(nodeHook), 0o600)
 }
 
 func (m *guarded) path(name string) string { return filepath.Join(m.folder, name) }
 
-func (m *guarded) writeFiles() error {
-	guard, err := json.Marshal(map[string]any{
-		"version": 1, "server": "http://" + m.account.server.address, "key": m.account.key,
-		"organization": m.account.org, "agent": "gemini-cli", "host": "gemini", "mode": "enforce",
-		"approvalWaitSeconds": 0, "carryPlan": false, "stateDir": m.path("state"), "writ": m.writ,
-		"planServer": m.path("writ-plan"), "capabilities": []string{}, "protected": []string{}, "manifest": "",
-	})
-	return errors.Join(err, os.WriteFile(m.path("guard.json"), guard, 0o600),
-		os.WriteFile(m.path("hook.js"), []byte(nodeHook), 0o600))
+// guard has the host of a home guarded as a person has it: by writ init.
+func (m *guarded) guard(ctx context.Context, home string) error {
+	command := exec.CommandContext(ctx, m.writ, "init", "gemini", "--org", m.account.org, "--wait", "0")
+	command.Dir = m.path("project")
+	command.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "WRIT_URL=http://" + m.account.server.address,
+		"WRIT_ACCESS_TOKEN=" + m.account.token,
+	}
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("writ init gemini: %w: %s", err, output)
+	}
+	return nil
 }
+
+// takeKey has the account use the key of the guard file, to which the session of the hooks belongs.
+func (m *guarded) takeKey() error {
+	text, err := os.ReadFile(m.path(guardFile))
+	if err != nil {
+		return err
+	}
+	var guard struct {
+		Key string `json:"key"`
+	}
+	err = json.Unmarshal(text, &guard)
+	m.account.key = guard.Key
+	return err
+}
+
+// hostHook is a hook as the settings of the host have it.
+type hostHook struct {
+	Command string            `json:"command"`
+	Env     map[string]string `json:"env"`
+}
+
+// installed is the hook that writ init has written for an event of the host.
+func (m *guarded) installed(event string) (hostHook, error) {
+	text, err := os.ReadFile(m.path(".gemini/settings.json"))
+	if err != nil {
+		return hostHook{}, err
+	}
+	var settings struct {
+		Hooks map[string][]struct {
+			Hooks []hostHook `json:"hooks"`
+		} `json:"hooks"`
+	}
+	if err := json.Unmarshal(text, &settings); err != nil {
+		return hostHook{}, err
+	}
+	groups := settings.Hooks[event]
+	if len(groups) != 1 || len(groups[0].Hooks) != 1 {
+		return hostHook{}, fmt.Errorf("writ init has not written one hook for %s", event)
+	}
+	return groups[0].Hooks[0], nil
+}
+
+// guardFile is where writ init puts the guard file.
+const guardFile = ".config/writ/guard.json"
 
 const hookSession = "5f0c7a52-53ff-4be6-a3a5-0d8d5c1f5a11"
 
@@ -163,7 +216,7 @@ func (m *guarded) post(ctx context.Context, path string, document, answer any) e
 }
 
 func (m *guarded) arguments(event string) []string {
-	return []string{"hook", "--config", m.path("guard.json"), event}
+	return []string{"hook", "--config", m.path(guardFile), event}
 }
 
 // fire runs a hook and times the whole process.
@@ -196,7 +249,7 @@ func (m *guarded) measure(ctx context.Context) ([]hookTimes, error) {
 		"tool_name": "read_file", "tool_input": map[string]any{"file_path": "notes.txt"},
 	})
 	write := m.payload("BeforeTool", map[string]any{
-		"tool_name": "write_file", "tool_input": map[string]any{"file_path": m.path("guard.json"), "content": "{}"},
+		"tool_name": "write_file", "tool_input": map[string]any{"file_path": m.path(guardFile), "content": "{}"},
 	})
 	before := m.arguments("before-tool")
 	kinds := []struct {

@@ -24,8 +24,8 @@ const (
 )
 
 // host measures a session of the real Gemini CLI, from its start to its end: without hooks, with six that do nothing,
-// and guarded. They take turns. A model on this machine answers at once, so that all the time is the host's and the
-// hooks'.
+// with these and the plan server, and guarded. They take turns. A model on this machine answers at once, so that all
+// the time is the host's and the hooks'.
 func (b *bench) host(ctx context.Context) (err error) {
 	server, _, err := b.installations[0].start(ctx)
 	if err != nil {
@@ -45,11 +45,22 @@ func (b *bench) host(ctx context.Context) (err error) {
 		return err
 	}
 	defer model.close()
-	sessions := []*hostSession{{name: "no hooks"}, {name: "six hooks that do nothing"}, {name: "guarded"}}
-	for i, hooks := range []map[string]any{nil, m.hooks("true"), m.hooks("")} {
-		if err := sessions[i].prepare(m, hooks, i == 2); err != nil {
+	sessions := []*hostSession{
+		{name: "no hooks"}, {name: "six hooks that do nothing"}, {name: "the same, with the plan server"},
+		{name: "guarded"},
+	}
+	for i, hooks := range []map[string]any{nil, idleHooks(), nil, nil} {
+		if err := sessions[i].prepare(m, hooks); err != nil {
 			return err
 		}
+	}
+	for _, s := range sessions[2:] {
+		if err := m.guard(ctx, s.home); err != nil {
+			return err
+		}
+	}
+	if err := sessions[2].idle(); err != nil {
+		return err
 	}
 	for range hostRuns {
 		for _, s := range sessions {
@@ -74,39 +85,17 @@ func newestHost(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(output)) + "/node_modules/.bin/gemini", nil
 }
 
-// hostEvents are the host's events, with those of writ hook.
-var hostEvents = map[string]string{
-	"SessionStart": "session-start", "BeforeAgent": "before-agent", "BeforeToolSelection": "before-tool-selection",
-	"BeforeTool": "before-tool", "AfterTool": "after-tool", "SessionEnd": "session-end",
-}
-
-// hooks are the settings of six hooks: one command for all, or those that writ init installs.
-func (m *guarded) hooks(command string) map[string]any {
+// idleHooks are the settings of six hooks that do nothing.
+func idleHooks() map[string]any {
 	hooks := map[string]any{}
-	for event, word := range hostEvents {
-		line := command
-		if line == "" {
-			line = m.installedCommand(word)
-		}
+	for _, event := range []string{
+		"SessionStart", "BeforeAgent", "BeforeToolSelection", "BeforeTool", "AfterTool", "SessionEnd",
+	} {
 		hooks[event] = []any{map[string]any{"matcher": "*", "hooks": []any{map[string]any{
-			"type": "command", "name": "writ", "command": line, "timeout": 60_000,
+			"type": "command", "name": "idle", "command": "true", "timeout": 60_000,
 		}}}}
 	}
 	return hooks
-}
-
-// installedCommand is what the settings have after writ init, for a shell that is the system's bash.
-func (m *guarded) installedCommand(event string) string {
-	line := fmt.Sprintf("'%s' hook --config '%s' %s", m.writ, m.path("guard.json"), event)
-	const deny = `printf %s '{"decision":"deny","reason":"Writ: the hook did not answer."}'; exit 2`
-	switch event {
-	case "before-tool-selection":
-		return line + " 2>/dev/null || :"
-	case "before-tool":
-		return fmt.Sprintf("IFS= read -r -d '' -t 22 a < <(exec %s 2>/dev/null); "+
-			`case $a in *'}'$'\n') printf %%s "$a";; *) %s;; esac`, line, deny)
-	}
-	return line + " || { " + deny + "; }"
 }
 
 // hostSession is a way to set the host up, and how long sessions take.
@@ -118,7 +107,7 @@ type hostSession struct {
 }
 
 // prepare makes a home with the host's settings, and a project.
-func (s *hostSession) prepare(m *guarded, hooks map[string]any, plans bool) error {
+func (s *hostSession) prepare(m *guarded, hooks map[string]any) error {
 	s.home, s.project = m.path(strings.ReplaceAll(s.name, " ", "-")), m.path("project")
 	settings := map[string]any{
 		"security": map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}},
@@ -129,15 +118,34 @@ func (s *hostSession) prepare(m *guarded, hooks map[string]any, plans bool) erro
 	if hooks != nil {
 		settings["hooks"] = hooks
 	}
-	if plans {
-		settings["mcpServers"] = map[string]any{"writ": map[string]any{
-			"command": m.path("writ-plan"), "args": []string{"--config", m.path("guard.json")}, "trust": true,
-		}}
-	}
 	text, err := json.Marshal(settings)
 	return errors.Join(err, os.MkdirAll(filepath.Join(s.home, ".gemini"), 0o700),
 		os.WriteFile(filepath.Join(s.home, ".gemini", "settings.json"), text, 0o600),
 		os.WriteFile(filepath.Join(s.project, "notes.txt"), []byte("notes\n"), 0o600))
+}
+
+// idle leaves what writ init has installed, with hooks that do nothing: what remains is the host's own work for the
+// extension and its plan server.
+func (s *hostSession) idle() error {
+	for _, file := range []string{"settings.json", "extensions/writ/hooks/hooks.json"} {
+		path := filepath.Join(s.home, ".gemini", file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var settings map[string]any
+		if err := json.Unmarshal(text, &settings); err != nil {
+			return err
+		}
+		settings["hooks"] = idleHooks()
+		if text, err = json.Marshal(settings); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run runs a session and checks that the host made every call.
@@ -172,7 +180,7 @@ func printSessions(sessions []*hostSession) error {
 	for i, s := range sessions {
 		middle := median(s.times)
 		target, verdict := "-", ""
-		if i == 2 {
+		if i == len(sessions)-1 {
 			target = fmt.Sprintf("%.2f x", hostLimit)
 			if float64(middle) > hostLimit*float64(nothing) {
 				verdict = "missed"

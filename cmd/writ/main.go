@@ -1,6 +1,11 @@
 // Command writ is the client of a Writ server. It starts before every tool call of an agent, so writ run and the quick
 // part of writ hook are all that it links. Started as bash, it stands for the host's shell. The other
 // commands are in writ-client beside it, which takes longer to start.
+//
+// It uses few processors for a short time, so the runtime need not read the limits of its control group.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
 package main
 
 import (
@@ -19,7 +24,7 @@ import (
 
 func main() {
 	if launch.Is(os.Args) {
-		os.Exit(launch.Main(os.Args))
+		os.Exit(launch.Main(os.Args, launch.Program{Answers: hooks.Answers, Main: hooks.Launched}))
 	}
 	sandbox.Enter()
 	name, args := command()

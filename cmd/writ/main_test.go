@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestClientIsStarted: all commands but run and before-tool are those of the program beside writ, or of that on PATH.
+// TestClientIsStarted: all commands but run and the quick hooks are those of the program beside writ, or of that on
+// PATH.
 func TestClientIsStarted(t *testing.T) {
 	t.Parallel()
 	both, alone := t.TempDir(), t.TempDir()
@@ -42,7 +43,7 @@ func TestClientIsStarted(t *testing.T) {
 		{both, []string{"hook", "--config", "/no/such", "after-tool"}, 0, "cannot be found", ""},
 		{alone, []string{"hook", "--config", "/no/such", "before-tool"}, 0, `{"decision":"deny"`, ""},
 		{
-			alone, []string{"hook", "--config", "/no/such", "after-tool"}, 0,
+			alone, []string{"hook", "--config", "/no/such", "session-end"}, 0,
 			`{"decision":"deny","reason":"Writ: writ-client`, both,
 		},
 	} {

@@ -55,6 +55,11 @@ func (in *Input) IsOwn() bool {
 		slices.Equal(in.MCP.Args, []string{"--config", in.Guard.Path()}) && slices.Contains(ownTools, in.MCP.ToolName)
 }
 
+// Caller calls the server of a guard file.
+type Caller interface {
+	Call(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error)
+}
+
 // Handler answers one event.
 type Handler interface {
 	// Handle answers. It may panic, and may take longer than Limit: both end in Fail.

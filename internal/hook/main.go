@@ -23,6 +23,9 @@ type Process struct {
 	Messages io.Writer // gets text only when no answer can be written
 	Signals  <-chan os.Signal
 	Getenv   func(string) string
+
+	// Nothing is what an answer that says nothing is written as. The host reads stderr where stdout is empty.
+	Nothing string
 }
 
 // Command is a command line behind writ hook.
@@ -149,6 +152,9 @@ func within[T any](signals <-chan os.Signal, limit time.Duration, work func() (T
 // for a deny.
 func (p *Process) write(a gemini.Answer) int {
 	text, err := a.Text()
+	if err == nil && len(text) == 0 {
+		text = []byte(p.Nothing)
+	}
 	if err != nil { // nothing is out yet
 		text, err = gemini.Denied("Writ: the answer cannot be written as JSON").Text()
 	}

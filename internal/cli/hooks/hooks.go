@@ -1,5 +1,5 @@
-// Package hooks is writ hook for the program that starts fast: it answers before-tool where the server needs
-// no TLS, and before-tool-selection, and leaves the rest to writ-client.
+// Package hooks is writ hook for the program that starts fast: it answers before-tool and after-tool where the
+// server needs no TLS, and before-tool-selection, and leaves the rest to writ-client.
 package hooks
 
 import (
@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"writ/internal/hook"
+	"writ/internal/hook/aftertool"
 	"writ/internal/hook/beforetool"
 	"writ/internal/hook/guardfile"
 	"writ/internal/hook/plainhttp"
@@ -18,34 +19,59 @@ import (
 // Main answers the event that the arguments behind "writ hook" name, and returns the exit code. It has not run if
 // writ-client must answer, or print the help; then nothing of the input is read.
 func Main(args []string) (code int, ran bool) {
-	command, err := hook.Parse(args)
-	if WantsHelp(args) || err == nil && needsClient(command) {
+	if WantsHelp(args) || !Answers(args) {
 		return 0, false
 	}
-	return hook.Main(args, Process(), hook.Handlers{
+	return answer(args, Process), true
+}
+
+// Launched answers the event in the place of the host's shell, which has denied on stderr.
+func Launched(args []string) int {
+	return answer(args, func() hook.Process {
+		process := Process()
+		if command, err := hook.Parse(args); err == nil && command.Event == hook.AfterTool {
+			process.Nothing = "{}"
+		}
+		return process
+	})
+}
+
+func answer(args []string, process func() hook.Process) int {
+	if c, err := hook.Parse(args); err == nil && c.Event == hook.BeforeToolSelection && selection.IsSilent(c.Config) {
+		return 0
+	}
+	return hook.Main(args, process(), hook.Handlers{
 		hook.BeforeTool:          beforetool.Handler{Caller: plain},
+		hook.AfterTool:           aftertool.Handler{Caller: plain},
 		hook.BeforeToolSelection: selection.Handler{},
-	}), true
+	})
+}
+
+// Answers reports whether this program answers the event, and not writ-client. An event that is not known, and a guard
+// file that cannot be read, need nothing of it: the answer is that it cannot be.
+func Answers(args []string) bool {
+	command, err := hook.Parse(args)
+	return err != nil || !needsClient(command)
 }
 
 // WantsHelp reports whether the arguments ask for help and for nothing else: the host takes a help text for an allow.
 func WantsHelp(args []string) bool { return len(args) == 1 && (args[0] == "--help" || args[0] == "-h") }
 
-// needsClient reports whether an answer needs what only writ-client links. A guard file that cannot be read needs
-// nothing: the answer is that it cannot.
+// needsClient reports whether an answer needs what only writ-client links.
 func needsClient(command hook.Command) bool {
 	switch command.Event {
 	case hook.BeforeToolSelection:
 		return false
-	case hook.BeforeTool:
+	case hook.BeforeTool, hook.AfterTool:
 	default:
 		return true
 	}
 	guard, err := guardfile.Read(command.Config)
-	return err == nil && (guard.Manifest != "" || !strings.HasPrefix(guard.Server, "http://"))
+	manifest := err == nil && guard.Manifest != "" && command.Event == hook.BeforeTool
+	return err == nil && (manifest || !strings.HasPrefix(guard.Server, "http://"))
 }
 
-func plain(guard *guardfile.File) (beforetool.Caller, error) {
+func plain(guard *guardfile.File) (hook.Caller, error) {
 	return plainhttp.New(guard.Server, guard.Key)
 }
 

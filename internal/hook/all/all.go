@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"writ/internal/hook"
+	"writ/internal/hook/aftertool"
 	"writ/internal/hook/beforetool"
 	"writ/internal/hook/guardfile"
 	"writ/internal/hook/lists"
@@ -20,11 +21,12 @@ func Handlers() hook.Handlers {
 		Caller: caller,
 		Lists:  func(path string) (beforetool.Lists, error) { return lists.Read(path) },
 	}
+	handlers[hook.AfterTool] = aftertool.Handler{Caller: caller}
 	return handlers
 }
 
 // caller calls the server of a guard file.
-func caller(guard *guardfile.File) (beforetool.Caller, error) {
+func caller(guard *guardfile.File) (hook.Caller, error) {
 	if strings.HasPrefix(guard.Server, "http://") {
 		return plainhttp.New(guard.Server, guard.Key)
 	}

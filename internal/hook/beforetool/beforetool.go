@@ -18,11 +18,6 @@ import (
 	"writ/internal/toolname"
 )
 
-// Caller calls the server of a guard file.
-type Caller interface {
-	Call(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error)
-}
-
 // Lists say what an agent may do at most.
 type Lists interface {
 	// Forbid is the reason why a tool is denied; empty: it is not.
@@ -31,7 +26,7 @@ type Lists interface {
 
 // Handler answers the event.
 type Handler struct {
-	Caller func(*guardfile.File) (Caller, error)
+	Caller func(*guardfile.File) (hook.Caller, error)
 	// Lists reads those of the manifest. Nil: this program cannot, and a guard file that names one is refused.
 	Lists func(path string) (Lists, error)
 }
@@ -75,7 +70,7 @@ type call struct {
 	*hook.Input
 	handler Handler
 	session *state.Session
-	caller  Caller
+	caller  hook.Caller
 	turn    int64
 	pause   time.Duration // between questions, longer each time
 }

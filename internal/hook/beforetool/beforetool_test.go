@@ -108,7 +108,7 @@ func (m *machine) Forbid(server, tool string) string {
 // answer is the answer to a call of a tool.
 func (m *machine) answer(tool, input string, mcp *gemini.MCP) gemini.Answer {
 	h := beforetool.Handler{
-		Caller: func(*guardfile.File) (beforetool.Caller, error) { return m.server, nil },
+		Caller: func(*guardfile.File) (hook.Caller, error) { return m.server, nil },
 		Lists:  func(string) (beforetool.Lists, error) { return m, nil },
 	}
 	return h.Handle(context.Background(), &hook.Input{

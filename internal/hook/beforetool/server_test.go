@@ -103,7 +103,7 @@ func (g *guarded) call(tool, input string, members map[string]any) (a says) {
 		g.t.Fatal(err)
 	}
 	var out, messages bytes.Buffer
-	handler := beforetool.Handler{Caller: func(f *guardfile.File) (beforetool.Caller, error) {
+	handler := beforetool.Handler{Caller: func(f *guardfile.File) (hook.Caller, error) {
 		return plainhttp.New(f.Server, f.Key)
 	}}
 	code := hook.Main([]string{"--config", g.path, "before-tool"}, hook.Process{

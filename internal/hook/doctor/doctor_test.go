@@ -205,6 +205,10 @@ var faults = map[string]fault{
 		func(p *patient) { p.edit(p.Shell()+"/bash", "ELF", "elf"); p.must(os.Chmod(p.Shell()+"/bash", 0o755)) },
 		"programs", doctor.Warning, "another version",
 	},
+	"a shell for hooks with another time": {
+		func(p *patient) { p.must(os.Chtimes(p.Shell()+"/bash", time.Time{}, time.Unix(1, 0))) },
+		"programs", doctor.Warning, "does not answer by itself",
+	},
 	"a program that others may replace": {
 		func(p *patient) { p.must(os.Chmod(p.home+"/bin/writ-plan", 0o777)) }, "programs", doctor.Failed,
 		"others may replace",

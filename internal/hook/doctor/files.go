@@ -92,6 +92,11 @@ func (e *examination) shellCopy() bool {
 			initAgain)
 		return false
 	}
+	if writ, err := os.Stat(e.guard.Writ); err != nil || !writ.ModTime().Equal(info.ModTime()) {
+		e.add("programs", Warning, path+", in which the host runs hooks, does not answer by itself: "+e.guard.Writ+
+			" has another time, and is started for each hook", initAgain)
+		return false
+	}
 	return true
 }
 

@@ -26,7 +26,12 @@ func wholePlan() hosttest.Call {
 // runs, though the plan and the policy permit it; mended, calls run.
 func TestBrokenGuards(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, hosttest.Newest(t), open, nil)
+	eachHost(t, breakGuards)
+}
+
+func breakGuards(t *testing.T, host hosttest.Host) {
+	t.Helper()
+	o := newOffice(t, host, open, nil)
 	const mend = `cp "$HOME/kept/writ" "$HOME/kept/writ-client" "$HOME/bin/"; cp -p "$HOME/kept/guard.json" "$HOME/guard.json"`
 	o.shell(t, `mkdir "$HOME/kept"; cp -p "$HOME"/bin/* "$HOME/guard.json" "$HOME/kept/"`)
 	acts := []act{
@@ -75,17 +80,25 @@ func TestBrokenGuards(t *testing.T) {
 // TestASlowHook: a writ that does not answer is not waited for as long as the host waits.
 func TestASlowHook(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, hosttest.Newest(t), open, map[string]any{"answerSeconds": 1})
-	o.shell(t, `printf '#!/bin/sh\ncase "$*" in *before-tool) exec sleep 300;; esac\n' >"$HOME/bin/writ"`)
-	o.play(t, "write", act{
-		name: "writ is slow", calls: []hosttest.Call{writeFile("a.txt")}, not: "a.txt", told: "did not answer",
+	eachHost(t, func(t *testing.T, host hosttest.Host) {
+		t.Helper()
+		o := newOffice(t, host, open, map[string]any{"answerSeconds": 1})
+		o.shell(t, `printf '#!/bin/sh\ncase "$*" in *before-tool) exec sleep 300;; esac\n' >"$HOME/bin/writ"`)
+		o.play(t, "write", act{
+			name: "writ is slow", calls: []hosttest.Call{writeFile("a.txt")}, not: "a.txt", told: "did not answer",
+		})
 	})
 }
 
 // TestFilesOfTheShell: what a project and the home have the shell read before the hook does not switch it off.
 func TestFilesOfTheShell(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, hosttest.Newest(t), open, nil)
+	eachHost(t, readFilesOfTheShell)
+}
+
+func readFilesOfTheShell(t *testing.T, host hosttest.Host) {
+	t.Helper()
+	o := newOffice(t, host, open, nil)
 	o.shell(t, `printf 'BASH_ENV=%s/evil.sh\n' "$PWD" >.env; echo 'exit 0' >evil.sh; echo 'exit 0' >"$HOME/.bashrc"`)
 	o.play(t, "write",
 		act{name: "a call without a plan", calls: []hosttest.Call{writeFile("a.txt")}, not: "a.txt", told: "plan"},

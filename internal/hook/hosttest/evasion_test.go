@@ -65,7 +65,12 @@ func (e evasion) call(o *office) hosttest.Call {
 // agent is as it was, and a call that the policy denies does not run.
 func TestEvasions(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, hosttest.Newest(t), permissive, nil)
+	eachHost(t, evade)
+}
+
+func evade(t *testing.T, host hosttest.Host) {
+	t.Helper()
+	o := newOffice(t, host, permissive, nil)
 	o.prepareEvasions(t)
 	guarded := o.guardFiles(t)
 	acts := []act{{name: "a plan", calls: []hosttest.Call{register(map[string]any{
@@ -197,7 +202,12 @@ touch "$here/ran.txt"
 // TestAScriptIsConfined: a script that the agent wrote does not reach its guard where the policy confines commands.
 func TestAScriptIsConfined(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, hosttest.Newest(t), confined, map[string]any{"capabilities": []string{"confine"}})
+	eachHost(t, confineScript)
+}
+
+func confineScript(t *testing.T, host hosttest.Host) {
+	t.Helper()
+	o := newOffice(t, host, confined, map[string]any{"capabilities": []string{"confine"}})
 	loot := newLoot(t)
 	guarded := o.guardFiles(t)
 	text := strings.NewReplacer("LOOT", loot.URL, "$REAL_HOME", o.Home).Replace(script)
@@ -224,7 +234,12 @@ func TestAScriptIsConfined(t *testing.T) {
 // TestAnotherPlanServer: a project that redefines the plan server gets no ticket.
 func TestAnotherPlanServer(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, hosttest.Newest(t), open, nil)
+	eachHost(t, replacePlanServer)
+}
+
+func replacePlanServer(t *testing.T, host hosttest.Host) {
+	t.Helper()
+	o := newOffice(t, host, open, nil)
 	o.WriteProject(t, "server.mjs", leakServer)
 	o.WriteProject(t, ".gemini/settings.json", `{"mcpServers":{"writ":{"command":"node","args":["server.mjs"]}}}`)
 	o.play(t, "work",

@@ -71,6 +71,12 @@ func TestFailuresDeny(t *testing.T) {
 			p := prepare(t, f)
 			p.check(t, p.run(t, setup.Shell(p.installed)))
 		})
+		t.Run(f.Name+", without bash, and writ is of another build", func(t *testing.T) {
+			t.Parallel()
+			p := prepare(t, f)
+			p.ageShell(t)
+			p.check(t, p.run(t, setup.Shell(p.installed)))
+		})
 	}
 }
 
@@ -189,6 +195,15 @@ func (p *process) linkShell(t *testing.T) {
 	}
 	if err != nil {
 		t.Fatalf("put the shell into its place: %v", err)
+	}
+}
+
+// ageShell makes what stands for bash an older copy: then it has writ answer, in a process of its own.
+func (p *process) ageShell(t *testing.T) {
+	t.Helper()
+	shell := setup.Shell(p.installed)
+	if err := errors.Join(os.Remove(shell), os.Link(older(), shell)); err != nil {
+		t.Fatalf("make the shell older: %v", err)
 	}
 }
 
@@ -329,8 +344,8 @@ func socket(t *testing.T, text string, hangs bool) *os.File {
 	return read
 }
 
-// interrupt sends writ the signal of the case, once it waits for the server. Then the server hangs up on a writ that
-// goes on.
+// interrupt sends writ the signal of the case, once it waits for the server: beneath the shell, or in its
+// place. Then the server hangs up on a writ that goes on.
 func (p *process) interrupt(t *testing.T, shell int) {
 	t.Helper()
 	if p.Signal == "" {
@@ -342,11 +357,14 @@ func (p *process) interrupt(t *testing.T, shell int) {
 		t.Error("the server was not asked")
 		return
 	}
-	pids := children(shell)
-	if len(bytes.Fields(pids)) != 1 {
+	pids := strings.Fields(string(children(shell)))
+	if len(pids) == 0 {
+		pids = []string{strconv.Itoa(shell)}
+	}
+	if len(pids) != 1 {
 		t.Fatalf("find writ beneath the shell: %q", pids)
 	}
-	kill := exec.CommandContext(t.Context(), "kill", "-"+p.Signal, string(bytes.TrimSpace(pids)))
+	kill := exec.CommandContext(t.Context(), "kill", "-"+p.Signal, pids[0])
 	if output, err := kill.CombinedOutput(); err != nil {
 		t.Fatalf("signal writ: %v: %s", err, output)
 	}

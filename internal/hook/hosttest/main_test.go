@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	_ = os.RemoveAll(built)
+	_ = os.Remove(older())
 	os.Exit(code)
 }
 
@@ -31,8 +32,15 @@ var programs = sync.OnceValues(func() (string, error) {
 	if output, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build writ: %w: %s", err, output)
 	}
+	// Not written here: a process that is being started might still hold the open file, and then nobody can start it.
+	if output, err := exec.Command("cp", built+"/writ", older()).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("copy writ: %w: %s", err, output)
+	}
 	return built, nil
 })
+
+// older is a writ with another time than the one that tests use.
+func older() string { return built + ".older" }
 
 // putPrograms puts the programs into a folder: as links, which are quick, or as copies, which a test may change.
 func putPrograms(t *testing.T, folder string, copies bool) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -37,6 +38,26 @@ type office struct {
 // newOffice sets a machine up as writ init does, with changes to the guard file.
 func newOffice(t *testing.T, host hosttest.Host, policy string, change map[string]any) *office {
 	t.Helper()
+	o := newUnguarded(t, host, policy)
+	o.setGuard(t, change)
+	o.install(t)
+	return o
+}
+
+// eachHost tests with each version of the host that is supported.
+func eachHost(t *testing.T, test func(t *testing.T, host hosttest.Host)) {
+	t.Helper()
+	for _, host := range hosttest.Hosts(t) {
+		t.Run(host.Version, func(t *testing.T) {
+			t.Parallel()
+			test(t, host)
+		})
+	}
+}
+
+// newUnguarded is an office whose machine has the programs, and is not guarded yet.
+func newUnguarded(t *testing.T, host hosttest.Host, policy string) *office {
+	t.Helper()
 	s := testserver.Start(t, dbtest.SQLite(t))
 	o := &office{Machine: hosttest.NewMachine(t, host), server: s, owner: s.Person("owner")}
 	o.gate = newGate(t, s.Public.BaseURL)
@@ -44,7 +65,8 @@ func newOffice(t *testing.T, host hosttest.Host, policy string, change map[strin
 	o.org = s.Organization(o.owner, "Office")
 	s.ActivePolicy(o.owner, o.org, policy)
 	key, err := o.owner.CreateKey(t.Context(), client.NewKey{
-		Name: "hooks", OrganizationID: o.org, Scopes: []string{"enforce", "audit", "ingest", "delegation.request"},
+		Name: "hooks", OrganizationID: o.org,
+		Scopes: []string{"enforce", "audit", "ingest", "delegation.request", "profile.propose"},
 	})
 	if err != nil {
 		t.Fatalf("make a key: %v", err)
@@ -57,9 +79,32 @@ func newOffice(t *testing.T, host hosttest.Host, policy string, change map[strin
 		"writ": o.Home + "/bin/writ", "planServer": o.Home + "/bin/writ-plan",
 		"capabilities": []string{}, "protected": []string{},
 	}
-	o.setGuard(t, change)
-	o.install(t)
 	return o
+}
+
+// initGemini guards the machine by writ init, with a key of its own.
+func (o *office) initGemini(t *testing.T) {
+	t.Helper()
+	output, exit := o.writ(t, "init", "gemini", "--wait", "0", "--answer", strconv.Itoa(longAnswer))
+	if exit != 0 {
+		t.Fatalf("writ init gemini: exit %d, %s", exit, output)
+	}
+}
+
+// writ runs writ in the project, as the person.
+func (o *office) writ(t *testing.T, args ...string) (output string, exit int) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), o.Home+"/bin/writ", args...)
+	command.Dir = o.Project
+	command.Env = []string{
+		"PATH=" + filepath.Dir(o.Host.Program) + ":" + os.Getenv("PATH"), "HOME=" + o.Home,
+		"WRIT_URL=" + o.gate.URL, "WRIT_API_KEY=" + o.guard["key"].(string), "GEMINI_CLI_TRUST_WORKSPACE=true",
+	}
+	text, err := command.CombinedOutput()
+	if command.ProcessState == nil {
+		t.Fatalf("run writ: %v", err)
+	}
+	return string(text), command.ProcessState.ExitCode()
 }
 
 // setGuard writes the guard file with changes, which hooks see at once.
@@ -144,24 +189,30 @@ type act struct {
 // are acts too.
 func (o *office) play(t *testing.T, prompt string, acts ...act) hosttest.Run {
 	t.Helper()
-	played := 0
-	run := o.Run(t, prompt, func(r hosttest.Request) hosttest.Reply {
-		if played > 0 && played <= len(acts) {
-			o.check(t, acts[played-1], r.Results())
-		}
-		played++
-		if played > len(acts) {
-			return hosttest.Says("done")
-		}
-		if a := acts[played-1]; a.before != nil {
-			a.before()
-		}
-		return hosttest.Calls(acts[played-1].calls...)
-	})
-	if played != len(acts)+1 {
-		t.Errorf("the session has %d replies, want %d: %.2000s", played, len(acts)+1, run.Stderr)
+	script, played := o.script(t, "done", acts)
+	run := o.Run(t, prompt, script)
+	if *played != len(acts)+1 {
+		t.Errorf("the session has %d replies, want %d: %.2000s", *played, len(acts)+1, run.Stderr)
 	}
 	return run
+}
+
+// script plays acts to the host and then says the last words. It counts its replies.
+func (o *office) script(t *testing.T, lastWords string, acts []act) (func(hosttest.Request) hosttest.Reply, *int) {
+	played := new(int)
+	return func(r hosttest.Request) hosttest.Reply {
+		if *played > 0 && *played <= len(acts) {
+			o.check(t, acts[*played-1], r.Results())
+		}
+		*played++
+		if *played > len(acts) {
+			return hosttest.Says(lastWords)
+		}
+		if a := acts[*played-1]; a.before != nil {
+			a.before()
+		}
+		return hosttest.Calls(acts[*played-1].calls...)
+	}, played
 }
 
 func (o *office) check(t *testing.T, a act, results []string) {
@@ -197,6 +248,8 @@ type gate struct {
 	*httptest.Server
 	how   atomic.Value // a string
 	ended chan struct{}
+
+	hanging atomic.Int64 // requests that wait
 }
 
 func newGate(t *testing.T, server string) *gate {
@@ -211,6 +264,8 @@ func newGate(t *testing.T, server string) *gate {
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch g.how.Load() {
 		case "hangs":
+			g.hanging.Add(1)
+			defer g.hanging.Add(-1)
 			select {
 			case <-g.ended:
 			case <-r.Context().Done():

@@ -6,7 +6,9 @@ import (
 	"writ/internal/hook/hosttest"
 )
 
-// TestHostileProjects: what a trusted project brings along does not switch the guard off.
+// TestHostileProjects: what a trusted project brings along does not switch the guard off. The newest host is enough for
+// these: loaders do not know it, and that it lays the settings of a hook over a project's variables is shown in both by
+// TestFilesOfTheShell.
 func TestHostileProjects(t *testing.T) {
 	t.Parallel()
 	for name, files := range map[string]map[string]string{

@@ -128,6 +128,8 @@ func wantGuarded(t *testing.T, p install.Places, g *guardfile.File) {
 	if info, err := os.Stat(setup.Shell(g)); err != nil || info.Mode().Perm() != 0o755 ||
 		read(t, setup.Shell(g)) != read(t, g.Writ) {
 		t.Errorf("the shell of hooks is no copy of writ: %v", err)
+	} else if writ, err := os.Stat(g.Writ); err != nil || !writ.ModTime().Equal(info.ModTime()) {
+		t.Errorf("the shell of hooks does not know that it is a copy of writ: %v", err)
 	}
 	if info, err := os.Stat(p.Shell()); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder of that shell: %v", err)

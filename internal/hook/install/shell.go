@@ -28,12 +28,24 @@ func PutShell(guard *guardfile.File) (changed bool, err error) {
 		return false, fmt.Errorf("copy writ: %w", err)
 	}
 	if same(path, string(text), 0o755) {
-		return false, nil
+		return false, keepTime(path, guard.Writ)
 	}
 	if err := private.Folder(filepath.Dir(path)); err != nil {
 		return false, err
 	}
-	return true, putProgram(path, text)
+	return true, errors.Join(putProgram(path, text), keepTime(path, guard.Writ))
+}
+
+// keepTime gives the copy the time of the program. By size and time the copy knows that it is one, and answers itself.
+func keepTime(path, program string) error {
+	info, err := os.Stat(program)
+	if err != nil {
+		return private.WithoutPath(err)
+	}
+	if had, err := os.Stat(path); err == nil && had.ModTime().Equal(info.ModTime()) {
+		return nil
+	}
+	return private.WithoutPath(os.Chtimes(path, info.ModTime(), info.ModTime()))
 }
 
 // putProgram replaces a program in one step: one that runs goes on.

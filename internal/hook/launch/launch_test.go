@@ -1,3 +1,5 @@
+//go:build linux
+
 package launch_test
 
 import (
@@ -15,7 +17,10 @@ import (
 // TestMain lets this program stand for the host's shell.
 func TestMain(m *testing.M) {
 	if launch.Is(os.Args) {
-		os.Exit(launch.Main(os.Args))
+		os.Exit(launch.Main(os.Args, here))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "hook" {
+		os.Exit(0) // a writ that says nothing
 	}
 	os.Exit(m.Run())
 }

@@ -20,6 +20,13 @@ type Handler struct{}
 
 var _ hook.Handler = Handler{}
 
+// IsSilent reports whether there is nothing to say, whatever the payload holds: it has the whole conversation, and is
+// not read then.
+func IsSilent(config string) bool {
+	guard, err := guardfile.Read(config)
+	return err != nil || !state.Alarmed(guard.StateDir)
+}
+
 // Fail says nothing.
 func (Handler) Fail(string) gemini.Answer { return gemini.Answer{} }
 

@@ -60,7 +60,8 @@ func Shell(guard *guardfile.File) string {
 // bash: our static program, for bash itself obeys variables of the loader that cannot be emptied, only be absent. The
 // system's bash comes next: if ours is gone it denies in most projects, and without any the host would let tools run.
 // The rest is for that bash: files that it sources, and libraries that programs load. SHLVL keeps it from
-// taking the host's socket for a connection of rsh, for which it would source a file of the home.
+// taking the host's socket for a connection of rsh, for which it would source a file of the home. A hook that uses one
+// processor starts fewer threads.
 func Environment(guard *guardfile.File) map[string]string {
 	path := shellPath()
 	if Shell(guard) != "" {
@@ -69,7 +70,7 @@ func Environment(guard *guardfile.File) map[string]string {
 	return map[string]string{
 		"BASH_ENV": "", "ENV": "", "SHLVL": "2", "SHELLOPTS": "", "BASHOPTS": "", "PS4": "",
 		"LD_PRELOAD": "", "LD_LIBRARY_PATH": "", "LD_AUDIT": "", "PATH": path,
-		"GODEBUG": "", "GOGC": "", "GOMEMLIMIT": "", "GOMAXPROCS": "", "GOTRACEBACK": "",
+		"GODEBUG": "", "GOGC": "", "GOMEMLIMIT": "", "GOMAXPROCS": "1", "GOTRACEBACK": "",
 	}
 }
 

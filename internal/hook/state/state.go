@@ -69,6 +69,21 @@ func (s *Session) Remove() error {
 	return nil
 }
 
+// Alarmed reports whether an alarm may have stopped a session below a folder.
+func Alarmed(folder string) bool {
+	entries, err := os.ReadDir(filepath.Join(folder, sessionsFolder))
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	for _, entry := range entries {
+		_, err := os.Lstat(filepath.Join(folder, sessionsFolder, entry.Name(), alarmFile))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
+}
+
 // Left lists the sessions below a folder that nothing has changed since a time: their host was killed, or waits.
 func Left(folder, secret string, since time.Time) ([]*Session, error) {
 	entries, err := os.ReadDir(filepath.Join(folder, sessionsFolder))

@@ -8,6 +8,7 @@ import (
 
 	"writ/client"
 	"writ/internal/hook"
+	"writ/internal/hook/bounded"
 	"writ/internal/hook/gemini"
 	"writ/internal/hook/state"
 	"writ/internal/hook/transcript"
@@ -34,7 +35,7 @@ func begin(ctx context.Context, in *hook.Input) gemini.Answer {
 	turn := state.Turn{
 		TraceID:    newID(),
 		StartedAt:  in.Now.UTC(),
-		Input:      cut(redaction.Text(head(said.typed, 2*maxShown)), maxShown),
+		Input:      bounded.Cut(redaction.Text(bounded.Head(said.typed, 2*bounded.Shown)), bounded.Shown),
 		Transcript: in.TranscriptPath,
 		Offset:     transcript.Size(in.TranscriptPath),
 	}

@@ -13,6 +13,7 @@ import (
 
 	"writ/client"
 	"writ/internal/hook"
+	"writ/internal/hook/all"
 	"writ/internal/hook/state"
 	"writ/internal/hook/turns"
 	"writ/internal/testserver"
@@ -93,7 +94,7 @@ func (h *host) fire(event hook.Event, members m) (a answer, said string) {
 	code := hook.Main([]string{"--config", path, string(event)}, hook.Process{
 		In: bytes.NewReader(text), Out: &out, Messages: &messages,
 		Getenv: func(name string) string { return h.env[name] },
-	}, turns.Handlers())
+	}, all.Handlers())
 	if code != 0 || messages.Len() > 0 {
 		h.t.Errorf("%s: exit code %d, %s", event, code, &messages)
 	}

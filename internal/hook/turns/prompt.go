@@ -2,7 +2,8 @@ package turns
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"writ/internal/hook/bounded"
 )
 
 // The words by which the host marks what the person did not type.
@@ -44,7 +45,7 @@ func splitPrompt(text string) prompt {
 	}
 	p.typed = text
 	if len(text) > maxTyped {
-		p.typed = head(text, maxTyped)
+		p.typed = bounded.Head(text, maxTyped)
 		p.along = strings.TrimSpace(text[len(p.typed):] + "\n" + p.along)
 	}
 	return p
@@ -52,31 +53,12 @@ func splitPrompt(text string) prompt {
 
 // texts is what came along, in parts that fit into a request.
 func (p prompt) texts() (parts []string) {
-	for rest := head(p.along, maxText); rest != ""; {
-		part := head(rest, maxChunk)
+	for rest := bounded.Head(p.along, maxText); rest != ""; {
+		part := bounded.Head(rest, maxChunk)
 		if i := strings.LastIndexByte(part, '\n'); i > 0 && len(part) < len(rest) {
 			part = part[:i+1] // a value should stay in one part
 		}
 		parts, rest = append(parts, part), rest[len(part):]
 	}
 	return parts
-}
-
-// head is the first bytes of a text, without half a character at the end.
-func head(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
-}
-
-// cut is the beginning of a text, with a mark where something is missing.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return head(text, limit) + " [truncated]"
 }

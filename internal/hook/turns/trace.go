@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"writ/internal/hook/bounded"
 	"writ/internal/hook/state"
 	"writ/internal/hook/transcript"
 )
@@ -191,7 +192,7 @@ func (f *finished) toolSpan(id string, c call) wireSpan {
 			s.Attributes["alarm"] = o.Reason
 		}
 	}
-	s.Name = head(s.Name, 200)
+	s.Name = bounded.Head(s.Name, 200)
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"writ/internal/hook/bounded"
 	"writ/internal/hook/state"
 	"writ/internal/hook/transcript"
 	"writ/internal/telemetry/decode"
@@ -139,7 +140,7 @@ func TestLongTurns(t *testing.T) {
 			},
 			state.Event{
 				Kind: state.OutcomeEvent, At: begun, Tool: "t", DecisionID: fmt.Sprint(i),
-				Input: strings.Repeat("<", maxShown), Output: strings.Repeat("\x01", maxShown/4),
+				Input: strings.Repeat("<", bounded.Shown), Output: strings.Repeat("\x01", bounded.Shown/4),
 			})
 	}
 	batches := traces(f)

@@ -1,5 +1,4 @@
-// Package turns answers the events around tool calls: a session begins, a person says something, a tool has run, the
-// session ends.
+// Package turns answers the events around tool calls: a session begins, a person says something, the session ends.
 //
 // A turn is what a person says and all that the agent does until the person speaks again. The server counts
 // the turns of a session, and the plans of a turn end with it. These events decide about no call, but what
@@ -29,9 +28,8 @@ const Product = "gemini-cli"
 
 // Limits, in parts of the time for one answer of the server.
 const (
-	reportParts = 0.6 // so long the host may wait for a report to be taken
-	spoolParts  = 0.2 // so long it may wait for what older hooks left
-	endParts    = 1.2 // so long a session may take to send all that is left
+	spoolParts = 0.2 // so long the host may wait for what older hooks left
+	endParts   = 1.2 // so long a session may take to send all that is left
 )
 
 // Handlers are those of the events of this package.
@@ -40,7 +38,6 @@ func Handlers() hook.Handlers {
 		hook.SessionStart:        event{handle: start, fail: say, answers: 2},
 		hook.BeforeAgent:         event{handle: begin, fail: block, answers: 3},
 		hook.BeforeToolSelection: selection.Handler{},
-		hook.AfterTool:           event{handle: after, fail: withhold, answers: 2},
 		hook.SessionEnd:          event{handle: end, fail: say, answers: 2 + endParts},
 	}
 }
@@ -73,13 +70,6 @@ func block(reason string) gemini.Answer {
 	return answer
 }
 
-// withhold keeps the result of a tool from the model, because nobody knows what ran.
-func withhold(reason string) gemini.Answer {
-	answer := gemini.Denied("Writ could not check what this tool did, and withholds its result: " + reason + ".")
-	answer.SystemMessage = answer.Reason
-	return answer
-}
-
 // session is what the events have of a session.
 type session struct {
 	*hook.Input
@@ -107,14 +97,6 @@ func secret(guard *guardfile.File) string { return guard.Server + guard.Key }
 // monitors reports whether calls run whatever is decided. The environment counts only if the server permits it.
 func (s *session) monitors(permitted func() bool) bool {
 	return s.Guard.Mode == guardfile.Monitor || s.Getenv("WRIT_ENFORCE") == guardfile.Monitor && permitted()
-}
-
-// permitted asks the server whether the environment may set the mode.
-func (s *session) permitted(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, s.Guard.AnswerLimit())
-	defer cancel()
-	now, err := s.remote.SessionState(ctx, s.SessionID)
-	return err == nil && now.MonitorAllowed
 }
 
 // flush sends what waits, within parts of the time for one answer.

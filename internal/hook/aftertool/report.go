@@ -1,4 +1,4 @@
-package turns
+package aftertool
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"writ/internal/hook"
+	"writ/internal/hook/bounded"
 	"writ/internal/hook/state"
 	"writ/internal/redaction"
 )
@@ -14,10 +15,11 @@ import (
 const (
 	// maxReported is how much of an input or output a report holds.
 	maxReported = 256 << 10
-	// maxShown is how much of one a trace shows.
-	maxShown = 1 << 10
-	maxError = 2 << 10
+	maxError    = 2 << 10
 )
+
+// source is how the server knows the host.
+const source = "gemini-cli"
 
 // report is a row of POST /iap/audit/batch.
 type report struct {
@@ -44,7 +46,7 @@ type report struct {
 func reportOf(in *hook.Input, call *state.Call, result result, alarm string) report {
 	now := time.Now().UTC()
 	r := report{
-		Source:     Product,
+		Source:     source,
 		Event:      in.Event,
 		SessionID:  in.SessionID,
 		AgentID:    in.Guard.Agent,
@@ -98,10 +100,10 @@ func readResult(response json.RawMessage) result {
 		return result{problem: "the host gave no result that can be read"}
 	}
 	// What is far too long is cut before it is searched for secrets; the second cut removes what the first cut in half.
-	out := result{output: cut(redactText(head(contentText(r.Content), 2*maxReported)), maxReported)}
+	out := result{output: bounded.Cut(redactText(bounded.Head(contentText(r.Content), 2*maxReported)), maxReported)}
 	if r.Error != nil {
-		out.problem = cut(redaction.Text(strings.TrimSpace(r.Error.Type+" "+head(r.Error.Message, 2*maxError))),
-			maxError)
+		message := r.Error.Type + " " + bounded.Head(r.Error.Message, 2*maxError)
+		out.problem = bounded.Cut(redaction.Text(strings.TrimSpace(message)), maxError)
 		if out.problem == "" {
 			out.problem = "the tool failed"
 		}
@@ -144,7 +146,7 @@ func partText(part json.RawMessage) string {
 	case p.Text != nil:
 		return *p.Text
 	}
-	return fmt.Sprintf("[%s, %d bytes]", head(p.Inline.Type, 100), len(p.Inline.Data)/4*3)
+	return fmt.Sprintf("[%s, %d bytes]", bounded.Head(p.Inline.Type, 100), len(p.Inline.Data)/4*3)
 }
 
 // redactText takes secrets out of a text, by the names of members too if it is JSON.
