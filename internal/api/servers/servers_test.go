@@ -378,38 +378,3 @@ func TestFindings(t *testing.T) {
 		}
 	})
 }
-
-// TestTelemetryOfServers counts decisions by tool.
-func TestTelemetryOfServers(t *testing.T) {
-	t.Parallel()
-	eachOrg(t, func(t *testing.T, o *testserver.Org) {
-		ctx := t.Context()
-		o.ActivePolicy(o.Owner, o.ID, "version: v1\nname: some\nrules:\n"+
-			"  - {id: read, effect: allow, tools: [\"files.read\"]}\n  - {id: rest, effect: deny, tools: [\"files.write\"]}\n")
-		if _, err := o.Owner.RegisterMCPServer(ctx, o.ID, client.NewMCPServer{Name: "files"}); err != nil {
-			t.Fatal(err)
-		}
-		key := o.AgentKey(o.Owner, o.ID).APIKey
-		for range 3 {
-			decide(t, o, key, "files", "read")
-		}
-		decide(t, o, key, "files", "write")
-		decide(t, o, key, "other", "read")
-		testserver.Soon(t, "the calls are counted", func() bool {
-			var body struct {
-				Tools []struct {
-					Tool           string
-					Calls, Denials int64
-					P50Ms          *float64
-				}
-			}
-			answer := o.Request(t, "GET", "/mcp/servers/files/telemetry?organizationId="+o.ID, "",
-				testserver.Credentials(o.Owner.Client)...)
-			if err := json.Unmarshal(answer.Body, &body); err != nil || len(body.Tools) != 2 {
-				t.Logf("%d %.300s", answer.Status, answer.Body)
-				return false
-			}
-			return body.Tools[0].Calls == 3 && body.Tools[0].Denials == 0 && body.Tools[1].Denials == 1
-		})
-	})
-}
