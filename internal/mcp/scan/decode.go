@@ -1,10 +1,15 @@
 package scan
 
 import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/ascii85"
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"html"
+	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -27,9 +32,66 @@ func (s *scanner) decode(t *text, value string, decoded int) {
 	if plain, units := unescape(value); units >= minUnits {
 		s.match(t, plain, decoded+1)
 	}
-	if plain := numbers(value); plain != "" {
+	for _, plain := range []string{numbers(value), unmorse(value), unBase85(value)} {
+		if plain != "" {
+			s.match(t, plain, decoded+1)
+		}
+	}
+	if isASCII(value) {
+		return
+	}
+	if plain := unsymbol(value, fromBraille); plain != "" {
 		s.match(t, plain, decoded+1)
 	}
+	if plain := unsymbol(value, fromUpsideDown); plain != "" {
+		s.match(t, mirror(plain), decoded+1)
+	}
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// unBase85 is what stands in a text between the marks of base85; empty: nothing that can be read.
+func unBase85(text string) string {
+	_, rest, found := strings.Cut(text, "<~")
+	body, _, closed := strings.Cut(rest, "~>")
+	if !found || !closed {
+		return ""
+	}
+	plain := make([]byte, len(body)+4)
+	n, _, err := ascii85.Decode(plain, []byte(body), true)
+	if err != nil || !isReadable(plain[:n]) {
+		return ""
+	}
+	return string(plain[:n])
+}
+
+// maxUnpacked is how much of a compressed text is read.
+const maxUnpacked = 16 << 10
+
+// unpack is what compressed bytes hold; nil: they are not compressed.
+func unpack(packed []byte) []byte {
+	var from io.Reader
+	var err error
+	switch {
+	case bytes.HasPrefix(packed, []byte{0x1f, 0x8b}):
+		from, err = gzip.NewReader(bytes.NewReader(packed))
+	case len(packed) > 2 && packed[0] == 0x78:
+		from, err = zlib.NewReader(bytes.NewReader(packed))
+	default:
+		return nil
+	}
+	if err != nil {
+		return nil
+	}
+	plain, _ := io.ReadAll(io.LimitReader(from, min(maxUnpacked, int64(8*len(packed)))))
+	return plain
 }
 
 // blobs are the readable texts that stand in base64, base32 or hexadecimal form in a text.
@@ -97,8 +159,15 @@ func decodeBlob(blob string) string {
 		func() ([]byte, error) { return base64.RawURLEncoding.DecodeString(trimmed) },
 	}
 	for _, try := range tries {
-		if plain, err := try(); err == nil && isReadable(plain) {
+		plain, err := try()
+		if err != nil {
+			continue
+		}
+		if isReadable(plain) {
 			return string(plain)
+		}
+		if unpacked := unpack(plain); isReadable(unpacked) {
+			return string(unpacked)
 		}
 	}
 	return ""
@@ -228,8 +297,11 @@ func entity(text string) (rune, int) {
 
 // numbers is the longest row of character codes of a text, read: in decimal, octal, hexadecimal or binary form.
 func numbers(text string) string {
+	if !hasDigits(text, minNumbers) {
+		return ""
+	}
 	var row, longest []string
-	for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' }) {
+	for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" ,\n:;|-", r) }) {
 		if isCode(field) {
 			row = append(row, field)
 			continue
@@ -251,6 +323,18 @@ func numbers(text string) string {
 		}
 	}
 	return ""
+}
+
+// hasDigits reports whether a text has so many digits.
+func hasDigits(text string, least int) bool {
+	for i := range len(text) {
+		if c := text[i]; c >= '0' && c <= '9' {
+			if least--; least == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isCode reports whether a word may be the code of a character.

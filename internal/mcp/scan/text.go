@@ -50,6 +50,9 @@ type scanner struct {
 	owner  string // the tool, prompt or resource that is read
 	tool   *toolFacts
 
+	fragments []byte // short texts of the tool, which may be one text that was cut up
+	alarms    int    // findings that a person should look at
+
 	own     map[string]bool // names of the server's own tools
 	buffer  []word          // of the text that is read
 	readers [readings]*matcher
@@ -102,6 +105,9 @@ func (s *scanner) found(t *text, rule *Rule, severity Severity, from, to int) {
 	if !t.report(rule, severity) {
 		return
 	}
+	if cmp.Or(severity, rule.Severity) >= Medium {
+		s.alarms++
+	}
 	s.add(newFinding(finding{
 		rule:     rule,
 		severity: severity,
@@ -126,9 +132,16 @@ func (s *scanner) match(t *text, value string, decoded int) {
 	s.buffer = s.buffer[:0]
 	tokenize(value, s.words, &s.work, func(w word) { s.buffer = append(s.buffer, w) })
 	s.written(t, value, decoded)
+	if decoded > 0 && s.speaks() {
+		s.foundIn(t, value, hit{to: len(value)})
+	}
 	s.disguised(t, value, decoded)
+	plain := s.deciphered()
 	if decoded < maxDecoded {
 		s.decode(t, value, decoded)
+		if plain != "" {
+			s.match(t, plain, decoded+1)
+		}
 	}
 }
 
@@ -138,18 +151,38 @@ const minSigns = 3
 // written runs the patterns over the words as they stand.
 func (s *scanner) written(t *text, value string, decoded int) {
 	m := s.readers[asWritten]
-	m.reset()
+	m.reset(s.around(t))
 	for _, w := range s.buffer {
-		also := concept(0)
+		var also *node
 		if w.address {
-			also = s.words.address
+			also = &node{means: s.words.address, says: s.words.host}
 		}
 		if t.role == roleDescription && s.namesForeign(value, w) {
-			also |= s.words.foreign
+			also = &node{means: s.words.foreign, says: s.words.other}
 		}
 		m.feed(w, also)
 	}
-	s.hits(t, value, decoded, m.hits)
+	s.hits(t, value, decoded, m.finish())
+}
+
+// around is what holds of a whole text.
+func (s *scanner) around(t *text) (all concept) {
+	if t.role == roleParameter || t.role == roleValue {
+		all |= s.words.meanings[meansParameter]
+	}
+	if s.tool == nil {
+		return all
+	}
+	if s.tool.aboutConversations {
+		all |= s.words.meanings[meansTalks]
+	}
+	if s.tool.aboutSecrets {
+		all |= s.words.meanings[meansSecrets]
+	}
+	if s.tool.aboutMessages {
+		all |= s.words.meanings[meansMail]
+	}
+	return all
 }
 
 // namesForeign reports whether a word begins the name of a tool that is none of the server's, and of no parameter.
@@ -181,13 +214,13 @@ func (s *scanner) hits(t *text, value string, decoded int, hits []hit) {
 		if !fits {
 			continue
 		}
-		strong = strong || severity == 0
+		strong = strong || severity == 0 || severity >= Medium
 		s.hit(t, value, decoded, h.pattern.rule, severity, h)
 	}
 	if t.tagged && len(hits) > 0 {
 		signs["markup"] = hits[0]
 	}
-	if !strong && len(signs) >= minSigns {
+	if !strong && len(signs) >= minSigns && anyTelling(signs) {
 		first := hit{from: len(value)}
 		for _, h := range signs {
 			if h.from < first.from {
@@ -196,6 +229,19 @@ func (s *scanner) hits(t *text, value string, decoded int, hits []hit) {
 		}
 		s.hit(t, value, decoded, instructionSuspected, 0, first)
 	}
+}
+
+// commonSigns are those that honest texts have together: they urge people to call tools in order, or calls fail.
+var commonSigns = newPhrases("directive", "urgent", "sequence", "threat", "instead", "parameter", "markup")
+
+// anyTelling reports whether one of the signs is more than a stern description.
+func anyTelling(signs map[string]hit) bool {
+	for sign := range signs {
+		if !commonSigns[sign] {
+			return true
+		}
+	}
+	return false
 }
 
 // fits reports whether a rule about words is about such texts, and how severe a match is; 0: as severe as the rule.
@@ -210,6 +256,9 @@ func (s *scanner) fits(t *text, value string, h hit) (severity Severity, ok bool
 		if t.role == roleValue || s.tool == nil {
 			return 0, false
 		}
+		if s.readers[asWritten].reader.whole&s.words.limits != 0 {
+			return Low, true // it says what limits it
+		}
 	case instructionOverride:
 		if about && overrides(value[h.from:]) {
 			return 0, false // that is a setting of such a tool
@@ -218,12 +267,12 @@ func (s *scanner) fits(t *text, value string, h hit) (severity Severity, ok bool
 		if s.mentionsSecret(h) {
 			return Low, true // not to show a secret is good advice
 		}
-		return 0, true
+		return h.pattern.severity, true
 	}
 	if !h.affirmed() {
 		return Low, true
 	}
-	return 0, true
+	return h.pattern.severity, true
 }
 
 // affirmed reports whether a text says what a pattern looks for, and not that it must not be done. Some patterns are
@@ -271,7 +320,7 @@ func (s *scanner) hit(t *text, value string, decoded int, r *Rule, severity Seve
 	switch {
 	case decoded == 0:
 		s.found(t, r, severity, h.from, h.to)
-	case severity == 0:
+	case severity == 0 || severity >= Medium:
 		s.foundIn(t, value, h)
 	}
 }
@@ -296,27 +345,48 @@ func (s *scanner) disguised(t *text, value string, decoded int) {
 	if len(s.buffer) < 3 {
 		return
 	}
-	rot, mirrors, back := s.readers[rotated], s.readers[mirrored], s.readers[backwards]
-	rot.reset()
-	mirrors.reset()
-	back.reset()
-	for _, w := range s.buffer {
-		w.text = strings.TrimPrefix(w.text, ".")
-		rot.feed(w, 0)
-		mirrors.feed(w, 0)
-	}
-	for i := len(s.buffer) - 1; i >= 0; i-- {
-		w := s.buffer[i]
-		w.text, w.gap = strings.TrimPrefix(w.text, "."), 1
-		back.feed(w, 0)
-	}
-	for _, m := range []*matcher{rot, mirrors, back} {
-		for _, h := range m.hits {
-			if h.pattern.rule != nil && h.affirmed() {
+	for _, reading := range []int{rotated, mirrored, backwards} {
+		if reading != backwards && !s.mayRead(reading) {
+			if reading == mirrored {
+				return // the same words
+			}
+			continue
+		}
+		m := s.readers[reading]
+		m.reset(0)
+		for i := range s.buffer {
+			w := s.buffer[i]
+			if reading == backwards {
+				w = s.buffer[len(s.buffer)-1-i]
+				w.gap, w.sentence = 1, false
+			}
+			w.text = strings.TrimPrefix(w.text, ".")
+			m.feed(w, nil)
+		}
+		for _, h := range m.finish() {
+			if h.pattern.rule != nil && h.affirmed() && h.pattern.severity != Low {
 				from, to := min(h.from, h.to), max(h.from, h.to)
 				s.foundIn(t, value, hit{from: from, to: to})
 				return
 			}
 		}
 	}
+}
+
+// minDisguised are the fewest words that an order has in another reading.
+const minDisguised = 3
+
+// mayRead reports whether enough words mean something in another reading.
+func (s *scanner) mayRead(reading int) bool {
+	root, known := s.words.roots[reading], 0
+	for i := range s.buffer {
+		s.work++
+		text := s.buffer[i].text
+		if len(text) > 3 && root.next[text] != nil {
+			if known++; known >= minDisguised-1 {
+				return true
+			}
+		}
+	}
+	return false
 }
