@@ -45,31 +45,23 @@ const (
 // mirrored in the alphabet; empty: there are none.
 func (s *scanner) deciphered() string {
 	var plain []string
-	for from := 0; from < len(s.buffer); {
-		to := from + 1
-		for to < len(s.buffer) && !s.buffer[to].sentence {
-			to++
+	root, from := s.words.roots[asWritten], 0
+	for i := 0; i <= len(s.buffer); i++ {
+		s.work++
+		if i < len(s.buffer) {
+			w := &s.buffer[i]
+			if !stopWords[w.text] && root.next[w.text] == nil && w.text[0] < utf8.RuneSelf {
+				continue
+			}
 		}
-		if to-from >= minCipher && s.isCipher(s.buffer[from:to]) {
-			if found := s.decipher(s.buffer[from:to]); found != "" {
+		if i-from >= minCipher {
+			if found := s.decipher(s.buffer[from:i]); found != "" {
 				plain = append(plain, found)
 			}
 		}
-		from = to
+		from = i + 1
 	}
 	return strings.Join(plain, ". ")
-}
-
-// isCipher reports whether none of the first words is known.
-func (s *scanner) isCipher(words []word) bool {
-	root := s.words.roots[asWritten]
-	for _, w := range words[:min(len(words), triedCipher)] {
-		s.work++
-		if stopWords[w.text] || root.next[w.text] != nil || w.text[0] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // decipher tries every shift on the first words, and reads all with the one that gives most words that every

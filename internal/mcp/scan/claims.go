@@ -32,7 +32,8 @@ var (
 	certainly = toolclass.NewSet("permanently irreversibly irrecoverably")
 	changing  = toolclass.NewSet("sends send uploads upload posts post publishes publish writes write executes execute installs install transfers transfer modifies modify updates update creates create inserts insert renames rename moves deploys deploy pays pay charges charge books cancels cancel grants revokes restarts saves stores registers approves archives appends rotates disables triggers trigger")
 	reaching  = toolclass.NewSet("internet website websites web url urls http https webhook webhooks email emails e-mail sms tweet slack discord telegram external third-party remote upload uploads downloads public online smtp")
-	harmless  = toolclass.NewSet("read-only readonly preview previews simulate simulates simulated simulation dry-run plan plans estimate estimates would in-memory locally cached temporary text string array input values expression whitespace duplicates")
+	harmless  = toolclass.NewSet("read-only readonly preview previews simulate simulates simulated simulation dry-run plan plans estimate estimates would in-memory locally cached temporary")
+	pure      = toolclass.NewSet("text texts string strings array arrays values whitespace duplicates characters accents tags html markdown")
 	repeating = toolclass.NewSet("each again another new duplicate duplicates additional increments appends charges sends every twice")
 	switches  = toolclass.NewSet("overwrite force recursive delete purge destroy truncate wipe")
 )
@@ -78,7 +79,7 @@ type claims struct {
 	runs                               bool
 	main                               int
 	deletes, changes, reaches, repeats int
-	harmless                           bool
+	harmless, pure                     bool // pure: it removes something from a value that it is given
 }
 
 // sure is how strong claims must be to contradict an annotation.
@@ -86,6 +87,9 @@ const sure = 2
 
 // maxClaimWords are the words of a description that are read for claims: what a tool does stands in front.
 const maxClaimWords = 60
+
+// maxPureWords are the words in which a description says that the tool works on a value.
+const maxPureWords = 10
 
 func newClaims(f *toolFacts, t *definition.Tool) (c claims) {
 	c.runs = f.class == toolclass.Shell
@@ -95,6 +99,8 @@ func newClaims(f *toolFacts, t *definition.Tool) (c claims) {
 	for i, field := range fields {
 		word := strings.ToLower(strings.Trim(field, ".,:;!?()`\"'"))
 		c.harmless = c.harmless || i < maxClaimWords/2 && harmless[word]
+		c.pure = c.pure || i < maxPureWords && pure[word] && (strings.HasPrefix(fields[0], "Remove") ||
+			strings.HasPrefix(fields[0], "Delete") || strings.HasPrefix(fields[0], "Replace"))
 		c.word(word, begins, first)
 		if certainly[word] {
 			continue // the verb follows
@@ -179,6 +185,9 @@ func (c claims) contradiction(hints annotations) Severity {
 	if c.harmless && !c.runs {
 		c.deletes, c.changes = c.deletes-sure, c.changes-sure
 	}
+	if c.pure && !c.runs {
+		c.deletes, c.changes = 0, 0
+	}
 	switch {
 	case is(hints.ReadOnly, true) && (c.deletes >= sure || c.runs):
 		return High
@@ -207,8 +216,7 @@ var (
 // wantsTalk reports whether a name asks for a conversation, a prompt or what a model thinks, not for a part that the
 // tool is about.
 func wantsTalk(words []string) bool {
-	return len(words) >= 2 && talkNames.HasAny(words) && talkParts.HasAny(words) && talkNames[words[len(words)-1]] ||
-		len(words) >= 2 && talkNames.HasAny(words[:1]) && talkParts.HasAny(words[1:])
+	return len(words) >= 2 && talkNames.HasAny(words) && talkParts.HasAny(words)
 }
 
 // wantsForeignSecret reports whether a name asks for a secret of something that the tool is not about.

@@ -34,7 +34,6 @@ const (
 	meansParameter = "inparameter" // the text describes a parameter
 	meansTalks     = "abouttalks"  // the tool is about conversations
 	meansSecrets   = "aboutsecrets"
-	meansMail      = "aboutmail" // the tool sends messages
 )
 
 // readFrames reads what words mean in sentences, and the frames that are made of that.
@@ -45,7 +44,10 @@ func (l *lexicon) readFrames(entries map[string][]string) {
 		if !ok {
 			panic(fmt.Sprintf("lexicon/meanings.txt: %q has no colon", line))
 		}
-		bit := l.meaning(name)
+		var bit concept
+		if name != "verb" && name != "lead" {
+			bit = l.meaning(name)
+		}
 		for entry := range strings.SplitSeq(list, ",") {
 			entry = strings.TrimSpace(entry)
 			if of, isList := strings.CutPrefix(entry, "@"); isList {
@@ -53,10 +55,10 @@ func (l *lexicon) readFrames(entries map[string][]string) {
 					panic(fmt.Sprintf("lexicon/meanings.txt: there is no concept %s", of))
 				}
 				for _, word := range entries[of] {
-					l.addSaying(word, bit)
+					l.addSaying(word, name, bit)
 				}
 			} else if entry != "" {
-				l.addSaying(entry, bit)
+				l.addSaying(entry, name, bit)
 			}
 		}
 	}
@@ -67,11 +69,10 @@ func (l *lexicon) readFrames(entries map[string][]string) {
 	for _, name := range []string{"hand", "fetch", "waive", "dismiss", "telling", "conceal", "swap", "copyto", "inquire", "favour"} {
 		l.acts |= l.meanings[name]
 	}
-	for _, name := range []string{"order", "you", "user", "secret", "norms", "vault", "talk", "this", "others"} {
+	for _, name := range []string{"order", "you", "user", "secret", "norms", "vault", "talk", "this", "others", "consent", "hoard", "host"} {
 		l.readers |= l.meanings[name]
 	}
 	l.limits = l.meanings["guarded"] | l.meanings["asks"]
-	l.verbs, l.leads = l.meanings["verb"], l.meanings["lead"]
 }
 
 func (l *lexicon) meaning(name string) concept {
@@ -87,9 +88,11 @@ func (l *lexicon) meaning(name string) concept {
 }
 
 // addSaying adds a phrase, with the other forms of a regular verb if a star follows it.
-func (l *lexicon) addSaying(entry string, bit concept) {
+func (l *lexicon) addSaying(entry, name string, bit concept) {
 	verb, isVerb := strings.CutSuffix(entry, "*")
-	l.addNode(verb).says |= bit
+	n := l.addNode(verb)
+	n.says |= bit
+	n.verb, n.lead = n.verb || name == "verb", n.lead || name == "lead"
 	if isVerb {
 		for _, form := range verbForms(verb) {
 			l.addNode(form).says |= bit
@@ -169,8 +172,8 @@ type reader struct {
 	said      spots   // whether negated or not
 	plain     spots   // not negated
 	negated   spots
-	from      int // where the sentence begins
-	before    concept
+	from      int  // where the sentence begins
+	led       bool // the word before leads to an order
 	sentences int
 	found     []int // by frame: the text in which it was found
 	round     int
@@ -185,7 +188,7 @@ func newReader(words *lexicon, work *int) *reader {
 
 // begin begins a text.
 func (r *reader) begin(around concept) {
-	r.around, r.sentences, r.before, r.whole = around, 0, 0, 0
+	r.around, r.sentences, r.led, r.whole = around, 0, false, 0
 	r.round++
 	r.clear()
 }

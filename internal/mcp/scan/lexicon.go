@@ -18,6 +18,8 @@ type concept uint64
 type node struct {
 	means concept // of the phrase that ends here
 	says  concept // what it means in a frame
+	verb  bool    // it can tell somebody to do something
+	lead  bool    // a verb behind it does
 	next  map[string]*node
 }
 
@@ -35,11 +37,11 @@ type lexicon struct {
 	// by the bit of a concept: the steps of patterns that it can be
 	starts [64][]step
 
-	meanings                                 map[string]concept // of frames, by name
-	frames                                   []frame
-	framesOf                                 [64][]int // by the bit of a meaning
-	order, host, other, verbs, leads, limits concept
-	acts, readers                            concept // what is asked, and of whom or about what
+	meanings                   map[string]concept // of frames, by name
+	frames                     []frame
+	framesOf                   [64][]int // by the bit of a meaning
+	order, host, other, limits concept
+	acts, readers              concept // what is asked, and of whom or about what
 }
 
 // letters are those of ASCII in lower case.
@@ -141,7 +143,7 @@ func prefix(text string) (number int, ok bool) {
 
 // spelled is a node with every word spelled in another way.
 func (n *node) spelled(spell func(string) string) *node {
-	other := &node{means: n.means, says: n.says}
+	other := &node{means: n.means, says: n.says, verb: n.verb, lead: n.lead}
 	if n.next != nil {
 		other.next = make(map[string]*node, len(n.next))
 	}

@@ -210,6 +210,9 @@ func (m *matcher) feed(w word, also *node) {
 	}
 	m.open = open
 	start := m.root.next[text]
+	if w.inside && start != nil {
+		start = &node{means: start.means, next: start.next}
+	}
 	if start != nil {
 		m.means(start, m.place, from, to)
 		if start.next != nil && len(m.open) < maxOpen {
@@ -222,18 +225,14 @@ func (m *matcher) feed(w word, also *node) {
 	m.orders(w, start)
 }
 
-// orders sees whether a word is a verb that tells the reader to do something: one that begins a sentence, but not
-// the text, where it says what the tool does, or one behind "please", "always", "then".
+// orders sees whether a word is a verb that tells the reader to do something: one that begins a sentence or a part of
+// it, but not the first sentence, which says what the tool does, or one behind "please", "always", "then".
 func (m *matcher) orders(w word, n *node) {
-	says := concept(0)
-	if n != nil {
-		says = n.says
-	}
-	begins := w.sentence && m.reader.sentences > 0
-	if says&m.words.verbs != 0 && (begins || m.reader.before&m.words.leads != 0) {
+	begins := (w.sentence || w.clause) && m.reader.sentences > 0
+	if n != nil && n.verb && (begins || m.reader.led) {
 		m.reader.see(m.words.order, m.place, w.from, w.to, m.isNegated(m.place))
 	}
-	m.reader.before = says
+	m.reader.led = n != nil && n.lead
 }
 
 // isNegated reports whether a word negates what stands at a place.

@@ -154,7 +154,7 @@ func (s *scanner) written(t *text, value string, decoded int) {
 	m.reset(s.around(t))
 	for _, w := range s.buffer {
 		var also *node
-		if w.address {
+		if w.address || isNumbered(w.text) {
 			also = &node{means: s.words.address, says: s.words.host}
 		}
 		if t.role == roleDescription && s.namesForeign(value, w) {
@@ -164,6 +164,12 @@ func (s *scanner) written(t *text, value string, decoded int) {
 	}
 	s.hits(t, value, decoded, m.finish())
 }
+
+// minNumbered are the fewest digits of an account or a telephone number.
+const minNumbered = 8
+
+// isNumbered reports whether a word is the number of an account or a telephone: somewhere that data or money can go.
+func isNumbered(text string) bool { return len(text) >= minNumbered && hasDigits(text, minNumbered) }
 
 // around is what holds of a whole text.
 func (s *scanner) around(t *text) (all concept) {
@@ -176,11 +182,8 @@ func (s *scanner) around(t *text) (all concept) {
 	if s.tool.aboutConversations {
 		all |= s.words.meanings[meansTalks]
 	}
-	if s.tool.aboutSecrets {
+	if s.tool.aboutCredentials {
 		all |= s.words.meanings[meansSecrets]
-	}
-	if s.tool.aboutMessages {
-		all |= s.words.meanings[meansMail]
 	}
 	return all
 }
@@ -263,6 +266,9 @@ func (s *scanner) fits(t *text, value string, h hit) (severity Severity, ok bool
 		if about && overrides(value[h.from:]) {
 			return 0, false // that is a setting of such a tool
 		}
+		if isExample(value[max(0, h.from-maxExampleWords):h.to]) {
+			return Low, true
+		}
 	case instructionSecrecy:
 		if s.mentionsSecret(h) {
 			return Low, true // not to show a secret is good advice
@@ -284,6 +290,20 @@ func (h hit) affirmed() bool {
 	}
 	return !h.negated
 }
+
+// isExample reports whether a text has words behind which an example stands.
+func isExample(before string) bool {
+	before = strings.ToLower(before)
+	for _, words := range []string{"such as", "e.g.", "for example", "attempts to", "requests to", "tries to"} {
+		if strings.Contains(before, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxExampleWords is how far in front of an example such words stand, in bytes.
+const maxExampleWords = 24
 
 // overrides reports whether a text begins with a word of settings.
 func overrides(text string) bool {

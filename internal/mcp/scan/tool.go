@@ -19,15 +19,15 @@ type toolFacts struct {
 	// aboutConversations is true of tools that have a reason to want conversations and prompts.
 	aboutConversations bool
 	aboutSecrets       bool
+	aboutCredentials   bool            // it has a reason to ask for them
 	around             map[string]bool // words of the names of tool and server
-	aboutMessages      bool            // it sends messages, or calls addresses, for its user
 }
 
 // Words of names.
 var (
 	conversationWords = toolclass.NewSet("conversation conversations chat chats prompt prompts message messages assistant assistants agent agents llm completion completions transcript transcripts memory memories summarize summary dialog dialogue thread threads session sessions model models persona eval evals finetune thinking reasoning thought thoughts trace traces")
 	secretWords       = toolclass.NewSet("secret secrets password passwords passwd credential credentials vault login signin auth authenticate authentication token tokens key keys keychain connect connection register signup account encrypt decrypt sign verify hash otp mfa cert certificate jwt ssh session unlock")
-	messageWords      = toolclass.NewSet("mail email emails send webhook webhooks http request post publish notify notification notifications sms slack discord teams forward share upload export sync backup")
+	credentialWords   = toolclass.NewSet("secret secrets password passwords passwd credential credentials vault login signin auth authenticate authentication token tokens key keys keychain otp mfa jwt ssh unlock connect signup dlp")
 	commandNames      = toolclass.NewSet("shell bash exec eval powershell pwsh subprocess")
 	secretNames       = toolclass.NewSet("password passwd passphrase apikey credential credentials secret")
 )
@@ -43,7 +43,7 @@ func newToolFacts(server string, t *definition.Tool) *toolFacts {
 		effect:             toolclass.Effect(server, t.Name),
 		aboutConversations: conversationWords.HasAny(around),
 		aboutSecrets:       secretWords.HasAny(around),
-		aboutMessages:      messageWords.HasAny(around),
+		aboutCredentials:   credentialWords.HasAny(around),
 	}
 }
 

@@ -19,6 +19,7 @@ type word struct {
 	from, to int
 	gap      int  // how far the word is from the one before it, in words
 	address  bool // it is the host of an e-mail address or URL
+	inside   bool // it is a part of one, and no word of the sentence
 	clause   bool // a clause begins with it
 	sentence bool // a sentence, a paragraph or an item of a list begins with it
 }
@@ -37,6 +38,7 @@ type tokenizer struct {
 
 	dotted, address, digits, letters bool
 	inAddress, clause, paragraph     bool
+	semicolon                        bool // the last sentence ended with one, and goes on in another
 	before                           rune // the folded character before
 }
 
@@ -133,6 +135,7 @@ func (t *tokenizer) separator(at int, folded rune) {
 		t.clause = !t.inAddress
 		if (next == ' ' || next == '\n') && folded != ',' && folded != '(' && t.before != '.' && t.before != ' ' {
 			t.gap += sentenceGap
+			t.semicolon = folded == ';'
 		}
 	}
 }
@@ -214,7 +217,8 @@ func (t *tokenizer) flush(at int) {
 		address: t.address,
 		clause:  t.clause,
 
-		sentence: t.gap > 1 || t.paragraph,
+		inside:   t.inAddress,
+		sentence: t.gap > 1 && !t.semicolon || t.paragraph,
 	}
 	if t.dotted {
 		w.text = "." + w.text
