@@ -50,6 +50,8 @@ type scanner struct {
 	owner  string // the tool, prompt or resource that is read
 	tool   *toolFacts
 
+	inPrompt bool
+
 	fragments []byte // short texts of the tool, which may be one text that was cut up
 	alarms    int    // findings that a person should look at
 
@@ -175,6 +177,9 @@ func isNumbered(text string) bool { return len(text) >= minNumbered && hasDigits
 func (s *scanner) around(t *text) (all concept) {
 	if t.role == roleParameter || t.role == roleValue {
 		all |= s.words.meanings[meansParameter]
+	}
+	if s.inPrompt {
+		all |= s.words.meanings[meansTalks] // a prompt is a text for a model
 	}
 	if s.tool == nil {
 		return all

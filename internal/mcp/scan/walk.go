@@ -33,6 +33,8 @@ func (s *scanner) within(owner string, read func(), place ...segment) {
 }
 
 func (s *scanner) readPrompt(p *definition.Prompt) {
+	s.inPrompt = true
+	defer func() { s.inPrompt = false }()
 	s.at(roleName, p.Name, member("name"))
 	s.at(roleDescription, p.Title, member("title"))
 	s.at(roleDescription, p.Description, member("description"))
