@@ -264,7 +264,8 @@ func TestNamesThatMove(t *testing.T) {
 	for _, transport := range []string{definition.HTTP, definition.SSE, ""} {
 		target := discovery.Target{URL: "http://mcp.example.com:" + port + "/", Transport: transport}
 		if transport == definition.HTTP {
-			if found, err := discovery.List(t.Context(), guarded.Stream(), target); err != nil || len(found.Tools) != 1 {
+			found, err := discovery.List(t.Context(), guarded.Stream(), target)
+			if err != nil || len(found.Tools) != 1 {
 				t.Fatalf("while the name leads to a permitted address: %+v, %v", found, err)
 			}
 		}

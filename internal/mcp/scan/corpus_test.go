@@ -232,7 +232,8 @@ func TestSecondCorpus(t *testing.T) {
 			if byClass[e.Class] == nil {
 				byClass[e.Class] = &score{}
 			}
-			count(t, entry{class: e.Class + " " + e.ID, raw: e.Definition}, group == "bad", false, &total, byClass[e.Class])
+			count(t, entry{class: e.Class + " " + e.ID, raw: e.Definition}, group == "bad", false, &total,
+				byClass[e.Class])
 		}
 		logScores(t, "second "+group, total, byClass)
 		if total.all == 0 {

@@ -1,15 +1,10 @@
 package scan
 
 import (
-	"bytes"
-	"compress/gzip"
-	"compress/zlib"
-	"encoding/ascii85"
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"html"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -48,54 +43,9 @@ func (s *scanner) decode(t *text, value string, decoded int) {
 	}
 }
 
-func isASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
-// unBase85 is what stands in a text between the marks of base85; empty: nothing that can be read.
-func unBase85(text string) string {
-	_, rest, found := strings.Cut(text, "<~")
-	body, _, closed := strings.Cut(rest, "~>")
-	if !found || !closed {
-		return ""
-	}
-	plain := make([]byte, len(body)+4)
-	n, _, err := ascii85.Decode(plain, []byte(body), true)
-	if err != nil || !isReadable(plain[:n]) {
-		return ""
-	}
-	return string(plain[:n])
-}
-
-// maxUnpacked is how much of a compressed text is read.
-const maxUnpacked = 16 << 10
-
-// unpack is what compressed bytes hold; nil: they are not compressed.
-func unpack(packed []byte) []byte {
-	var from io.Reader
-	var err error
-	switch {
-	case bytes.HasPrefix(packed, []byte{0x1f, 0x8b}):
-		from, err = gzip.NewReader(bytes.NewReader(packed))
-	case len(packed) > 2 && packed[0] == 0x78:
-		from, err = zlib.NewReader(bytes.NewReader(packed))
-	default:
-		return nil
-	}
-	if err != nil {
-		return nil
-	}
-	plain, _ := io.ReadAll(io.LimitReader(from, min(maxUnpacked, int64(8*len(packed)))))
-	return plain
-}
-
 // blobs are the readable texts that stand in base64, base32 or hexadecimal form in a text.
 func blobs(text string) (plain []string) {
+	unpacked := 0
 	for i := 0; i < len(text); {
 		if !isBlobByte(text[i]) {
 			i++
@@ -107,7 +57,11 @@ func blobs(text string) (plain []string) {
 			if parts > 1 {
 				blob = strings.Join(strings.Fields(blob), "")
 			}
-			if found := decodeBlob(blob); found != "" {
+			found, packed := decodeBlob(blob, unpacked < maxPacked)
+			if packed {
+				unpacked++
+			}
+			if found != "" {
 				plain = append(plain, found)
 			}
 		}
@@ -149,8 +103,8 @@ func blobEnd(text string, start int) (end, parts int) {
 
 func isBlobByte(c byte) bool { return isWordByte(c) || c == '+' || c == '/' || c == '-' || c == '_' }
 
-// decodeBlob is what a text encodes; empty: nothing that can be read.
-func decodeBlob(blob string) string {
+// decodeBlob is what a text encodes; empty: nothing that can be read. packed: it was compressed.
+func decodeBlob(blob string, mayUnpack bool) (plain string, packed bool) {
 	trimmed := strings.TrimRight(blob, "=")
 	tries := []func() ([]byte, error){
 		func() ([]byte, error) { return hex.DecodeString(trimmed) },
@@ -159,18 +113,22 @@ func decodeBlob(blob string) string {
 		func() ([]byte, error) { return base64.RawURLEncoding.DecodeString(trimmed) },
 	}
 	for _, try := range tries {
-		plain, err := try()
+		bytes, err := try()
 		if err != nil {
 			continue
 		}
-		if isReadable(plain) {
-			return string(plain)
+		if isReadable(bytes) {
+			return string(bytes), packed
 		}
-		if unpacked := unpack(plain); isReadable(unpacked) {
-			return string(unpacked)
+		if !mayUnpack || packed || !isPacked(bytes) {
+			continue
+		}
+		packed = true
+		if unpacked := unpack(bytes); isReadable(unpacked) {
+			return string(unpacked), packed
 		}
 	}
-	return ""
+	return "", packed
 }
 
 // isReadable reports whether bytes are text: valid, of letters and spaces mostly.
@@ -323,18 +281,6 @@ func numbers(text string) string {
 		}
 	}
 	return ""
-}
-
-// hasDigits reports whether a text has so many digits.
-func hasDigits(text string, least int) bool {
-	for i := range len(text) {
-		if c := text[i]; c >= '0' && c <= '9' {
-			if least--; least == 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // isCode reports whether a word may be the code of a character.

@@ -66,12 +66,8 @@ func (l *lexicon) readFrames(entries map[string][]string) {
 		l.addFrame(line)
 	}
 	l.order, l.host, l.other = l.meanings[meansOrder], l.meanings[meansAddress], l.meanings[meansForeign]
-	for _, name := range []string{"hand", "fetch", "waive", "dismiss", "telling", "conceal", "swap", "copyto", "inquire", "favour"} {
-		l.acts |= l.meanings[name]
-	}
-	for _, name := range []string{"order", "you", "user", "secret", "norms", "vault", "talk", "this", "others", "consent", "hoard", "host"} {
-		l.readers |= l.meanings[name]
-	}
+	l.acts = l.meaningsOf("hand fetch waive dismiss telling conceal swap copyto inquire favour", "acts")
+	l.readers = l.meaningsOf("order you user secret norms vault talk this others consent hoard host", "readers")
 	l.limits = l.meanings["guarded"] | l.meanings["asks"]
 }
 

@@ -302,10 +302,10 @@ func (t *tokenizer) segment(text string, whole word, least int) {
 		t.emit(whole)
 		return
 	}
-	gap, sentence := whole.gap, whole.sentence
 	for _, part := range parts {
-		t.emit(word{text: part, from: whole.from, to: whole.to, gap: gap, sentence: sentence})
-		gap, sentence = 1, false
+		whole.text = part
+		t.emit(whole)
+		whole.gap, whole.clause, whole.sentence = 1, false, false
 	}
 }
 
