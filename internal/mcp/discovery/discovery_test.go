@@ -206,9 +206,11 @@ func TestServersThatAreNotReached(t *testing.T) {
 		"a redirect": {handled(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, private, http.StatusTemporaryRedirect)
 		}), definition.HTTP, nil, "redirect"},
-		"another address for messages": {handled(func(w http.ResponseWriter, _ *http.Request) {
+		"another address for messages": {handled(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprintf(w, "event: endpoint\ndata: %s/messages\n\n", private)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done() // a stream that ended would be another reason
 		}), definition.SSE, nil, "another address"},
 		"a private address": {private, definition.HTTP, guarded, "not a public one"},
 		"a name of this machine": {
