@@ -180,7 +180,7 @@ func half(entries []entry, heldOut bool) (some []entry) {
 }
 
 // TestThirdCorpus holds the half of the third corpus on which the rules were tuned, and prints the half that was held
-// out: testdata/third/README.md. The latter is the honest number, and demands nothing that tuning could buy.
+// out, which flatters less: testdata/third/README.md. The latter demands nothing that tuning could buy.
 func TestThirdCorpus(t *testing.T) {
 	t.Parallel()
 	for _, heldOut := range []bool{false, true} {
