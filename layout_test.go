@@ -371,6 +371,7 @@ var table = layout.Table{
 	// The ground.
 	row("internal/page", "internal/fault"),
 	row("internal/email", "internal/fault"),
+	row("internal/outbound/nametest"),
 	row("internal/outbound"),
 	row("internal/secret"),
 	row("internal/names"),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -197,8 +198,54 @@ func (c *Client) MCPFindings(ctx context.Context, orgID, id string) (MCPFindings
 	return get[MCPFindings](ctx, c, mcpPath(id)+"/vulnerabilities", inOrg(orgID))
 }
 
+// MCPFindingsOf reads those of a status alone: open, accepted or gone; empty: all.
+func (c *Client) MCPFindingsOf(ctx context.Context, orgID, id, status string) (MCPFindings, error) {
+	in := inOrg(orgID)
+	if status != "" {
+		in.Set("status", status)
+	}
+	return get[MCPFindings](ctx, c, mcpPath(id)+"/vulnerabilities", in)
+}
+
 // AcceptMCPFinding accepts a finding with a reason.
 func (c *Client) AcceptMCPFinding(ctx context.Context, orgID, id, fingerprint, reason string) (MCPFinding, error) {
 	return post[MCPFinding](ctx, c, mcpPath(id)+"/vulnerabilities/"+segment(fingerprint)+"/accept", inOrg(orgID),
 		map[string]string{"reason": reason})
+}
+
+// MCPTelemetry is what was called of a server.
+type MCPTelemetry struct {
+	Days  int                `json:"days"`
+	Tools []MCPToolTelemetry `json:"tools"`
+}
+
+// MCPToolTelemetry is what was called of a tool: decisions, and how calls went as far as traces tell.
+type MCPToolTelemetry struct {
+	Tool    string             `json:"tool"`
+	Calls   int64              `json:"calls"`
+	Denials int64              `json:"denials"`
+	Holds   int64              `json:"holds"`
+	Asks    int64              `json:"asks"`
+	Spans   int64              `json:"spans"`
+	Errors  int64              `json:"errors"`
+	P50Ms   *float64           `json:"p50Ms"`
+	P95Ms   *float64           `json:"p95Ms"`
+	Hours   []MCPHourTelemetry `json:"hours"`
+}
+
+// MCPHourTelemetry is what was decided about a tool in an hour.
+type MCPHourTelemetry struct {
+	At      time.Time `json:"at"`
+	Calls   int64     `json:"calls"`
+	Denials int64     `json:"denials"`
+	Holds   int64     `json:"holds"`
+}
+
+// MCPTelemetry reads how often the tools of a server were called, refused and failed in some days; 0: a week.
+func (c *Client) MCPTelemetry(ctx context.Context, orgID, id string, days int) (MCPTelemetry, error) {
+	in := inOrg(orgID)
+	if days != 0 {
+		in.Set("days", strconv.Itoa(days))
+	}
+	return get[MCPTelemetry](ctx, c, mcpPath(id)+"/telemetry", in)
 }

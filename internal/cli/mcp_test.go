@@ -4,13 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"writ/client"
 )
 
-// mcpProgram is an MCP server over stdio: its first argument describes its tools, the others name them.
-func mcpProgram() {
+// mcpServer is an MCP server: the first argument of this program describes its tools, the others name them.
+func mcpServer() *mcp.Server {
 	tools := []string{"read"}
 	if len(os.Args) > 2 {
 		tools = os.Args[2:]
@@ -22,8 +28,50 @@ func mcpProgram() {
 				return &mcp.CallToolResult{}, nil
 			})
 	}
-	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+	return s
+}
+
+// mcpProgram serves it over stdio.
+func mcpProgram() {
+	if err := mcpServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// mcpOverHTTP serves it over streamable HTTP at MCP_PORT.
+func mcpOverHTTP() {
+	s := mcpServer()
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)
+	fmt.Fprintln(os.Stderr, http.ListenAndServe("127.0.0.1:"+os.Getenv("MCP_PORT"), handler))
+	os.Exit(1)
+}
+
+// reached waits until somebody listens at MCP_PORT.
+func reached(ts *testscript.TestScript, neg bool, args []string) {
+	needs(ts, !neg && len(args) == 0, "reached")
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", "127.0.0.1:"+ts.Getenv("MCP_PORT"))
+		if err == nil {
+			ts.Check(conn.Close())
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("not reached: %v", err)
+		}
+	}
+}
+
+// fingerprint NAME FILE RULE puts the fingerprint of the first finding of a rule into the environment.
+func fingerprintOf(ts *testscript.TestScript, neg bool, args []string) {
+	needs(ts, !neg && len(args) == 3, "fingerprint NAME FILE RULE")
+	var found client.MCPFindings
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &found))
+	for _, f := range found.Items {
+		if f.ID == args[2] {
+			ts.Setenv(args[0], f.Fingerprint)
+			return
+		}
+	}
+	ts.Fatalf("%s has no finding %s", args[1], args[2])
 }

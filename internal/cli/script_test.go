@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 
 		"approver": approver,
 		"test-mcp": mcpProgram,
+
+		"test-mcp-http": mcpOverHTTP,
 	})
 }
 
@@ -45,14 +47,17 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			port, err := freePort()
+			mcpPort, mcpErr := freePort()
 			e.Setenv("PORT", strconv.Itoa(port))
+			e.Setenv("MCP_PORT", strconv.Itoa(mcpPort))
 			e.Setenv("WRIT_URL", fmt.Sprintf("http://localhost:%d", port))
 			e.Setenv("WRIT_DATA_DIR", "data")
-			return err
+			return errors.Join(err, mcpErr)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":     exits,
 			"ready":     ready,
+			"reached":   reached,
 			"terminate": terminate,
 			"signin":    signIn,
 			"whoami":    whoAmI,
@@ -77,6 +82,8 @@ func TestScripts(t *testing.T) {
 
 			"usekeyfile": useKeyFile,
 			"acceptance": acceptance,
+
+			"fingerprint": fingerprintOf,
 		},
 		RequireExplicitExec: true,
 	})

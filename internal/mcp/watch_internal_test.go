@@ -125,6 +125,55 @@ func TestWatchIsFair(t *testing.T) {
 	})
 }
 
+// TestAServerThatHangs: the others are asked meanwhile, and answer.
+func TestAServerThatHangs(t *testing.T) {
+	t.Parallel()
+	testenv.Each(t, func(t *testing.T, e *testenv.Env) {
+		ctx := t.Context()
+		a, hanging, free := &asked{}, make(chan struct{}), make(chan struct{})
+		var hangs sync.Once
+		registering := true
+		s := registry(t, e, func(ctx context.Context, target discovery.Target) (definition.Server, error) {
+			if target.URL == "https://hangs.example.org/" && !registering {
+				hangs.Do(func() { close(hanging) })
+				<-free
+				return definition.Server{}, &discovery.Unreachable{Reason: "did not answer"}
+			}
+			return a.list(ctx, target)
+		})
+		org, user := e.Organization("Harbour"), e.User("ada@example.org")
+		e.Member(org, user, principal.Owner)
+		owner := testenv.Person(user, org, principal.Owner)
+		for _, name := range []string{"fine", "hangs"} {
+			r := Registration{Name: name, URL: "https://" + name + ".example.org/"}
+			if _, err := s.Register(ctx, owner, r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		registering = false
+		e.Clock.Pass(2 * WatchEvery)
+		done := make(chan error, 1)
+		go func() { done <- s.Watch(ctx) }()
+		<-hanging
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			_, checks, err := s.History(ctx, owner, "fine")
+			if err != nil || time.Now().After(deadline) {
+				t.Fatalf("the other server is not asked meanwhile: %+v, %v", checks, err)
+			}
+			if len(checks) == 2 && checks[0].Healthy {
+				break
+			}
+		}
+		close(free)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if of, _, err := s.History(ctx, owner, "hangs"); err != nil || of.Health.Healthy {
+			t.Errorf("%+v, %v", of.Health, err)
+		}
+	})
+}
+
 // BenchmarkWatch asks a live server over and over, as the watcher does. share-of-core is what 1,000 servers take, the
 // work of the asked server included.
 func BenchmarkWatch(b *testing.B) {

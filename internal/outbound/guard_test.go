@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"writ/internal/outbound"
+	"writ/internal/outbound/nametest"
 )
 
 // notForUsers are addresses of every kind that a user's webhook must not reach.
@@ -70,15 +71,15 @@ func TestAddressesInTheURL(t *testing.T) {
 // where the name leads.
 func TestAddressesBehindAName(t *testing.T) {
 	t.Parallel()
-	names := newNames()
-	client := newClient(t, outbound.Options{Resolver: names.resolver()})
+	names := nametest.New()
+	client := newClient(t, outbound.Options{Resolver: names.Resolver()})
 	const target = "https://hooks.example.com/services/T0"
 	if err := client.Check(target); err != nil {
 		t.Fatalf("Check of a name: %v", err)
 	}
 	for _, text := range notForUsers {
 		// A name server gives IPv4 in IPv6 form as IPv6; the dialler makes IPv4 of it.
-		names.set("hooks.example.com", text)
+		names.Set("hooks.example.com", text)
 		if _, err := client.Post(t.Context(), outbound.Request{URL: target}); !isRefused(err) {
 			t.Errorf("a name that leads to %s: %v, want a refusal", text, err)
 		}
@@ -90,9 +91,9 @@ func TestAddressesBehindAName(t *testing.T) {
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	trap := newTarget(t, fine)
-	names := newNames()
-	names.set("hooks.example.com", "127.0.0.1")
-	client := newClient(t, outbound.Options{Resolver: names.resolver(), Permits: permits(t, "127.0.0.1:"+trap.port)})
+	names := nametest.New()
+	names.Set("hooks.example.com", "127.0.0.1")
+	client := newClient(t, outbound.Options{Resolver: names.Resolver(), Permits: permits(t, "127.0.0.1:"+trap.port)})
 	target := "http://hooks.example.com:" + trap.port + "/"
 	if answer, err := client.Post(t.Context(), outbound.Request{URL: target}); err != nil || !answer.IsSuccess() {
 		t.Fatalf("while the name leads to a permitted address: %v %v", answer, err)
@@ -103,7 +104,7 @@ func TestRebinding(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer elsewhere.Close()
-	names.set("hooks.example.com", "127.0.0.2")
+	names.Set("hooks.example.com", "127.0.0.2")
 	if err := client.Check(target); err != nil {
 		t.Fatalf("Check resolves names: %v", err)
 	}
@@ -117,14 +118,14 @@ func TestRebinding(t *testing.T) {
 func TestSeveralAddresses(t *testing.T) {
 	t.Parallel()
 	target := newTarget(t, fine)
-	names := newNames()
-	names.set("hooks.example.com", "127.0.0.3", "127.0.0.1")
+	names := nametest.New()
+	names.Set("hooks.example.com", "127.0.0.3", "127.0.0.1")
 	trap, err := net.Listen("tcp", "127.0.0.3:"+target.port)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer trap.Close()
-	client := newClient(t, outbound.Options{Resolver: names.resolver(), Permits: permits(t, "127.0.0.1:"+target.port)})
+	client := newClient(t, outbound.Options{Resolver: names.Resolver(), Permits: permits(t, "127.0.0.1:"+target.port)})
 	answer, err := client.Post(t.Context(), outbound.Request{URL: "http://hooks.example.com:" + target.port})
 	if err != nil || string(answer.Body) != "ok" {
 		t.Errorf("Post = %q, %v; want the permitted address to answer", answer.Body, err)
@@ -258,12 +259,12 @@ func TestPermits(t *testing.T) {
 			false,
 		},
 	} {
-		names := newNames()
-		client := newClient(t, outbound.Options{Resolver: names.resolver(), Permits: permits(t, c.permit)})
+		names := nametest.New()
+		client := newClient(t, outbound.Options{Resolver: names.Resolver(), Permits: permits(t, c.permit)})
 		err := client.Check(c.url)
 		if c.leadsTo != "" {
-			names.set("hooks.corp.example", c.leadsTo)
-			names.set("other.corp.example", c.leadsTo)
+			names.Set("hooks.corp.example", c.leadsTo)
+			names.Set("other.corp.example", c.leadsTo)
 			_, err = client.Post(t.Context(), outbound.Request{URL: c.url})
 		}
 		if c.opens != (err == nil) || err != nil && !isRefused(err) {

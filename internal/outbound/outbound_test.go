@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"writ/internal/outbound"
+	"writ/internal/outbound/nametest"
 )
 
 const secretPath = "/services/T0/B0/hush-hush"
@@ -27,10 +28,10 @@ func TestPost(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 		io.WriteString(w, "slow down")
 	})
-	names := newNames()
-	names.set("hooks.corp.example", "127.0.0.1")
+	names := nametest.New()
+	names.Set("hooks.corp.example", "127.0.0.1")
 	client := newClient(t, outbound.Options{
-		Resolver: names.resolver(), Permits: permits(t, "hooks.corp.example:"+target.port), UserAgent: "writ/1",
+		Resolver: names.Resolver(), Permits: permits(t, "hooks.corp.example:"+target.port), UserAgent: "writ/1",
 	})
 	answer, err := client.Post(t.Context(), outbound.Request{
 		URL: "http://hooks.corp.example:" + target.port + secretPath, Body: []byte(`{"a":1}`),
@@ -130,7 +131,7 @@ func TestFailures(t *testing.T) {
 	secure := httptest.NewTLSServer(http.HandlerFunc(fine))
 	defer secure.Close()
 	rude := newTarget(t, func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) })
-	client := newClient(t, outbound.Options{Permits: permits(t, "127.0.0.1"), Resolver: newNames().resolver()})
+	client := newClient(t, outbound.Options{Permits: permits(t, "127.0.0.1"), Resolver: nametest.New().Resolver()})
 	for _, c := range []struct{ url, reason string }{
 		{"http://" + closed.Addr().String(), "the target could not be connected to"},
 		{secure.URL, "the target's certificate is not valid"},
@@ -157,10 +158,10 @@ func wantFailure(t *testing.T, err error, reason string) {
 // TestRefusalsTellNothing compares what a user sees of two private addresses.
 func TestRefusalsTellNothing(t *testing.T) {
 	t.Parallel()
-	names := newNames()
-	names.set("one.example", "127.0.0.1")
-	names.set("other.example", "10.9.8.7")
-	client := newClient(t, outbound.Options{Resolver: names.resolver()})
+	names := nametest.New()
+	names.Set("one.example", "127.0.0.1")
+	names.Set("other.example", "10.9.8.7")
+	client := newClient(t, outbound.Options{Resolver: names.Resolver()})
 	_, first := client.Post(t.Context(), outbound.Request{URL: "http://one.example/"})
 	_, second := client.Post(t.Context(), outbound.Request{URL: "http://other.example/"})
 	if !isRefused(first) || first.Error() != second.Error() {
@@ -174,9 +175,9 @@ func TestNoProxy(t *testing.T) {
 	proxy, target := newTarget(t, fine), newTarget(t, fine)
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("http_proxy", proxy.URL)
-	names := newNames()
-	names.set("hooks.corp.example", "127.0.0.1")
-	client := newClient(t, outbound.Options{Resolver: names.resolver(), Permits: permits(t, "127.0.0.0/8")})
+	names := nametest.New()
+	names.Set("hooks.corp.example", "127.0.0.1")
+	client := newClient(t, outbound.Options{Resolver: names.Resolver(), Permits: permits(t, "127.0.0.0/8")})
 	if _, err := client.Post(t.Context(), outbound.Request{
 		URL: "http://hooks.corp.example:" + target.port,
 	}); err != nil {

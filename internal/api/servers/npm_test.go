@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"writ/client"
+	"writ/internal/mcp"
 	"writ/internal/mcp/discovery"
 	"writ/internal/testserver"
 )
@@ -80,10 +81,32 @@ func TestServersFromNPM(t *testing.T) {
 		if err != nil || fs.ToolCount != len(files.Tools) || fs.Health.Watched {
 			t.Errorf("%+v, %v", fs, err)
 		}
+		awaitWatcher(t, o, "everything", again)
 		for _, name := range []string{"everything", "fs"} {
 			if found, err := o.Owner.ScanMCPServer(ctx, o.ID, name); err != nil {
 				t.Errorf("scan %s: %+v, %v", name, found, err)
 			}
 		}
 	})
+}
+
+// awaitWatcher lets the time pass after which a server is asked again, and waits until the server's own watcher has
+// done so, without anybody's request.
+func awaitWatcher(t *testing.T, o *testserver.Org, name string, before client.MCPServer) {
+	t.Helper()
+	checks := func() client.MCPHealth {
+		found, err := o.Owner.MCPServerHealth(t.Context(), o.ID, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	asked := len(checks().History)
+	o.Advance(mcp.WatchEvery * 6 / 5) // a sign-in lasts longer
+	testserver.Soon(t, name+" is asked again", func() bool { return len(checks().History) > asked })
+	now, err := o.Owner.MCPServer(t.Context(), o.ID, name)
+	if err != nil || now.ListedHash != before.ListedHash || now.HeldCount != 0 || now.Health.Status != "healthy" ||
+		!now.Health.CheckedAt.After(*before.Health.CheckedAt) {
+		t.Errorf("watched: %+v, %v", now, err)
+	}
 }

@@ -304,6 +304,47 @@ func TestFaultsOfLiveServers(t *testing.T) {
 	})
 }
 
+// TestToolsThatLeave: a tool that vanishes and returns is held, and so is one that another server lists under the name
+// of an accepted tool; decisions in between are holds, and accepting it releases it.
+func TestToolsThatLeave(t *testing.T) {
+	t.Parallel()
+	eachOrg(t, func(t *testing.T, o *testserver.Org) {
+		ctx := t.Context()
+		o.ActivePolicy(o.Owner, o.ID, "version: v1\nname: all\nrules:\n  - {id: all, effect: allow, tools: [\"*\"]}\n")
+		key := o.AgentKey(o.Owner, o.ID).APIKey
+		math := startLive(t, map[string]string{"add": "Adds."})
+		other := startLive(t, map[string]string{"sub": "Subtracts."})
+		for name, l := range map[string]*live{"math": math, "other": other} {
+			if _, err := o.Owner.RegisterMCPServer(ctx, o.ID, client.NewMCPServer{Name: name, URL: l.URL}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		held := func(step, server string, l *live, tools map[string]string, state string) string {
+			l.set(tools)
+			if _, err := o.Owner.RefreshMCPServer(ctx, o.ID, server); err != nil {
+				t.Fatal(err)
+			}
+			found, err := o.Owner.MCPTools(ctx, o.ID, server)
+			if err != nil || found[0].Name != "add" || found[0].State != state {
+				t.Fatalf("%s: %+v, %v, want %s", step, found, err, state)
+			}
+			if said := decide(t, o, key, server, "add"); said["decision"] != "hold" {
+				t.Errorf("%s: %v", step, said)
+			}
+			return found[0].Hash
+		}
+		held("it vanishes", "math", math, map[string]string{"mul": "Multiplies."}, "gone")
+		hash := held("it returns", "math", math, map[string]string{"add": "Adds."}, "returned")
+		if _, err := o.Owner.AcceptMCPTool(ctx, o.ID, "math", "add", hash, "it is the same"); err != nil {
+			t.Fatal(err)
+		}
+		if said := decide(t, o, key, "math", "add"); said["decision"] != "allow" {
+			t.Errorf("accepted: %v", said)
+		}
+		held("it is elsewhere", "other", other, map[string]string{"add": "Adds.", "sub": "Subtracts."}, "moved")
+	})
+}
+
 // TestStdioServers are described by their developer's client, pinned, and never watched.
 func TestStdioServers(t *testing.T) {
 	t.Parallel()
@@ -351,10 +392,11 @@ func TestFindings(t *testing.T) {
 		}
 		found, err := o.Owner.MCPFindings(ctx, o.ID, "math")
 		open := serious(found)
-		if err != nil || found.Verdict != "findings" || len(open) == 0 {
+		if err != nil || found.Verdict != "findings" || len(open) < 2 {
 			t.Fatalf("%+v, %v", found, err)
 		}
-		for _, f := range open {
+		acceptFindingAtOnce(t, o, open[0].Fingerprint)
+		for _, f := range open[1:] {
 			accepted, err := o.Owner.AcceptMCPFinding(ctx, o.ID, "math", f.Fingerprint, "a test of ours")
 			if err != nil || accepted.Status != "accepted" || *accepted.AcceptedBy != o.Owner.ID {
 				t.Errorf("%+v, %v", accepted, err)
@@ -379,37 +421,20 @@ func TestFindings(t *testing.T) {
 	})
 }
 
-// TestTelemetryOfServers counts decisions by tool.
-func TestTelemetryOfServers(t *testing.T) {
-	t.Parallel()
-	eachOrg(t, func(t *testing.T, o *testserver.Org) {
-		ctx := t.Context()
-		o.ActivePolicy(o.Owner, o.ID, "version: v1\nname: some\nrules:\n"+
-			"  - {id: read, effect: allow, tools: [\"files.read\"]}\n  - {id: rest, effect: deny, tools: [\"files.write\"]}\n")
-		if _, err := o.Owner.RegisterMCPServer(ctx, o.ID, client.NewMCPServer{Name: "files"}); err != nil {
-			t.Fatal(err)
-		}
-		key := o.AgentKey(o.Owner, o.ID).APIKey
-		for range 3 {
-			decide(t, o, key, "files", "read")
-		}
-		decide(t, o, key, "files", "write")
-		decide(t, o, key, "other", "read")
-		testserver.Soon(t, "the calls are counted", func() bool {
-			var body struct {
-				Tools []struct {
-					Tool           string
-					Calls, Denials int64
-					P50Ms          *float64
-				}
-			}
-			answer := o.Request(t, "GET", "/mcp/servers/files/telemetry?organizationId="+o.ID, "",
-				testserver.Credentials(o.Owner.Client)...)
-			if err := json.Unmarshal(answer.Body, &body); err != nil || len(body.Tools) != 2 {
-				t.Logf("%d %.300s", answer.Status, answer.Body)
-				return false
-			}
-			return body.Tools[0].Calls == 3 && body.Tools[0].Denials == 0 && body.Tools[1].Denials == 1
+// acceptFindingAtOnce has two people accept a finding at once: one does, and the other learns of it.
+func acceptFindingAtOnce(t *testing.T, o *testserver.Org, fingerprint string) {
+	t.Helper()
+	people := []*testserver.Person{o.Owner, o.Join(o.Owner, o.ID, "admin")}
+	statuses := make([]int, len(people))
+	var all sync.WaitGroup
+	for i, p := range people {
+		all.Go(func() {
+			_, err := p.AcceptMCPFinding(t.Context(), o.ID, "math", fingerprint, "read it")
+			statuses[i] = client.StatusOf(err)
 		})
-	})
+	}
+	all.Wait()
+	if slices.Sort(statuses); !slices.Equal(statuses, []int{0, 409}) {
+		t.Errorf("two people accept a finding at once: %v", statuses)
+	}
 }

@@ -22,7 +22,8 @@ func mcpServers(s cli.Streams) *cobra.Command {
 signed in with writ login, or whose access token is in WRIT_ACCESS_TOKEN or in the file that --token names.`,
 	}
 	c.AddCommand(mcpList(s), mcpShow(s), byHand(mcpRegister(s)), byHand(mcpApprove(s)), byHand(mcpDeny(s)),
-		byHand(mcpAccept(s)), byHand(mcpRefresh(s)), byHand(mcpRemove(s)), mcpScan(s))
+		byHand(mcpAccept(s)), byHand(mcpRefresh(s)), byHand(mcpRemove(s)), mcpScan(s), mcpHealth(s), mcpTelemetry(s),
+		mcpVulnerabilities(s))
 	return c
 }
 

@@ -2,6 +2,8 @@ package writ
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -43,27 +45,65 @@ func mcpDeny(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
+// accepted is what `writ mcp accept` accepted: a tool or a finding.
+type accepted struct {
+	tool    *client.MCPTool
+	finding *client.MCPFinding
+}
+
+// MarshalJSON writes the one that was accepted.
+func (a accepted) MarshalJSON() ([]byte, error) {
+	if a.finding != nil {
+		return json.Marshal(a.finding)
+	}
+	return json.Marshal(a.tool)
+}
+
 func mcpAccept(s cli.Streams) *cobra.Command {
 	var p asPerson
-	var reason, hash string
-	accept := func(ctx context.Context, c *client.Client, args []string) (client.MCPTool, error) {
-		return c.AcceptMCPTool(ctx, p.orgID, args[0], args[1], hash, reason)
+	var reason, hash, finding string
+	accept := func(ctx context.Context, c *client.Client, args []string) (accepted, error) {
+		if finding != "" {
+			f, err := c.AcceptMCPFinding(ctx, p.orgID, args[0], finding, reason)
+			return accepted{finding: &f}, err
+		}
+		tool, err := c.AcceptMCPTool(ctx, p.orgID, args[0], args[1], hash, reason)
+		return accepted{tool: &tool}, err
 	}
 	cmd := &cobra.Command{
-		Use: "accept SERVER TOOL", Short: "Accept a held tool as it is listed, which releases it",
+		Use: "accept SERVER [TOOL]", Short: "Accept a held tool as it is listed, which releases it, or a finding of the scanner",
 		Long: `Accept a held tool as writ mcp show has shown it: --hash says which. If it changed again, it is not accepted. Without --hash
-the pin of a tool that is gone is forgotten.`,
-		Args: cobra.ExactArgs(2), RunE: asking(&p, s, accept, printAccepted),
+the pin of a tool that is gone is forgotten.
+
+With --finding, accept what the scanner found, by the fingerprint that writ mcp vulnerabilities prints. It is quiet until
+the text that it is about changes.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if finding != "" {
+				if hash != "" {
+					return errors.New("--hash is of a tool, not of a finding")
+				}
+				return cobra.ExactArgs(1)(cmd, args)
+			}
+			return cobra.ExactArgs(2)(cmd, args)
+		},
+		RunE: asking(&p, s, accept, printAccepted),
 	}
 	p.addFlags(cmd)
 	cmd.Flags().StringVar(&hash, "hash", "", "the hash of the tool, as show prints it")
+	cmd.Flags().StringVar(&finding, "finding", "", "the fingerprint of a finding, as vulnerabilities prints it")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the log (required)")
 	_ = cmd.MarkFlagRequired("reason")
 	return cmd
 }
 
-func printAccepted(s cli.Streams, t client.MCPTool) error {
-	_, err := fmt.Fprintf(s.Out, "%s is accepted\n", cli.Line(t.Name))
+func printAccepted(s cli.Streams, a accepted) error {
+	var what string
+	if a.finding != nil {
+		what = a.finding.ID + " at " + a.finding.Place
+	} else {
+		what = a.tool.Name
+	}
+	_, err := fmt.Fprintf(s.Out, "%s is accepted\n", cli.Line(what))
 	return err
 }
 

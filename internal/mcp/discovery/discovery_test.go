@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"writ/internal/mcp/definition"
 	"writ/internal/mcp/discovery"
 	"writ/internal/outbound"
+	"writ/internal/outbound/nametest"
 )
 
 // sdkServer is a server of the SDK with some of everything.
@@ -204,9 +206,11 @@ func TestServersThatAreNotReached(t *testing.T) {
 		"a redirect": {handled(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, private, http.StatusTemporaryRedirect)
 		}), definition.HTTP, nil, "redirect"},
-		"another address for messages": {handled(func(w http.ResponseWriter, _ *http.Request) {
+		"another address for messages": {handled(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprintf(w, "event: endpoint\ndata: %s/messages\n\n", private)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done() // a stream that ended would be another reason
 		}), definition.SSE, nil, "another address"},
 		"a private address": {private, definition.HTTP, guarded, "not a public one"},
 		"a name of this machine": {
@@ -230,5 +234,53 @@ func TestServersThatAreNotReached(t *testing.T) {
 		_, err := discovery.List(ctx, next, discovery.Target{URL: c.url, Transport: c.transport})
 		cancel()
 		wantReason(t, name, err, false, c.reason)
+	}
+}
+
+// TestNamesThatMove: the address of a name is judged at every dial. One that led to a permitted address leads to
+// another machine later, which nobody connects to.
+func TestNamesThatMove(t *testing.T) {
+	t.Parallel()
+	server := rawServer(t, answered(`{"tools":[{"name":"read","inputSchema":{}}]}`))
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(server, "http://"))
+	trap, err := net.Listen("tcp", "127.0.0.2:"+port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = trap.Close() })
+	reached := make(chan struct{})
+	go func() {
+		if conn, err := trap.Accept(); err == nil {
+			close(reached)
+			_ = conn.Close()
+		}
+	}()
+	permit, err := outbound.ParsePermit("127.0.0.1:" + port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := nametest.New()
+	names.Set("mcp.example.com", "127.0.0.1")
+	guarded := outbound.New(outbound.Options{Resolver: names.Resolver(), Permits: []outbound.Permit{permit}})
+	t.Cleanup(guarded.Close)
+	for _, transport := range []string{definition.HTTP, definition.SSE, ""} {
+		target := discovery.Target{URL: "http://mcp.example.com:" + port + "/", Transport: transport}
+		if transport == definition.HTTP {
+			found, err := discovery.List(t.Context(), guarded.Stream(), target)
+			if err != nil || len(found.Tools) != 1 {
+				t.Fatalf("while the name leads to a permitted address: %+v, %v", found, err)
+			}
+		}
+		for _, address := range []string{"127.0.0.2", "10.0.0.1", "169.254.169.254"} {
+			names.Set("mcp.example.com", address)
+			guarded.Close() // a connection that is open leads to where it led
+			_, err = discovery.List(t.Context(), guarded.Stream(), target)
+			wantReason(t, transport+" after the name moved to "+address, err, false, "not a public one")
+		}
+	}
+	select {
+	case <-reached:
+		t.Error("the machine to which the name moved was connected to")
+	default:
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -244,6 +245,9 @@ func reasonOf(err error) string {
 	}
 	if failure, ok := errors.AsType[*outbound.Failure](err); ok {
 		return failure.Reason
+	}
+	if failed, ok := errors.AsType[*net.OpError](err); ok && failed.Op == "dial" {
+		return "the server could not be connected to"
 	}
 	return "the server does not answer as an MCP server does"
 }

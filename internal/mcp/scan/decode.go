@@ -27,13 +27,25 @@ func (s *scanner) decode(t *text, value string, decoded int) {
 	if plain, units := unescape(value); units >= minUnits {
 		s.match(t, plain, decoded+1)
 	}
-	if plain := numbers(value); plain != "" {
+	for _, plain := range []string{numbers(value), unmorse(value), unBase85(value)} {
+		if plain != "" {
+			s.match(t, plain, decoded+1)
+		}
+	}
+	if isASCII(value) {
+		return
+	}
+	if plain := unsymbol(value, fromBraille); plain != "" {
 		s.match(t, plain, decoded+1)
+	}
+	if plain := unsymbol(value, fromUpsideDown); plain != "" {
+		s.match(t, mirror(plain), decoded+1)
 	}
 }
 
 // blobs are the readable texts that stand in base64, base32 or hexadecimal form in a text.
 func blobs(text string) (plain []string) {
+	unpacked := 0
 	for i := 0; i < len(text); {
 		if !isBlobByte(text[i]) {
 			i++
@@ -45,7 +57,11 @@ func blobs(text string) (plain []string) {
 			if parts > 1 {
 				blob = strings.Join(strings.Fields(blob), "")
 			}
-			if found := decodeBlob(blob); found != "" {
+			found, packed := decodeBlob(blob, unpacked < maxPacked)
+			if packed {
+				unpacked++
+			}
+			if found != "" {
 				plain = append(plain, found)
 			}
 		}
@@ -87,8 +103,8 @@ func blobEnd(text string, start int) (end, parts int) {
 
 func isBlobByte(c byte) bool { return isWordByte(c) || c == '+' || c == '/' || c == '-' || c == '_' }
 
-// decodeBlob is what a text encodes; empty: nothing that can be read.
-func decodeBlob(blob string) string {
+// decodeBlob is what a text encodes; empty: nothing that can be read. packed: it was compressed.
+func decodeBlob(blob string, mayUnpack bool) (plain string, packed bool) {
 	trimmed := strings.TrimRight(blob, "=")
 	tries := []func() ([]byte, error){
 		func() ([]byte, error) { return hex.DecodeString(trimmed) },
@@ -97,11 +113,22 @@ func decodeBlob(blob string) string {
 		func() ([]byte, error) { return base64.RawURLEncoding.DecodeString(trimmed) },
 	}
 	for _, try := range tries {
-		if plain, err := try(); err == nil && isReadable(plain) {
-			return string(plain)
+		bytes, err := try()
+		if err != nil {
+			continue
+		}
+		if isReadable(bytes) {
+			return string(bytes), packed
+		}
+		if !mayUnpack || packed || !isPacked(bytes) {
+			continue
+		}
+		packed = true
+		if unpacked := unpack(bytes); isReadable(unpacked) {
+			return string(unpacked), packed
 		}
 	}
-	return ""
+	return "", packed
 }
 
 // isReadable reports whether bytes are text: valid, of letters and spaces mostly.
@@ -228,8 +255,11 @@ func entity(text string) (rune, int) {
 
 // numbers is the longest row of character codes of a text, read: in decimal, octal, hexadecimal or binary form.
 func numbers(text string) string {
+	if !hasDigits(text, minNumbers) {
+		return ""
+	}
 	var row, longest []string
-	for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' }) {
+	for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" ,\n:;|-", r) }) {
 		if isCode(field) {
 			row = append(row, field)
 			continue

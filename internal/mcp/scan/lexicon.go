@@ -17,6 +17,9 @@ type concept uint64
 // node is a word of the lexicon, and the words that can follow it in a phrase.
 type node struct {
 	means concept // of the phrase that ends here
+	says  concept // what it means in a frame
+	verb  bool    // it can tell somebody to do something
+	lead  bool    // a verb behind it does
 	next  map[string]*node
 }
 
@@ -33,6 +36,12 @@ type lexicon struct {
 	negations                                 []int // the stages that negate
 	// by the bit of a concept: the steps of patterns that it can be
 	starts [64][]step
+
+	meanings                   map[string]concept // of frames, by name
+	frames                     []frame
+	framesOf                   [64][]int // by the bit of a meaning
+	order, host, other, limits concept
+	acts, readers              concept // what is asked, and of whom or about what
 }
 
 // letters are those of ASCII in lower case.
@@ -45,6 +54,7 @@ var theLexicon = sync.OnceValue(readLexicon)
 func readLexicon() *lexicon {
 	l := &lexicon{concepts: map[string]concept{}, words: map[string]bool{}}
 	l.roots[asWritten] = &node{}
+	entries := map[string][]string{}
 	for line := range lines("words") {
 		name, list, ok := strings.Cut(line, ":")
 		if !ok {
@@ -56,6 +66,7 @@ func readLexicon() *lexicon {
 			if entry == "" {
 				continue // a concept that no word has
 			}
+			entries[name] = append(entries[name], entry)
 			verb, isVerb := strings.CutSuffix(entry, "*")
 			l.add(verb, bit)
 			if isVerb {
@@ -65,6 +76,7 @@ func readLexicon() *lexicon {
 			}
 		}
 	}
+	l.readFrames(entries)
 	l.roots[rotated] = l.roots[asWritten].spelled(rotate)
 	l.roots[mirrored] = l.roots[asWritten].spelled(mirror)
 	l.roots[backwards] = l.roots[mirrored]
@@ -86,8 +98,11 @@ func (l *lexicon) concept(name string) concept {
 	return bit
 }
 
-// add adds a phrase, cut into words as texts are.
-func (l *lexicon) add(phrase string, bit concept) {
+// add adds a phrase that means a concept.
+func (l *lexicon) add(phrase string, bit concept) { l.addNode(phrase).means |= bit }
+
+// addNode adds a phrase, cut into words as texts are.
+func (l *lexicon) addNode(phrase string) *node {
 	n, work := l.roots[asWritten], 0
 	tokenize(phrase, nil, &work, func(w word) {
 		next := n.next[w.text]
@@ -101,7 +116,7 @@ func (l *lexicon) add(phrase string, bit concept) {
 		l.know(w.text)
 		n = next
 	})
-	n.means |= bit
+	return n
 }
 
 func (l *lexicon) know(text string) {
@@ -128,7 +143,7 @@ func prefix(text string) (number int, ok bool) {
 
 // spelled is a node with every word spelled in another way.
 func (n *node) spelled(spell func(string) string) *node {
-	other := &node{means: n.means}
+	other := &node{means: n.means, says: n.says, verb: n.verb, lead: n.lead}
 	if n.next != nil {
 		other.next = make(map[string]*node, len(n.next))
 	}

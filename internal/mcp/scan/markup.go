@@ -101,7 +101,7 @@ func (s *scanner) element(t *text, at int) {
 			end = min(len(comment), maxCommentRead)
 		}
 		severity := Severity(0)
-		if len(strings.TrimSpace(comment[:end])) < minComment {
+		if len(strings.TrimSpace(comment[:end])) < minComment || !s.speaksOf(comment[:end]) {
 			severity = Low
 		}
 		s.found(t, hiddenMarkup, severity, at, at+end)
@@ -114,7 +114,12 @@ func (s *scanner) element(t *text, at int) {
 	case attentionTags[name]:
 		t.tagged = true
 	case hides(attributes):
-		s.found(t, hiddenMarkup, 0, at, at+len(attributes))
+		severity := Severity(0)
+		content, _, _ := strings.Cut(rest[1:min(len(rest), maxCommentRead)], "</")
+		if _, content, _ = strings.Cut(content, ">"); !s.speaksOf(content) {
+			severity = Low
+		}
+		s.found(t, hiddenMarkup, severity, at, at+len(attributes))
 	}
 }
 

@@ -10,11 +10,13 @@ import (
 // pattern is a sequence of concepts, each at most some words behind the one before it. A word that means several things
 // can be any of them.
 type pattern struct {
-	rule   *Rule // nil: a sign, which counts only beside others
-	sign   string
-	later  bool // it counts only behind the first word, where a description says what the tool does
-	first  int  // its number among all stages
-	stages []stage
+	rule *Rule // nil: a sign, which counts only beside others
+	sign string
+
+	severity Severity // 0: that of the rule
+	later    bool     // it counts only behind the first word, where a description says what the tool does
+	first    int      // its number among all stages
+	stages   []stage
 }
 
 type stage struct {
@@ -120,6 +122,8 @@ type matcher struct {
 	place int // of the word, counted in words
 	neg   int // the place of the last word that negates the clause; 0: there is none
 	work  *int
+
+	reader *reader
 }
 
 // reached is where a stage was reached last, and the time before: a word that begins a pattern again may also continue
@@ -165,6 +169,8 @@ func newMatcher(words *lexicon, reading int, work *int) *matcher {
 		at:    make([]reached, words.stages()),
 		seen:  make([]int, len(words.patterns)),
 		work:  work,
+
+		reader: newReader(words, work),
 	}
 }
 
@@ -172,7 +178,8 @@ func newMatcher(words *lexicon, reading int, work *int) *matcher {
 const apart = 100
 
 // reset begins another text: what was reached before is too far away to count.
-func (m *matcher) reset() {
+func (m *matcher) reset(around concept) {
+	m.reader.begin(around)
 	m.open, m.hits = m.open[:0], m.hits[:0]
 	m.place += apart
 	m.round++
@@ -182,36 +189,69 @@ func (m *matcher) reset() {
 const maxOpen = 8
 
 // feed takes the next word.
-func (m *matcher) feed(w word, also concept) {
+func (m *matcher) feed(w word, also *node) {
 	text, from, to := w.text, w.from, w.to
 	m.place += w.gap
 	if w.clause {
 		m.neg = 0
 	}
+	if w.sentence {
+		m.hits = m.reader.end(m.hits)
+	}
 	*m.work += 1 + len(m.open)
 	open := m.open[:0]
 	for _, p := range m.open {
 		if next := p.at.next[text]; next != nil {
-			m.means(next.means, p.where, p.from, to)
+			m.means(next, p.where, p.from, to)
 			if next.next != nil {
 				open = append(open, phrase{next, p.where, p.from})
 			}
 		}
 	}
 	m.open = open
-	if start := m.root.next[text]; start != nil {
-		m.means(start.means, m.place, from, to)
+	start := m.root.next[text]
+	if w.inside && start != nil {
+		start = &node{means: start.means, next: start.next}
+	}
+	if start != nil {
+		m.means(start, m.place, from, to)
 		if start.next != nil && len(m.open) < maxOpen {
 			m.open = append(m.open, phrase{start, m.place, from})
 		}
 	}
-	if also != 0 {
+	if also != nil {
 		m.means(also, m.place, from, to)
 	}
+	m.orders(w, start)
+}
+
+// orders sees whether a word is a verb that tells the reader to do something: one that begins a sentence or a part of
+// it, but not the first sentence, which says what the tool does, or one behind "please", "always", "then".
+func (m *matcher) orders(w word, n *node) {
+	begins := (w.sentence || w.clause) && m.reader.sentences > 0
+	if n != nil && n.verb && (begins || m.reader.led) {
+		m.reader.see(m.words.order, m.place, w.from, w.to, m.isNegated(m.place))
+	}
+	m.reader.led = n != nil && n.lead
+}
+
+// isNegated reports whether a word negates what stands at a place.
+func (m *matcher) isNegated(place int) bool {
+	return m.neg != 0 && m.neg < place && place-m.neg <= negates
+}
+
+// finish ends a text.
+func (m *matcher) finish() []hit {
+	m.hits = m.reader.end(m.hits)
+	return m.hits
 }
 
 // means advances the patterns that wait for a concept, of a phrase that began at a place.
-func (m *matcher) means(all concept, start, from, to int) {
+func (m *matcher) means(n *node, start, from, to int) {
+	all := n.means
+	if n.says != 0 {
+		m.reader.see(n.says, m.place, from, to, m.isNegated(start))
+	}
 	switch {
 	case all&m.words.cancel != 0:
 		m.cancelNegation()
@@ -248,7 +288,7 @@ func (m *matcher) cancelNegation() {
 func (m *matcher) advance(s step, start, from, to int) {
 	p := &m.words.patterns[s.pattern]
 	here := p.first + s.stage
-	arrived := arrival{where: m.place, from: from, negated: m.neg != 0 && m.neg < start && start-m.neg <= negates}
+	arrived := arrival{where: m.place, from: from, negated: m.isNegated(start)}
 	if s.stage > 0 {
 		before, ok := m.at[here-1].before(start, p.stages[s.stage].within)
 		if !ok {

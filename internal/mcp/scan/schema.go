@@ -14,7 +14,8 @@ import (
 type schemaReader struct {
 	*scanner
 	decoder *jsontext.Decoder
-	input   bool // it says what the tool takes
+	input   bool   // it says what the tool takes
+	current string // the parameter that is read
 }
 
 // schema reads every text of a schema or of annotations.
@@ -96,12 +97,14 @@ func (r *schemaReader) object(name string) error {
 
 // parameter reads the name of a parameter, at any level.
 func (r *schemaReader) parameter(list, name string) {
+	r.fragment(name)
 	r.read(&text{value: name, role: roleParameterName})
 	if !r.input || list != "properties" {
 		return
 	}
 	r.tool.parameters = append(r.tool.parameters, name)
 	r.tool.names[name] = true
+	r.current = name
 	r.judgeParameter(name)
 }
 
@@ -139,8 +142,14 @@ func (r *schemaReader) text(name, value string) {
 	case "default":
 		if r.input {
 			r.judgeDefault(value)
+			r.judgeSink(r.current, value)
+		}
+	case "const":
+		if r.input {
+			r.judgeSink(r.current, value)
 		}
 	}
+	r.fragment(value)
 	r.read(&text{value: value, role: role})
 }
 

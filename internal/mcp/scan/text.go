@@ -50,6 +50,11 @@ type scanner struct {
 	owner  string // the tool, prompt or resource that is read
 	tool   *toolFacts
 
+	inPrompt bool
+
+	fragments []byte // short texts of the tool, which may be one text that was cut up
+	alarms    int    // findings that a person should look at
+
 	own     map[string]bool // names of the server's own tools
 	buffer  []word          // of the text that is read
 	readers [readings]*matcher
@@ -102,6 +107,9 @@ func (s *scanner) found(t *text, rule *Rule, severity Severity, from, to int) {
 	if !t.report(rule, severity) {
 		return
 	}
+	if cmp.Or(severity, rule.Severity) >= Medium {
+		s.alarms++
+	}
 	s.add(newFinding(finding{
 		rule:     rule,
 		severity: severity,
@@ -126,9 +134,16 @@ func (s *scanner) match(t *text, value string, decoded int) {
 	s.buffer = s.buffer[:0]
 	tokenize(value, s.words, &s.work, func(w word) { s.buffer = append(s.buffer, w) })
 	s.written(t, value, decoded)
+	if decoded > 0 && s.speaks() {
+		s.foundIn(t, value, hit{to: len(value)})
+	}
 	s.disguised(t, value, decoded)
+	plain := s.deciphered()
 	if decoded < maxDecoded {
 		s.decode(t, value, decoded)
+		if plain != "" {
+			s.match(t, plain, decoded+1)
+		}
 	}
 }
 
@@ -138,18 +153,44 @@ const minSigns = 3
 // written runs the patterns over the words as they stand.
 func (s *scanner) written(t *text, value string, decoded int) {
 	m := s.readers[asWritten]
-	m.reset()
+	m.reset(s.around(t))
 	for _, w := range s.buffer {
-		also := concept(0)
-		if w.address {
-			also = s.words.address
+		var also *node
+		if w.address || isNumbered(w.text) {
+			also = &node{means: s.words.address, says: s.words.host}
 		}
 		if t.role == roleDescription && s.namesForeign(value, w) {
-			also |= s.words.foreign
+			also = &node{means: s.words.foreign, says: s.words.other}
 		}
 		m.feed(w, also)
 	}
-	s.hits(t, value, decoded, m.hits)
+	s.hits(t, value, decoded, m.finish())
+}
+
+// minNumbered are the fewest digits of an account or a telephone number.
+const minNumbered = 8
+
+// isNumbered reports whether a word is the number of an account or a telephone: somewhere that data or money can go.
+func isNumbered(text string) bool { return len(text) >= minNumbered && hasDigits(text, minNumbered) }
+
+// around is what holds of a whole text.
+func (s *scanner) around(t *text) (all concept) {
+	if t.role == roleParameter || t.role == roleValue {
+		all |= s.words.meanings[meansParameter]
+	}
+	if s.inPrompt {
+		all |= s.words.meanings[meansTalks] // a prompt is a text for a model
+	}
+	if s.tool == nil {
+		return all
+	}
+	if s.tool.aboutConversations {
+		all |= s.words.meanings[meansTalks]
+	}
+	if s.tool.aboutCredentials {
+		all |= s.words.meanings[meansSecrets]
+	}
+	return all
 }
 
 // namesForeign reports whether a word begins the name of a tool that is none of the server's, and of no parameter.
@@ -181,13 +222,13 @@ func (s *scanner) hits(t *text, value string, decoded int, hits []hit) {
 		if !fits {
 			continue
 		}
-		strong = strong || severity == 0
+		strong = strong || severity == 0 || severity >= Medium
 		s.hit(t, value, decoded, h.pattern.rule, severity, h)
 	}
 	if t.tagged && len(hits) > 0 {
 		signs["markup"] = hits[0]
 	}
-	if !strong && len(signs) >= minSigns {
+	if !strong && len(signs) >= minSigns && anyTelling(signs) {
 		first := hit{from: len(value)}
 		for _, h := range signs {
 			if h.from < first.from {
@@ -196,6 +237,19 @@ func (s *scanner) hits(t *text, value string, decoded int, hits []hit) {
 		}
 		s.hit(t, value, decoded, instructionSuspected, 0, first)
 	}
+}
+
+// commonSigns are those that honest texts have together: they urge people to call tools in order, or calls fail.
+var commonSigns = newPhrases("directive", "urgent", "sequence", "threat", "instead", "parameter", "markup")
+
+// anyTelling reports whether one of the signs is more than a stern description.
+func anyTelling(signs map[string]hit) bool {
+	for sign := range signs {
+		if !commonSigns[sign] {
+			return true
+		}
+	}
+	return false
 }
 
 // fits reports whether a rule about words is about such texts, and how severe a match is; 0: as severe as the rule.
@@ -210,20 +264,26 @@ func (s *scanner) fits(t *text, value string, h hit) (severity Severity, ok bool
 		if t.role == roleValue || s.tool == nil {
 			return 0, false
 		}
+		if s.readers[asWritten].reader.whole&s.words.limits != 0 {
+			return Low, true // it says what limits it
+		}
 	case instructionOverride:
 		if about && overrides(value[h.from:]) {
 			return 0, false // that is a setting of such a tool
+		}
+		if !s.orders() && isExample(value[max(0, h.from-maxExampleWords):h.to]) {
+			return Low, true
 		}
 	case instructionSecrecy:
 		if s.mentionsSecret(h) {
 			return Low, true // not to show a secret is good advice
 		}
-		return 0, true
+		return h.pattern.severity, true
 	}
 	if !h.affirmed() {
 		return Low, true
 	}
-	return 0, true
+	return h.pattern.severity, true
 }
 
 // affirmed reports whether a text says what a pattern looks for, and not that it must not be done. Some patterns are
@@ -271,52 +331,7 @@ func (s *scanner) hit(t *text, value string, decoded int, r *Rule, severity Seve
 	switch {
 	case decoded == 0:
 		s.found(t, r, severity, h.from, h.to)
-	case severity == 0:
+	case severity == 0 || severity >= Medium:
 		s.foundIn(t, value, h)
-	}
-}
-
-// foundIn reports orders in a text that had to be decoded.
-func (s *scanner) foundIn(t *text, decoded string, h hit) {
-	if !t.report(hiddenEncoding, 0) {
-		return
-	}
-	s.add(newFinding(finding{
-		rule:     hiddenEncoding,
-		server:   s.server.Name,
-		place:    s.place,
-		text:     t.value,
-		evidence: "decoded: " + excerpt(decoded, h.from, h.to),
-	}, s.place.names()), s.owner)
-}
-
-// disguised runs the patterns over the words with their letters rotated by 13 or in reverse, and over the whole text
-// backwards. Only orders count.
-func (s *scanner) disguised(t *text, value string, decoded int) {
-	if len(s.buffer) < 3 {
-		return
-	}
-	rot, mirrors, back := s.readers[rotated], s.readers[mirrored], s.readers[backwards]
-	rot.reset()
-	mirrors.reset()
-	back.reset()
-	for _, w := range s.buffer {
-		w.text = strings.TrimPrefix(w.text, ".")
-		rot.feed(w, 0)
-		mirrors.feed(w, 0)
-	}
-	for i := len(s.buffer) - 1; i >= 0; i-- {
-		w := s.buffer[i]
-		w.text, w.gap = strings.TrimPrefix(w.text, "."), 1
-		back.feed(w, 0)
-	}
-	for _, m := range []*matcher{rot, mirrors, back} {
-		for _, h := range m.hits {
-			if h.pattern.rule != nil && h.affirmed() {
-				from, to := min(h.from, h.to), max(h.from, h.to)
-				s.foundIn(t, value, hit{from: from, to: to})
-				return
-			}
-		}
 	}
 }

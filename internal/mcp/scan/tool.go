@@ -3,8 +3,6 @@ package scan
 import (
 	"strings"
 
-	"github.com/go-json-experiment/json"
-
 	"writ/internal/intent/grounding"
 	"writ/internal/mcp/definition"
 	"writ/internal/toolclass"
@@ -21,12 +19,15 @@ type toolFacts struct {
 	// aboutConversations is true of tools that have a reason to want conversations and prompts.
 	aboutConversations bool
 	aboutSecrets       bool
+	aboutCredentials   bool            // it has a reason to ask for them
+	around             map[string]bool // words of the names of tool and server
 }
 
 // Words of names.
 var (
 	conversationWords = toolclass.NewSet("conversation conversations chat chats prompt prompts message messages assistant assistants agent agents llm completion completions transcript transcripts memory memories summarize summary dialog dialogue thread threads session sessions model models persona eval evals finetune thinking reasoning thought thoughts trace traces")
 	secretWords       = toolclass.NewSet("secret secrets password passwords passwd credential credentials vault login signin auth authenticate authentication token tokens key keys keychain connect connection register signup account encrypt decrypt sign verify hash otp mfa cert certificate jwt ssh session unlock")
+	credentialWords   = toolclass.NewSet("secret secrets password passwords passwd credential credentials vault login signin auth authenticate authentication token tokens key keys keychain otp mfa jwt ssh unlock connect signup dlp")
 	commandNames      = toolclass.NewSet("shell bash exec eval powershell pwsh subprocess")
 	secretNames       = toolclass.NewSet("password passwd passphrase apikey credential credentials secret")
 )
@@ -36,11 +37,13 @@ func newToolFacts(server string, t *definition.Tool) *toolFacts {
 	around := append(toolclass.Words(server), words...)
 	return &toolFacts{
 		names:              map[string]bool{},
+		around:             toolclass.NewSet(strings.Join(around, " ")),
 		words:              words,
 		class:              toolclass.Of(server, t.Name),
 		effect:             toolclass.Effect(server, t.Name),
 		aboutConversations: conversationWords.HasAny(around),
 		aboutSecrets:       secretWords.HasAny(around),
+		aboutCredentials:   credentialWords.HasAny(around),
 	}
 }
 
@@ -74,7 +77,7 @@ func (s *scanner) judgeParameter(name string) {
 	words := s.nameWords(name)
 	joined := strings.Join(words, " ")
 	switch {
-	case outNames[joined] && !s.tool.aboutConversations:
+	case (outNames[joined] || wantsTalk(words)) && !s.tool.aboutConversations, s.tool.wantsForeignSecret(words):
 		s.foundHere(exfiltrationParameter, 0, name)
 	case secretNames.HasAny(words) && !s.tool.aboutSecrets, joined == "api key", joined == "private key":
 		s.foundHere(secretParameter, 0, name)
@@ -117,75 +120,4 @@ func (s *scanner) judgeDefault(value string) {
 		strings.HasPrefix(value, "/etc/shadow") || strings.HasPrefix(value, "/etc/passwd") {
 		s.foundHere(toolBroad, 0, value)
 	}
-}
-
-// annotations are the hints of a tool about itself.
-type annotations struct {
-	ReadOnly    *bool `json:"readOnlyHint"`
-	Destructive *bool `json:"destructiveHint"`
-	OpenWorld   *bool `json:"openWorldHint"`
-}
-
-// Verbs of which a name that begins with one changes something, whatever the annotations say.
-var (
-	deletingVerbs = toolclass.NewSet("delete remove drop destroy purge truncate wipe erase kill terminate uninstall format reset")
-	changingVerbs = toolclass.NewSet("send write update insert upload overwrite move rename deploy install pay transfer grant revoke create edit publish post")
-	reachingVerbs = toolclass.NewSet("send upload post publish fetch download browse email tweet webhook http")
-	deleting      = toolclass.NewSet("deletes delete removes erases wipes drops destroys purges overwrites truncates permanently irreversibly")
-	changing      = toolclass.NewSet("sends uploads posts publishes writes executes installs transfers modifies updates creates runs")
-)
-
-// judgeTool judges what name, schema and annotations of a tool say together.
-func (s *scanner) judgeTool(t *definition.Tool) {
-	if s.tool.class == toolclass.Shell {
-		s.foundHere(toolDangerous, 0, t.Name)
-	}
-	if len(t.Annotations) == 0 {
-		return
-	}
-	var hints annotations
-	if json.Unmarshal(t.Annotations, &hints) != nil {
-		return
-	}
-	kept := len(s.place)
-	s.place = append(s.place, member("annotations"))
-	if severity := s.tool.contradiction(t, hints); severity > 0 {
-		s.foundHere(annotationContradiction, severity, string(t.Annotations))
-	}
-	s.place = s.place[:kept]
-}
-
-// contradiction is how badly annotations contradict the rest of a tool; 0: they do not.
-func (f *toolFacts) contradiction(t *definition.Tool, hints annotations) Severity {
-	first, says := "", ""
-	if len(f.words) > 0 {
-		first = f.words[0]
-	}
-	if words := strings.Fields(t.Description); len(words) > 0 {
-		says = strings.ToLower(strings.Trim(words[0], ".,:;"))
-	}
-	is := func(hint *bool, value bool) bool { return hint != nil && *hint == value }
-	switch {
-	case is(hints.ReadOnly, true) && (deletingVerbs[first] || f.class == toolclass.Shell || deleting[says]):
-		return High
-	case is(hints.ReadOnly, true) && (changingVerbs[first] || changing[says] || is(hints.Destructive, true)):
-		return Medium
-	case is(hints.Destructive, false) && (deletingVerbs[first] || deleting[says] || f.class == toolclass.Shell):
-		return Medium
-	case is(hints.OpenWorld, false) && (reachingVerbs[first] || f.takesAddress()):
-		return Medium
-	}
-	return 0
-}
-
-var addressNames = toolclass.NewSet("url uri webhook endpoint callback")
-
-// takesAddress reports whether a parameter is an address.
-func (f *toolFacts) takesAddress() bool {
-	for _, name := range f.parameters {
-		if addressNames.HasAny(toolclass.Words(name)) {
-			return true
-		}
-	}
-	return false
 }

@@ -33,6 +33,8 @@ func (s *scanner) within(owner string, read func(), place ...segment) {
 }
 
 func (s *scanner) readPrompt(p *definition.Prompt) {
+	s.inPrompt = true
+	defer func() { s.inPrompt = false }()
 	s.at(roleName, p.Name, member("name"))
 	s.at(roleDescription, p.Title, member("title"))
 	s.at(roleDescription, p.Description, member("description"))
@@ -64,6 +66,8 @@ func (s *scanner) resources(list string, resources []definition.Resource) {
 // readTool reads a tool: its schemas, which say what its parameters are, its texts, and then what they say together.
 func (s *scanner) readTool(t *definition.Tool) {
 	s.tool = newToolFacts(s.server.Name, t)
+	before := s.alarms
+	s.fragments = s.fragments[:0]
 	for _, part := range []struct {
 		name string
 		raw  []byte
@@ -76,4 +80,7 @@ func (s *scanner) readTool(t *definition.Tool) {
 	s.at(roleDescription, t.Title, member("title"))
 	s.at(roleDescription, t.Description, member("description"))
 	s.judgeTool(t)
+	if s.alarms == before {
+		s.joined()
+	}
 }

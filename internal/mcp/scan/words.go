@@ -19,7 +19,9 @@ type word struct {
 	from, to int
 	gap      int  // how far the word is from the one before it, in words
 	address  bool // it is the host of an e-mail address or URL
+	inside   bool // it is a part of one, and no word of the sentence
 	clause   bool // a clause begins with it
+	sentence bool // a sentence, a paragraph or an item of a list begins with it
 }
 
 // tokenizer cuts a text into folded words: whatever separates them, however they are written, and with a dot
@@ -35,7 +37,8 @@ type tokenizer struct {
 	work   *int
 
 	dotted, address, digits, letters bool
-	inAddress, clause                bool
+	inAddress, clause, paragraph     bool
+	semicolon                        bool // the last sentence ended with one, and goes on in another
 	before                           rune // the folded character before
 }
 
@@ -51,6 +54,11 @@ func tokenize(text string, words *lexicon, work *int, emit func(word)) {
 	}
 	for i, r := range text {
 		*work++
+		if lower := r | 0x20; lower >= 'a' && lower <= 'z' { // most characters are
+			t.letter(i, lower)
+			t.before = lower
+			continue
+		}
 		folded := fold(r)
 		if folded == unspaced || isApostrophe(folded) && !t.elides() {
 			continue // don't is dont, and what does not show parts nothing
@@ -96,9 +104,12 @@ func (t *tokenizer) letter(at int, folded rune) {
 		t.from = at
 		t.dotted = t.before == '.' && t.dotStarts(at)
 	}
+	if folded >= '0' && folded <= '9' {
+		t.digits = true
+	} else {
+		t.letters = true
+	}
 	t.buffer = utf8.AppendRune(t.buffer, folded)
-	digit := folded >= '0' && folded <= '9'
-	t.digits, t.letters = t.digits || digit, t.letters || !digit
 }
 
 // separator ends a word. The end of a sentence puts words further apart.
@@ -112,6 +123,8 @@ func (t *tokenizer) separator(at int, folded rune) {
 		t.inAddress, t.gap = false, 1
 	}
 	switch folded {
+	case '\n':
+		t.paragraph = t.paragraph || endsLine(t.before) || startsItem(t.text[at+1:])
 	case ':':
 		if strings.HasPrefix(t.text[at:], "://") {
 			t.address, t.inAddress, t.gap = true, true, 0
@@ -122,9 +135,30 @@ func (t *tokenizer) separator(at int, folded rune) {
 		t.clause = !t.inAddress
 		if (next == ' ' || next == '\n') && folded != ',' && folded != '(' && t.before != '.' && t.before != ' ' {
 			t.gap += sentenceGap
+			t.semicolon = folded == ';'
 		}
 	}
 }
+
+// endsLine reports whether a line that ends with a character is no line of running text.
+func endsLine(last rune) bool {
+	return last > ' ' && last != ',' && !unicode.IsLetter(last) && !unicode.IsDigit(last)
+}
+
+// startsItem reports whether the next line is empty, an item of a list, or no line of running text.
+func startsItem(rest string) bool {
+	rest = strings.TrimLeft(rest[:min(len(rest), maxIndent)], " \t\r")
+	if rest == "" {
+		return false
+	}
+	if c := rest[0]; c < utf8.RuneSelf && !isWordByte(c) && c != '~' && c != '/' && c != '.' && c != '<' {
+		return true
+	}
+	return len(rest) > 1 && rest[0] >= '0' && rest[0] <= '9' && strings.ContainsAny(rest[1:2], ".)")
+}
+
+// maxIndent is how far an item of a list may be indented.
+const maxIndent = 16
 
 // inHost reports whether a separator stands within the host of an address. What follows the host are words again.
 func inHost(r, before rune, next byte) bool {
@@ -176,12 +210,15 @@ func (t *tokenizer) flush(at int) {
 		return
 	}
 	w := word{
-		text:    string(t.buffer),
+		text:    t.folded(at),
 		from:    t.from,
 		to:      at,
 		gap:     t.gap,
 		address: t.address,
 		clause:  t.clause,
+
+		inside:   t.inAddress,
+		sentence: t.gap > 1 && !t.semicolon || t.paragraph,
 	}
 	if t.dotted {
 		w.text = "." + w.text
@@ -192,7 +229,7 @@ func (t *tokenizer) flush(at int) {
 	if t.inAddress {
 		t.gap = 0 // the parts of an address stand at one place
 	}
-	t.dotted, t.address, t.digits, t.letters, t.clause = false, false, false, false, false
+	t.dotted, t.address, t.digits, t.letters, t.clause, t.paragraph = false, false, false, false, false, false
 	switch {
 	case single:
 		t.single = append(t.single, w)
@@ -202,6 +239,14 @@ func (t *tokenizer) flush(at int) {
 	}
 	t.joinSingles()
 	t.send(w)
+}
+
+// folded is the word that is being read. One that is written as it is compared needs no copy.
+func (t *tokenizer) folded(end int) string {
+	if as := t.text[t.from:end]; as == string(t.buffer) {
+		return as
+	}
+	return string(t.buffer)
 }
 
 // joinSingles sends the letters that stood alone: as one word if there are several, else as they are.
@@ -221,7 +266,9 @@ func (t *tokenizer) joinSingles() {
 	for _, w := range singles {
 		letters = append(letters, w.text...)
 	}
-	joined := word{from: singles[0].from, to: singles[len(singles)-1].to, gap: singles[0].gap}
+	joined := word{
+		from: singles[0].from, to: singles[len(singles)-1].to, gap: singles[0].gap, sentence: singles[0].sentence,
+	}
 	t.segment(string(letters), joined, len(letters)/2)
 }
 
@@ -255,10 +302,10 @@ func (t *tokenizer) segment(text string, whole word, least int) {
 		t.emit(whole)
 		return
 	}
-	gap := whole.gap
 	for _, part := range parts {
-		t.emit(word{text: part, from: whole.from, to: whole.to, gap: gap})
-		gap = 1
+		whole.text = part
+		t.emit(whole)
+		whole.gap, whole.clause, whole.sentence = 1, false, false
 	}
 }
 
