@@ -40,14 +40,16 @@ async function join(env, org, email, role) {
   const name = email.split("@")[0];
   await env.owner("POST", `/organization/${org}/members/invite`, { email, role });
   await anyone("POST", "/auth/register", { email, password, name });
-  const mails = () => env.server.mails().filter((text) => text.includes(email));
-  const code = mails()
-    .map((text) => /Your code is (\d{6})/.exec(text))
-    .findLast(Boolean)[1];
-  await anyone("POST", "/auth/verify-otp", { email, code, password });
-  const token = mails()
-    .map((text) => /invites\/accept\?token=([\w-]+)/.exec(text))
-    .findLast(Boolean)[1];
+  const mailed = (form) =>
+    until(() =>
+      env.server
+        .mails()
+        .filter((text) => text.includes(email))
+        .map((text) => form.exec(text)?.[1])
+        .findLast(Boolean),
+    );
+  await anyone("POST", "/auth/verify-otp", { email, code: await mailed(/Your code is (\d{6})/), password });
+  const token = await mailed(/invites\/accept\?token=([\w-]+)/);
   const call = await signIn(url, email, password);
   await call("POST", "/organization/invites/accept", { token });
   const me = await call("GET", "/auth/me");
@@ -105,3 +107,13 @@ export const askBeside = (s, args) =>
       reason: evil(4),
     })
     .then((r) => r.delegationId);
+
+/** until waits for something to be there. */
+export async function until(look) {
+  for (let n = 0; n < 150; n++) {
+    const found = look();
+    if (found) return found;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  throw new Error("it did not come");
+}

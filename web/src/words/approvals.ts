@@ -16,7 +16,7 @@ export const approvals = {
   over: "time is over",
   gone: "answered or over",
   choose: "Choose a request.",
-  anyAgent: "no agent named",
+  anyAgent: "by a client that names no agent",
 
   // One request.
   forWhom: "for",

@@ -125,7 +125,7 @@ function Row({ request: r, gone }: { request: Approval; gone: boolean }) {
         <ToolName server={r.server} tool={r.tool} line />
       </span>
       <span className="small muted one-line">
-        {r.agentId ? <AgentText text={r.agentId} short /> : w.anyAgent}
+        {r.agentId && <AgentText text={r.agentId} short />}
         {(r.requesterEmail || r.userId) && (
           <>
             {" "}

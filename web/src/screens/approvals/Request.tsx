@@ -103,7 +103,13 @@ function Head({ request: r, level }: { request: Shown; level: 1 | 2 }) {
         <ToolName server={r.server} tool={r.tool} />
       </Title>
       <p className="muted">
-        {w.by} {r.agentId ? <AgentText text={r.agentId} short /> : w.anyAgent}
+        {r.agentId ? (
+          <>
+            {w.by} <AgentText text={r.agentId} short />
+          </>
+        ) : (
+          w.anyAgent
+        )}
         {whom && (
           <>
             , {w.forWhom} <AgentText text={whom} short />

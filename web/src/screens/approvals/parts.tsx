@@ -12,7 +12,7 @@ import type { Answerer } from "./rights";
 import "./approvals.css";
 
 const tabs = [
-  ["pending", "/approvals", {}],
+  ["pending", "/approvals", { status: undefined }],
   ["history", "/approvals", { status: "all" }],
   ["standing", "/approvals/standing", {}],
   ["figures", "/approvals/figures", {}],
@@ -30,8 +30,8 @@ export function Tabs({ shown }: { shown: Tab }) {
           to={to}
           search={search}
           className="approval-tab"
-          activeProps={{}}
-          aria-current={id === shown ? "page" : undefined}
+          activeOptions={{ exact: true, explicitUndefined: true }}
+          data-shown={id === shown || undefined}
         >
           {w.tabs[id]}
         </Link>
