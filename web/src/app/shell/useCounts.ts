@@ -33,7 +33,10 @@ export function useCountsLive(): void {
   useLive((events) => {
     const told = events.flatMap((e) => (e.kind === "notification" ? [e.notification] : []));
     if (told.length === 0) return;
-    void client.invalidateQueries({ queryKey: [org.id, "inbox"] });
+    const again = () => void client.invalidateQueries({ queryKey: [org.id, "inbox"] });
+    again();
+    // What a person is told is written a moment after the event.
+    setTimeout(again, 2000);
     void client.invalidateQueries({ queryKey: [org.id, "approvals", "waiting"] });
     announce(told, org.id);
   });

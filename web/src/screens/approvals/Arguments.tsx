@@ -9,7 +9,7 @@ import { type ArgumentRow, compare } from "./compare";
 import { planQuery, type Shown } from "./queries";
 
 /** Arguments are what runs: each value beside what the plan gives, and where it comes from. */
-export function Arguments({ request: r, end }: { request: Shown; end: Ref<HTMLDivElement> }) {
+export function Arguments({ request: r, end }: { request: Shown; end: Ref<HTMLElement> }) {
   const org = useOrg();
   const forbidden = !(org.rights as string[]).includes("payloads.read");
   const wanted = r.planSteps.length > 0 && !forbidden;
@@ -40,7 +40,8 @@ export function Arguments({ request: r, end }: { request: Shown; end: Ref<HTMLDi
           <JsonViewer value={r.editedArguments as Json} label={w.edited} />
         </div>
       )}
-      <div ref={end} className="argument-end" />
+      {/* Whoever was here has read them; not before the plan stands beside them. */}
+      {!(wanted && plan.isPending) && <div ref={end as Ref<HTMLDivElement>} className="argument-end" />}
     </section>
   );
 }

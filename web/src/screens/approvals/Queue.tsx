@@ -30,12 +30,11 @@ export function Queue({ id }: { id: string | undefined }) {
   const queue = useMemo(() => queueOf(taken ?? none, waiting), [taken, waiting]);
   const takeIn = () => setTaken(inOrder(waiting));
   const [chosen, choose] = useChosen(id, queue, narrow);
-  // Where nothing waits any more, nothing can move.
-  const idle = queue.rows.every((row) => row.gone);
-  const read = pending.data !== undefined;
+  // Where nothing is shown, nothing can move.
+  const nothing = !taken || taken.length === 0;
   useEffect(() => {
-    if (read && (taken === undefined || (idle && waiting.length > 0))) setTaken(inOrder(waiting));
-  }, [read, taken, idle, waiting]);
+    if (nothing && waiting.length > 0) setTaken(inOrder(waiting));
+  }, [nothing, waiting]);
   const move = (step: 1 | -1) => () => {
     const next = beside(queue, chosen, step);
     if (next) choose(next);

@@ -1,12 +1,13 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type RefObject, useEffect, useRef, useState } from "react";
+import { useEffect, useState } from "react";
 import { useOrg } from "../../app/org";
 import { AgentText, ToolName } from "../../ui/AgentText";
 import { RiskBadge } from "../../ui/Badge";
 import { IdChip } from "../../ui/CopyButton";
 import { Loaded } from "../../ui/Loaded";
 import { Time } from "../../ui/Time";
+import { useNarrow } from "../../ui/useNarrow";
 import { approvals as w } from "../../words/approvals";
 import { Acts } from "./Acts";
 import { Arguments } from "./Arguments";
@@ -24,7 +25,9 @@ export function Request({ id, level }: { id: string; level: 1 | 2 }) {
 
 function Card({ request: r, level }: { request: Shown; level: 1 | 2 }) {
   const progress = useProgress(r.delegationId);
-  const end = useRef<HTMLDivElement>(null);
+  const [end, setEnd] = useState<HTMLElement | null>(null);
+  const narrow = useNarrow();
+  const parts = [<Risk key="risk" request={r} />, <Arguments key="arguments" request={r} end={setEnd} />];
   const seen = useSeen(end);
   const over = useOver(r);
   return (
@@ -33,8 +36,8 @@ function Card({ request: r, level }: { request: Shown; level: 1 | 2 }) {
         <Head request={r} level={level} />
         <Sent progress={progress} />
         {r.status !== "pending" && <Outcome request={r} />}
-        <Risk request={r} />
-        <Arguments request={r} end={end} />
+        {/* A phone shows first what exactly runs. */}
+        {narrow ? parts.reverse() : parts}
         <Facts request={r} />
         <Like request={r} />
       </div>
@@ -44,25 +47,35 @@ function Card({ request: r, level }: { request: Shown; level: 1 | 2 }) {
           progress={progress}
           over={over}
           seen={seen}
-          onUnread={() => end.current?.scrollIntoView({ block: "end" })}
+          onUnread={() => end?.scrollIntoView({ block: "center" })}
         />
       )}
     </article>
   );
 }
 
-/** useSeen is true once something was in view. */
-function useSeen(end: RefObject<HTMLElement | null>): boolean {
+/** useSeen is true once something was in view, and not only behind the answers that cover the lower edge. */
+function useSeen(end: HTMLElement | null): boolean {
   const [seen, setSeen] = useState(false);
   useEffect(() => {
-    if (!end.current) return;
-    const watch = new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && setSeen(true), {
-      // The acts cover the lower edge.
-      rootMargin: "0px 0px -72px 0px",
-    });
-    watch.observe(end.current);
-    return () => watch.disconnect();
-  }, [end]);
+    if (!end || seen) return;
+    let watch: IntersectionObserver | undefined;
+    const begin = () => {
+      watch?.disconnect();
+      const acts = end.closest(".approval-card")?.querySelector(".approval-acts");
+      const covered = acts ? Math.max(0, innerHeight - acts.getBoundingClientRect().top) : 0;
+      watch = new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && setSeen(true), {
+        rootMargin: `0px 0px -${Math.ceil(covered)}px 0px`,
+      });
+      watch.observe(end);
+    };
+    begin();
+    addEventListener("resize", begin);
+    return () => {
+      removeEventListener("resize", begin);
+      watch?.disconnect();
+    };
+  }, [end, seen]);
   return seen;
 }
 
@@ -167,7 +180,10 @@ function Facts({ request: r }: { request: Shown }) {
             )}
             {r.policyRule?.when && (
               <>
-                : <code>{r.policyRule.when}</code>
+                :{" "}
+                <code>
+                  <AgentText text={r.policyRule.when} short />
+                </code>
               </>
             )}
           </Fact>
