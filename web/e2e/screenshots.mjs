@@ -9,7 +9,6 @@ mkdirSync(folder, { recursive: true });
 
 const pictures = (found) => [
   { name: "overview", path: "/", themes: ["light", "dark"], shows: "canvas" },
-  { name: "approvals", path: "/approvals", themes: ["light"], shows: ".approval-card" },
   { name: "usage", path: "/usage", themes: ["light"], shows: "canvas" },
   { name: "trace", path: `/traces/${found.trace}`, themes: ["light"], shows: ".waterfall-row" },
   { name: "proof", path: `/audit/${found.denial}#proof`, themes: ["light"], shows: ".path-tree" },
