@@ -5,53 +5,24 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  redirect,
   retainSearchParams,
 } from "@tanstack/react-router";
-import { statusOf } from "../api/errors";
-import { arrive } from "../auth/arrival";
-import { safeNext, takeNext } from "../auth/next";
-import { getSession, restore } from "../auth/session";
+import { approvalsSearch } from "../screens/approvals/search";
 import { entryFields } from "../screens/audit/search";
 import { planFields } from "../screens/plans/search";
 import { sessionSearch, sessionsSearch } from "../screens/sessions/search";
 import { traceSearch, tracesSearch } from "../screens/traces/search";
-import { meQuery, queryClient } from "./queries";
+import { queryClient } from "./queries";
 import { RouteError, RouteMissing } from "./RouteError";
 import { oneOf, parseSearch, rangeFields, search, stringifySearch, text, whole } from "./search";
 import { Shell } from "./shell/Shell";
+import { onFirstLoad, signInFirst } from "./signInFirst";
 
 const root = createRootRouteWithContext<{ queryClient: typeof queryClient }>()({
   validateSearch: search({ org: text(40) }),
   // Every link stays in the organization that is shown.
   search: { middlewares: [retainSearchParams(["org"])] },
 });
-
-/** signInFirst sends people who are not signed in to sign in, and back to where they were going. */
-async function signInFirst({ location }: { location: { href: string } }) {
-  // The screen's own code comes while the session is restored.
-  loadScreen();
-  const arrival = await arrive();
-  if (arrival === "failed") throw redirect({ to: "/sign-in", search: { problem: "code" }, replace: true });
-  const next = takeNext();
-  if (arrival !== "none" && next) throw redirect({ href: `/ui${safeNext(next)}`, replace: true });
-  await restore();
-  const signIn = () => {
-    const wanted = location.href === "/" ? undefined : location.href;
-    return redirect({ to: "/sign-in", search: wanted ? { next: wanted } : {}, replace: true });
-  };
-  if (getSession().state !== "in") throw signIn();
-  try {
-    await queryClient.ensureQueryData(meQuery);
-  } catch (error) {
-    // The session ended, and no page is there yet that could stay.
-    if (statusOf(error) === 401) throw signIn();
-    throw error;
-  }
-}
-
-// Set when the router is made, which knows the screens.
-let loadScreen: () => void = () => {};
 
 // Screens in the frame, for people who are signed in.
 const frame = createRoute({ getParentRoute: () => root, id: "frame", component: Shell, beforeLoad: signInFirst });
@@ -151,6 +122,28 @@ const framed = [
     path: "/traces/$id",
     validateSearch: search(traceSearch),
     component: lazyRouteComponent(() => import("../screens/traces/trace"), "TraceDetail"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/approvals",
+    validateSearch: search(approvalsSearch),
+    component: lazyRouteComponent(() => import("../screens/approvals/screen"), "Approvals"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/approvals/standing",
+    component: lazyRouteComponent(() => import("../screens/approvals/standing"), "Standing"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/approvals/figures",
+    validateSearch: search({ range: oneOf("7d", "30d", "90d") }),
+    component: lazyRouteComponent(() => import("../screens/approvals/figures"), "Figures"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/approvals/$id",
+    component: lazyRouteComponent(() => import("../screens/approvals/page"), "ApprovalPage"),
   }),
   createRoute({
     getParentRoute: () => frame,
@@ -275,13 +268,13 @@ export const router = createRouter({
   search: { strict: true },
 });
 
-loadScreen = () => {
+onFirstLoad(() => {
   for (const { routeId } of router.matchRoutes(router.latestLocation)) {
     const route = (router.routesById as Record<string, AnyRoute | undefined>)[routeId];
     // What fails here fails again where it is shown.
     if (route) router.loadRouteChunk(route)?.catch(() => {});
   }
-};
+});
 
 declare module "@tanstack/react-router" {
   interface Register {

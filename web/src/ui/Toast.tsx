@@ -35,12 +35,16 @@ let pending: { cancel: () => void } | undefined;
 
 /** undoPending takes back what is about to be sent. False: there is nothing. */
 export function undoPending(): boolean {
-  pending?.cancel();
-  return pending !== undefined;
+  const undone = pending;
+  undone?.cancel();
+  return undone !== undefined;
 }
 
-/** sendSoon waits two seconds in which it can be undone. Leaving the page does not send. */
-export function sendSoon(saying: string, send: () => void): void {
+/** somethingPending reports whether an act waits for its two seconds. */
+export const somethingPending = (): boolean => pending !== undefined;
+
+/** sendSoon waits two seconds in which it can be undone: then it calls undone. Leaving the page does not send. */
+export function sendSoon(saying: string, send: () => void, undone: () => void = () => {}): void {
   pending?.cancel();
   const finish = (then?: () => void) => {
     clearTimeout(timer);
@@ -50,7 +54,11 @@ export function sendSoon(saying: string, send: () => void): void {
     pending = undefined;
     then?.();
   };
-  const cancel = () => finish(() => toast(words.ui.notSent));
+  const cancel = () =>
+    finish(() => {
+      toast(words.ui.notSent);
+      undone();
+    });
   const lose = () => {
     if (document.visibilityState === "hidden") cancel();
   };

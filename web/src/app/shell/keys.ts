@@ -22,6 +22,19 @@ const press = (selector: string) => {
 // The table takes j and k itself once a row has the focus.
 const focusRow = () => document.querySelector<HTMLElement>('[role="row"][tabindex="0"]')?.focus();
 
+// What single keys do on the screen that is shown; they come before those of every screen.
+const screenActs = new Set<Record<string, () => unknown>>();
+
+/** useScreenKeys gives single keys to a part of a screen while it is shown. */
+export function useScreenKeys(acts: Record<string, () => unknown>): void {
+  useEffect(() => {
+    screenActs.add(acts);
+    return () => void screenActs.delete(acts);
+  });
+}
+
+const screenAct = (key: string) => [...screenActs].find((acts) => Object.hasOwn(acts, key))?.[key];
+
 /** useKeys handles the keys that work on every screen. Single keys rest while typing and in dialogs. */
 export function useKeys(open: (overlay: "palette" | "keys") => void): void {
   const navigate = useNavigate();
@@ -63,7 +76,7 @@ export function useKeys(open: (overlay: "palette" | "keys") => void): void {
       }
       const entry = Date.now() - going.current < 1500 ? entries.find((e) => e.key === event.key) : undefined;
       going.current = 0;
-      const act = acts[event.key];
+      const act = screenAct(event.key) ?? acts[event.key];
       if (entry) void navigate({ to: entry.to });
       else if (act) act();
       else return;

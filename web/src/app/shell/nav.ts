@@ -25,7 +25,7 @@ export interface NavEntry {
   key?: string;
   group?: "watch" | "act" | "prove";
   /** Which number stands beside it. */
-  counts?: "inbox";
+  counts?: "inbox" | "approvals";
 }
 
 // An entry appears with its screen: add it here when the route exists.
@@ -36,7 +36,7 @@ const all: NavEntry[] = [
   { to: "/decisions", name: names.decisions, icon: ListChecks, key: "d", group: "watch" },
   { to: "/plans", name: names.plans, icon: ClipboardList, key: "p", group: "watch" },
   { to: "/usage", name: names.usage, icon: Gauge, key: "u", group: "watch" },
-  { to: "/approvals", name: names.approvals, icon: SquarePause, key: "a", group: "act" },
+  { to: "/approvals", name: names.approvals, icon: SquarePause, key: "a", group: "act", counts: "approvals" },
   { to: "/policies", name: names.policies, icon: ShieldCheck, key: "y", group: "act" },
   { to: "/audit", name: names.audit, icon: ScrollText, key: "l", group: "prove" },
   { to: "/findings", name: names.findings, icon: Search, group: "prove" },

@@ -3,24 +3,42 @@ import { useEffect } from "react";
 import { api } from "../../api/client";
 import { useLive, useLiveState } from "../../live/useLive";
 import { useOrg } from "../org";
+import { announce } from "./announce";
 
-/** useCounts are the numbers of the navigation: what is unread. */
-export function useCounts(): { inbox: number } {
+/** useCounts are the numbers of the navigation: what is unread, and what waits for people who may answer it. */
+export function useCounts(): { inbox: number; approvals: number } {
   const org = useOrg();
   const unread = useQuery({
     queryKey: [org.id, "inbox", "unread"],
     queryFn: ({ signal }) =>
       api.get("/notifications/unread-count", { params: { query: { organizationId: org.id } }, signal }),
   });
-  return { inbox: unread.data?.unread ?? 0 };
+  const waiting = useQuery({
+    queryKey: [org.id, "approvals", "waiting"],
+    // What waits is counted now, whatever the period of the other figures; a short one is quick.
+    queryFn: ({ signal }) =>
+      api.get("/delegation/figures", {
+        params: { query: { organizationId: org.id, since: new Date(Date.now() - 60_000).toISOString() } },
+        signal,
+      }),
+    enabled: (org.rights as string[]).includes("approvals.decide"),
+  });
+  return { inbox: unread.data?.unread ?? 0, approvals: waiting.data?.waiting ?? 0 };
 }
 
-/** useCountsLive reads them again when something happened. The shell calls it once. */
+/** useCountsLive reads them again when something happened, and tells it outside the page. The shell calls it once. */
 export function useCountsLive(): void {
   const client = useQueryClient();
   const org = useOrg();
   useLive((events) => {
-    if (events.some((e) => e.kind === "notification")) void client.invalidateQueries({ queryKey: [org.id, "inbox"] });
+    const told = events.flatMap((e) => (e.kind === "notification" ? [e.notification] : []));
+    if (told.length === 0) return;
+    const again = () => void client.invalidateQueries({ queryKey: [org.id, "inbox"] });
+    again();
+    // What a person is told is written a moment after the event.
+    setTimeout(again, 2000);
+    void client.invalidateQueries({ queryKey: [org.id, "approvals", "waiting"] });
+    announce(told, org.id);
   });
   const { state, paused } = useLiveState();
   const polls = state.is === "polling" && !paused;

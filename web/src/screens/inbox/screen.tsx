@@ -1,11 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { Check as CheckIcon } from "lucide-react";
 import { useCallback, useMemo } from "react";
 import { api } from "../../api/client";
 import { useOrg } from "../../app/org";
 import { usePage } from "../../app/shell/page";
 import { useCounts } from "../../app/shell/useCounts";
+import { TellMe } from "../../app/TellMe";
 import { useList } from "../../app/useList";
 import { useNew } from "../../live/useLive";
 import { AgentText } from "../../ui/AgentText";
@@ -51,6 +52,13 @@ export function Inbox() {
     },
   });
   const columns = useMemo(() => columnsOf(markRead), [markRead]);
+  const open = useCallback(
+    (n: Notification) => {
+      if (!n.readAt) markRead(n.id);
+      if (isApproval(n)) void navigate({ to: "/approvals/$id", params: { id: n.subjectId } });
+    },
+    [markRead, navigate],
+  );
   const show = (value: "unread" | "all") =>
     navigate({ to: "/inbox", search: (old) => ({ ...old, only: value === "unread" ? value : undefined }) });
   return (
@@ -85,6 +93,7 @@ export function Inbox() {
         columns={columns}
         rowKey={(n) => n.id}
         card={(n) => <Card notification={n} onRead={markRead} />}
+        onOpen={open}
         empty={
           only ? (
             <Empty title={w.noneUnread} action={<Button onClick={() => void show("all")}>{w.showAll}</Button>} />
@@ -117,17 +126,26 @@ function Mail() {
         checked={preferences.data.mail}
         onChange={(mail) => change.mutate(mail)}
       />
+      <TellMe />
       <Problem error={change.error} />
     </div>
   );
 }
+
+// What can be opened: other kinds get their screens with their areas.
+const isApproval = (n: Notification) => n.kind.startsWith("approval.");
 
 const kindOf = (n: Notification) => w.kinds[n.kind] ?? n.kind;
 
 function columnsOf(markRead: (id: string) => void): Column<Notification>[] {
   return [
     { id: "time", head: w.columns.time, width: "88px", cell: (n) => <Time at={n.createdAt} /> },
-    { id: "what", head: w.columns.what, width: "minmax(260px, 3fr)", cell: (n) => <Title notification={n} /> },
+    {
+      id: "what",
+      head: w.columns.what,
+      width: "minmax(260px, 3fr)",
+      cell: (n) => <Title notification={n} onOpen={() => n.readAt || markRead(n.id)} />,
+    },
     { id: "kind", head: w.columns.kind, width: "140px", cell: kindOf },
     { id: "risk", head: w.columns.risk, width: "104px", cell: (n) => (n.risk ? <RiskBadge risk={n.risk} /> : "–") },
     {
@@ -139,11 +157,17 @@ function columnsOf(markRead: (id: string) => void): Column<Notification>[] {
   ];
 }
 
-function Title({ notification: n }: { notification: Notification }) {
+function Title({ notification: n, onOpen }: { notification: Notification; onOpen: () => void }) {
   return (
     <span className={n.readAt ? "row muted" : "row inbox-unread"}>
       {!n.readAt && <span className="inbox-dot" aria-hidden />}
-      <AgentText text={n.title} line />
+      {isApproval(n) ? (
+        <Link className="one-line" to="/approvals/$id" params={{ id: n.subjectId }} onClick={onOpen}>
+          <AgentText text={n.title} line />
+        </Link>
+      ) : (
+        <AgentText text={n.title} line />
+      )}
       {!n.readAt && <span className="hidden-text">{w.unread}</span>}
     </span>
   );
@@ -168,7 +192,7 @@ function Card({ notification: n, onRead }: { notification: Notification; onRead:
         </span>
         {n.risk && <RiskBadge risk={n.risk} />}
       </div>
-      <Title notification={n} />
+      <Title notification={n} onOpen={() => n.readAt || onRead(n.id)} />
       {!n.readAt && <MarkRead notification={n} onRead={onRead} />}
     </div>
   );
