@@ -5,21 +5,18 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  redirect,
   retainSearchParams,
 } from "@tanstack/react-router";
-import { statusOf } from "../api/errors";
-import { arrive } from "../auth/arrival";
-import { safeNext, takeNext } from "../auth/next";
-import { getSession, restore } from "../auth/session";
 import { entryFields } from "../screens/audit/search";
+import { findingFields } from "../screens/findings/search";
 import { planFields } from "../screens/plans/search";
 import { sessionSearch, sessionsSearch } from "../screens/sessions/search";
 import { traceSearch, tracesSearch } from "../screens/traces/search";
-import { meQuery, queryClient } from "./queries";
+import { queryClient } from "./queries";
 import { RouteError, RouteMissing } from "./RouteError";
 import { oneOf, parseSearch, rangeFields, search, stringifySearch, text, whole } from "./search";
 import { Shell } from "./shell/Shell";
+import { onSigningIn, signInFirst } from "./signInFirst";
 
 const root = createRootRouteWithContext<{ queryClient: typeof queryClient }>()({
   validateSearch: search({ org: text(40) }),
@@ -27,48 +24,11 @@ const root = createRootRouteWithContext<{ queryClient: typeof queryClient }>()({
   search: { middlewares: [retainSearchParams(["org"])] },
 });
 
-/** signInFirst sends people who are not signed in to sign in, and back to where they were going. */
-async function signInFirst({ location }: { location: { href: string } }) {
-  // The screen's own code comes while the session is restored.
-  loadScreen();
-  const arrival = await arrive();
-  if (arrival === "failed") throw redirect({ to: "/sign-in", search: { problem: "code" }, replace: true });
-  const next = takeNext();
-  if (arrival !== "none" && next) throw redirect({ href: `/ui${safeNext(next)}`, replace: true });
-  await restore();
-  const signIn = () => {
-    const wanted = location.href === "/" ? undefined : location.href;
-    return redirect({ to: "/sign-in", search: wanted ? { next: wanted } : {}, replace: true });
-  };
-  if (getSession().state !== "in") throw signIn();
-  try {
-    await queryClient.ensureQueryData(meQuery);
-  } catch (error) {
-    // The session ended, and no page is there yet that could stay.
-    if (statusOf(error) === 401) throw signIn();
-    throw error;
-  }
-}
-
-// Set when the router is made, which knows the screens.
-let loadScreen: () => void = () => {};
-
 // Screens in the frame, for people who are signed in.
 const frame = createRoute({ getParentRoute: () => root, id: "frame", component: Shell, beforeLoad: signInFirst });
 
 // Pages without the frame.
 const bare = createRoute({ getParentRoute: () => root, id: "bare" });
-
-const findingKinds = [
-  "execution_without_decision",
-  "execution_with_other_arguments",
-  "execution_not_confined",
-  "execution_outside_lease",
-  "lease_gap",
-  "refused_by_kernel",
-  "decision_without_outcome",
-  "sequence_gap",
-] as const;
 
 const framed = [
   createRoute({
@@ -85,7 +45,7 @@ const framed = [
   createRoute({
     getParentRoute: () => frame,
     path: "/findings",
-    validateSearch: search({ kind: oneOf(...findingKinds), state: oneOf("open", "all") }),
+    validateSearch: search(findingFields),
     component: lazyRouteComponent(() => import("../screens/findings/screen"), "Findings"),
   }),
   createRoute({
@@ -151,6 +111,32 @@ const framed = [
     path: "/traces/$id",
     validateSearch: search(traceSearch),
     component: lazyRouteComponent(() => import("../screens/traces/trace"), "TraceDetail"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/agents",
+    validateSearch: search({ status: oneOf("unregistered", "pending", "active", "suspended", "killed") }),
+    component: lazyRouteComponent(() => import("../screens/agents/screen"), "Agents"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/agents/$id",
+    validateSearch: search({
+      tab: oneOf("decisions", "plans", "traces", "policies", "keys", "leases", "trips"),
+    }),
+    component: lazyRouteComponent(() => import("../screens/agents/agent"), "AgentDetail"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/servers",
+    validateSearch: search({ status: oneOf("pending", "approved", "denied") }),
+    component: lazyRouteComponent(() => import("../screens/servers/screen"), "Servers"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/servers/$id",
+    validateSearch: search({ tab: oneOf("tools", "findings", "calls", "health") }),
+    component: lazyRouteComponent(() => import("../screens/servers/server"), "ServerDetail"),
   }),
   createRoute({
     getParentRoute: () => frame,
@@ -275,13 +261,13 @@ export const router = createRouter({
   search: { strict: true },
 });
 
-loadScreen = () => {
+onSigningIn(() => {
   for (const { routeId } of router.matchRoutes(router.latestLocation)) {
     const route = (router.routesById as Record<string, AnyRoute | undefined>)[routeId];
     // What fails here fails again where it is shown.
     if (route) router.loadRouteChunk(route)?.catch(() => {});
   }
-};
+});
 
 declare module "@tanstack/react-router" {
   interface Register {
