@@ -79,7 +79,10 @@ function Frame() {
   useCountsLive();
   const path = useRouterState({ select: (state) => state.location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: each screen begins at its top
-  useEffect(() => document.getElementById("content")?.scrollTo(0, 0), [path]);
+  useEffect(() => {
+    // Newer browsers answer with a promise, which React would take for what cleans up.
+    void document.getElementById("content")?.scrollTo(0, 0);
+  }, [path]);
   useRecent();
   useEffect(() => {
     onDropped((names) => queueMicrotask(() => toast(words.shell.dropped(names.join(", ")))));
