@@ -89,6 +89,7 @@ export function tests({ test, env }) {
     await page.keyboard.press("Enter");
     const told = dialogOf(page).getByRole("status");
     await told.getByText("No allow stands behind it").waitFor();
+    await told.getByText("1 key stops with it.").waitFor();
     const [stop, last] = (await told.getByRole("link").allInnerTexts()).map((text) => Number(text.replace(/\D/g, "")));
     wrong.push(...(await axeProblems(page)));
     await env.shoot(page, "agents-killed");
@@ -153,6 +154,7 @@ export function tests({ test, env }) {
     await env.shoot(page, "agents-kill-unknown");
     wrong.push(...(await axeProblems(page)));
     if (await dialogOf(page).getByRole("button", { name: "Stop lost" }).count()) wrong.push("it can be sent again");
+    if (await dialogOf(page).getByLabel("Reason").isEnabled()) wrong.push("what was sent can be changed");
     await press(page, "Ask the server");
     await dialogOf(page).getByText("Stopped at entry").waitFor();
     if (sent !== 1) wrong.push(`it was sent ${sent} times`);

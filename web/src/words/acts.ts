@@ -16,11 +16,11 @@ export const acts = {
 /** Words of the kill switch. */
 export const kill = {
   kill: "Kill…",
-  stop: "Stop…",
   revive: "Revive…",
   lift: "Lift…",
   killSwitch: "Kill switch…",
   title: (what: string) => `Stop ${what}?`,
+  doneTitle: (what: string) => `${what} is stopped`,
   scope: "What is stopped",
   scopes: {
     agent: "This agent and its keys",
@@ -54,6 +54,7 @@ export const kill = {
   reasons: ["runaway", "attack"] as const,
   whichFirst: "Say first what to stop",
   act: (what: string) => `Stop ${what}`,
+  actPlain: "Stop it",
   word: "stop",
   stoppedAt: "Stopped at entry",
   reading: "Reading the log for the last call that was allowed.",
@@ -75,6 +76,7 @@ export const kill = {
   killedBy: "Stopped by",
   trip: (name: string) => `Tripped: ${name}`,
   liftTitle: (what: string) => `Let ${what} act again?`,
+  liftedTitle: (what: string) => `${what} may act again`,
   liftMeans: "Calls are decided again from the entry on. Plans, requests and approvals from before stay ended.",
   liftAct: "Let it act again",
   lifted: "It may act again, from entry",

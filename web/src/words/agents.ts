@@ -98,7 +98,6 @@ export const agents = {
   boundToOthers: "Bound to roles or members",
   noPolicies: "No active policy applies to this agent: its calls are denied.",
   policiesCut: (n: number) => `Only the first ${n} active policies are shown.`,
-  inShadow: "Shadow",
   version: (n: number) => `version ${n}`,
 
   keysMean: "A bound key proves the id. With any other key the id is a stranger's, judged as unregistered.",

@@ -59,6 +59,7 @@ export const servers = {
   approveTitle: (name: string) => `Approve ${name}?`,
   approveMeans: (tools: string) =>
     `Its tools are pinned as they are listed now: ${tools}. What changes later is held until somebody accepts it.`,
+  askFirst: "Ask the server first: nobody has seen what it offers",
   approveAct: "Approve",
   deny: "Deny…",
   denyTitle: (name: string) => `Deny ${name}?`,
@@ -79,12 +80,13 @@ export const servers = {
     gone: "Gone",
   } as Record<string, string>,
   classes: { read: "reads", write: "writes", egress: "sends data out", execute: "executes" } as Record<string, string>,
-  classFrom: { operator: "as an administrator says", known: "known tool", default: "nobody said" } as Record<
-    string,
-    string
-  >,
+  classFrom: {
+    operator: "as an administrator says",
+    known: "known tool",
+    default: "as nobody said otherwise",
+  } as Record<string, string>,
   heldSince: "Held since",
-  acceptedBy: "Accepted by",
+  acceptedBy: "Last accepted by",
   noTools: "It lists no tools, or was not asked yet.",
   differs: "How it differs from what was accepted",
   was: "was",
@@ -98,7 +100,8 @@ export const servers = {
   accept: "Accept…",
   refuse: "Refuse…",
   acceptTitle: (tool: string) => `Accept ${tool}?`,
-  acceptMeans: "You accept exactly what is shown here. Its calls are then decided by the policies again.",
+  acceptMeans:
+    "You accept the definition with the hash below, whole: differences are cut where they are long. Its calls are then decided by the policies again.",
   forgetMeans: "The server lists it no more. Its pin is forgotten, and it is new if it comes back.",
   acceptAct: "Accept",
   accepted: "Accepted: its calls are decided by the policies again.",

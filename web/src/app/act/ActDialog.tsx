@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { statusOf } from "../../api/errors";
 import { Button, Field } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
@@ -8,9 +8,12 @@ import { useOnline } from "../../ui/useOnline";
 import { acts as w } from "../../words/acts";
 import { words } from "../../words/en";
 import { mayRun, type Once, useOnce } from "./useOnce";
+import "./act.css";
 
 interface ActProps<T> {
   title: string;
+  /** Its title once the server has done it. */
+  doneTitle?: string;
   act: string;
   danger?: boolean;
   wide?: boolean;
@@ -31,13 +34,13 @@ interface ActProps<T> {
 
 /** ActDialog does what reaches far: it looks done once the server has said so, and is sent once. */
 export function ActDialog<T>(props: ActProps<T>) {
-  const { title, wide, onClose } = props;
+  const { title, doneTitle = title, wide, onClose } = props;
   const once = useOnce<T>(props);
   const { state } = once;
   // What is on its way cannot be closed away.
   const close = () => state.is !== "sending" && state.is !== "looking" && onClose();
   return (
-    <Dialog open onClose={close} title={title} {...(wide ? { wide } : {})}>
+    <Dialog open onClose={close} title={state.is === "done" ? doneTitle : title} {...(wide ? { wide } : {})}>
       {state.is === "done" ? (
         <Finished found={state.found} onClose={onClose}>
           {props.done(state.result)}
@@ -78,18 +81,26 @@ function Asked<T>(props: ActProps<T> & { once: ReturnType<typeof useOnce<T>> }) 
     if (refused === undefined) void once.run();
   };
   const open = state.is === "unknown" || state.is === "looking";
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    // The fields were off, and the focus with them.
+    if (state.is === "failed" || state.is === "absent") button.current?.focus();
+  }, [state.is]);
   return (
     <form className="stack" onSubmit={submit}>
-      {children}
-      {type !== undefined && (
-        <Field
-          label={words.ui.typeToConfirm(type)}
-          value={typed}
-          onChange={(e) => setTyped(e.target.value)}
-          autoComplete="off"
-          spellCheck={false}
-        />
-      )}
+      {/* What was sent stays as it was until it is known what became of it. */}
+      <fieldset className="act-fields stack" disabled={open || state.is === "sending"}>
+        {children}
+        {type !== undefined && (
+          <Field
+            label={words.ui.typeToConfirm(type)}
+            value={typed}
+            onChange={(e) => setTyped(e.target.value)}
+            autoComplete="off"
+            spellCheck={false}
+          />
+        )}
+      </fieldset>
       <Trouble state={state} />
       <div className="row end wrap">
         <Button onClick={onClose}>{words.ui.cancel}</Button>
@@ -99,6 +110,7 @@ function Asked<T>(props: ActProps<T> & { once: ReturnType<typeof useOnce<T>> }) 
           </Button>
         ) : (
           <Button
+            ref={button}
             type="submit"
             look={danger ? "danger" : "primary"}
             busy={state.is === "sending"}

@@ -37,6 +37,8 @@ export function useOnce<T>({ send, look, onSettled }: Sends<T>) {
   const [state, setState] = useState<Once<T>>({ is: "ready" });
   // A second click comes before the first is rendered.
   const busy = useRef(false);
+  // What is asked for is what was sent, whatever the form says since.
+  const asked = useRef(look);
   const guarded = async (is: "sending" | "looking", act: () => Promise<Once<T>>) => {
     if (busy.current) return;
     busy.current = true;
@@ -47,6 +49,7 @@ export function useOnce<T>({ send, look, onSettled }: Sends<T>) {
     onSettled();
   };
   const sent = async (): Promise<Once<T>> => {
+    asked.current = look;
     try {
       return { is: "done", result: await send(), found: false };
     } catch (error) {
@@ -55,7 +58,7 @@ export function useOnce<T>({ send, look, onSettled }: Sends<T>) {
   };
   const looked = async (): Promise<Once<T>> => {
     try {
-      const result = await look();
+      const result = await asked.current();
       return result === undefined ? { is: "absent", at: Date.now() } : { is: "done", result, found: true };
     } catch {
       return { is: "unknown" };

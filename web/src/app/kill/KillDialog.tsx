@@ -19,6 +19,9 @@ interface KillProps {
   onClose: () => void;
 }
 
+// A button of a longer name would not fit on a phone.
+const longest = 24;
+
 /** KillDialog stops something, after a reason and its name were typed. */
 export function KillDialog({ first, scopes, keys, onClose }: KillProps) {
   const org = useOrg();
@@ -37,7 +40,8 @@ export function KillDialog({ first, scopes, keys, onClose }: KillProps) {
   return (
     <ActDialog<Stop>
       title={w.title(name)}
-      act={w.act(name)}
+      doneTitle={w.doneTitle(name)}
+      act={name.length <= longest ? w.act(name) : w.actPlain}
       danger
       type={typable(what) ? what : w.word}
       missing={asksName && !subject ? w.whichFirst : reasonMissing(reason)}

@@ -17,6 +17,7 @@ export function LiftDialog({ stop: { scope, subject }, onClose }: { stop: Stoppe
   return (
     <ActDialog<{ index?: number }>
       title={w.liftTitle(clean(subject, 60) || clean(org.name, 60))}
+      doneTitle={w.liftedTitle(clean(subject, 60) || clean(org.name, 60))}
       act={w.liftAct}
       missing={reasonMissing(reason)}
       onClose={onClose}

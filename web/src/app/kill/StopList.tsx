@@ -50,7 +50,7 @@ function StopLine({ stop, onLift }: { stop: Stop; onLift: () => void }) {
       </span>
       <ProofLink index={stop.index} />
       <Button refused={refused} onClick={onLift}>
-        {w.lift}
+        {stop.scope === "agent" ? w.revive : w.lift}
       </Button>
     </div>
   );

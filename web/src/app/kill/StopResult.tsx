@@ -15,7 +15,8 @@ const shownAgents = 20;
 /** StopResult is what the server answered to a kill: its entry, what stops with it, and what may still run. */
 export function StopResult({ stop }: { stop: Stop }) {
   const me = useMe();
-  const keys = stop.keyCount ?? stop.keys.length;
+  // The count is there where the list is cut.
+  const keys = Math.max(stop.keyCount ?? 0, stop.keys.length);
   return (
     <>
       <p className="kill-done">

@@ -1,8 +1,7 @@
 import { useState } from "react";
 import { ActDialog, ReasonField, reasonMissing } from "../../app/act/ActDialog";
 import { KillDialog } from "../../app/kill/KillDialog";
-import { LiftDialog } from "../../app/kill/LiftDialog";
-import { useMayKill, useSettled } from "../../app/kill/queries";
+import { isSame, useMayKill, useSettled } from "../../app/kill/queries";
 import { StopList } from "../../app/kill/StopList";
 import { useMay, useOrg } from "../../app/org";
 import { AgentText } from "../../ui/AgentText";
@@ -13,7 +12,7 @@ import { agents as w } from "../../words/agents";
 import { keysOf } from "./bind";
 import { type Agent, readAgent, setStatus } from "./queries";
 
-type Doing = "kill" | "revive" | "suspend" | "activate";
+type Doing = "kill" | "suspend" | "activate";
 
 /** Acts are what one can do with an agent. */
 export function Acts({ agent: a }: { agent: Agent }) {
@@ -21,8 +20,6 @@ export function Acts({ agent: a }: { agent: Agent }) {
   const mayManage = useMay("agents.manage");
   const [doing, setDoing] = useState<Doing>();
   const close = () => setDoing(undefined);
-  const killed = a.status === "killed";
-  // Its own stop; others are lifted where they stand.
   const own = a.stopped?.scope === "agent" && a.stopped.subject === a.agentId;
   return (
     <>
@@ -36,12 +33,8 @@ export function Acts({ agent: a }: { agent: Agent }) {
           {a.status === "pending" ? w.confirm : w.activate}
         </Button>
       )}
-      {killed && own && (
-        <Button refused={mayKill} onClick={() => setDoing("revive")}>
-          {kill.revive}
-        </Button>
-      )}
-      {!(killed && own) && (
+      {/* Its own stop is lifted where it stands. */}
+      {!own && (
         <Button look="danger" refused={mayKill} onClick={() => setDoing("kill")}>
           {kill.kill}
         </Button>
@@ -54,7 +47,6 @@ export function Acts({ agent: a }: { agent: Agent }) {
           onClose={close}
         />
       )}
-      {doing === "revive" && <LiftDialog stop={{ scope: "agent", subject: a.agentId }} onClose={close} />}
       {(doing === "suspend" || doing === "activate") && <StatusDialog agent={a} to={doing} onClose={close} />}
     </>
   );
@@ -94,7 +86,8 @@ export function Banner({ agent: a }: { agent: Agent }) {
   const { stopped } = a;
   return (
     <>
-      {stopped && <StopList wanted={(stop) => stop.scope === stopped.scope && stop.subject === stopped.subject} />}
+      {/* It stays when nothing is stopped: its dialog has still to say so. */}
+      <StopList wanted={(stop) => stopped !== undefined && isSame(stop, stopped)} />
       {a.status === "suspended" && a.suspendedFor && (
         <p className="notice">
           {w.suspendedFor} <AgentText text={a.suspendedFor} />

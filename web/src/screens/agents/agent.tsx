@@ -5,7 +5,6 @@ import { linkTo } from "../../app/link";
 import { useOrg } from "../../app/org";
 import { usePage } from "../../app/shell/page";
 import { AgentText } from "../../ui/AgentText";
-import { VerdictBadge } from "../../ui/Badge";
 import { count, money } from "../../ui/format";
 import { Loaded } from "../../ui/Loaded";
 import { Empty, SkeletonLines } from "../../ui/states";
@@ -108,18 +107,9 @@ function Today({ agent: a }: { agent: Agent }) {
   return (
     <Tiles>
       <Tile label={w.calls} value={known(a.today?.calls)} note={note} link={open()} />
+      <Tile label={w.denied} value={known(a.today?.denials)} note={note} link={open({ decision: ["deny"] })} />
       <Tile
-        label={<VerdictBadge verdict="deny" />}
-        value={known(a.today?.denials)}
-        note={note}
-        link={open({ decision: ["deny"] })}
-      />
-      <Tile
-        label={
-          <>
-            <VerdictBadge verdict="hold" /> <VerdictBadge verdict="ask" />
-          </>
-        }
+        label={w.waited}
         value={known(a.today ? a.today.holds + a.today.asks : undefined)}
         note={note}
         link={open({ decision: ["hold", "ask"] })}

@@ -40,23 +40,23 @@ const columns: Column<Agent>[] = [
   {
     id: "agent",
     head: w.columns.agent,
-    width: "minmax(160px, 2fr)",
+    width: "minmax(140px, 2fr)",
     cell: (a) => <Name agent={a} />,
   },
   { id: "status", head: w.columns.status, width: "116px", cell: (a) => <AgentStatus status={a.status} /> },
-  { id: "seen", head: w.columns.seen, width: "88px", cell: seen },
-  { id: "day", head: w.columns.day, width: "120px", cell: (a) => <Day agent={a} /> },
+  { id: "seen", head: w.columns.seen, width: "80px", cell: seen },
+  { id: "day", head: w.columns.day, width: "104px", cell: (a) => <Day agent={a} /> },
   {
     id: "calls",
     head: w.columns.calls,
-    width: "96px",
+    width: "88px",
     number: true,
     cell: (a) => <Counted agent={a} n={a.today?.calls} />,
   },
   {
     id: "denied",
     head: w.columns.denied,
-    width: "80px",
+    width: "64px",
     number: true,
     cell: (a) => <Counted agent={a} n={a.today?.denials} search={{ decision: ["deny"] }} />,
   },
@@ -73,11 +73,11 @@ const columns: Column<Agent>[] = [
       />
     ),
   },
-  { id: "cost", head: w.columns.cost, width: "96px", number: true, cell: costOf },
+  { id: "cost", head: w.columns.cost, width: "84px", number: true, cell: costOf },
   {
     id: "owner",
     head: w.columns.owner,
-    width: "minmax(96px, 1fr)",
+    width: "minmax(72px, 1fr)",
     cell: (a) => (a.ownerId ? <Person id={a.ownerId} /> : <span className="faint">–</span>),
   },
 ];

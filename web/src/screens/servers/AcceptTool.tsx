@@ -7,6 +7,7 @@ import { useOrg } from "../../app/org";
 import { AgentText } from "../../ui/AgentText";
 import { clean } from "../../ui/clean";
 import { servers as w } from "../../words/servers";
+import { Definition } from "./Definition";
 import { Diff } from "./Diff";
 import { readTools, type Server, type Tool, useAgain } from "./queries";
 
@@ -45,6 +46,7 @@ export function AcceptTool({ server, tool, onClose }: { server: Server; tool: To
     >
       <p className="muted">{gone ? w.forgetMeans : w.acceptMeans}</p>
       {tool.diff.length > 0 ? <Diff changes={tool.diff} /> : <AgentText text={tool.description} block />}
+      {!gone && <Definition tool={tool} />}
       {tool.hash && (
         <p className="small muted">
           {w.hash} <code>{tool.hash}</code>

@@ -80,12 +80,13 @@ function StatusDialog({ server, to, onClose }: { server: Server; to: "approve" |
   // What was seen when the dialog was opened: if the server lists something else by now, it is not approved.
   const [seen] = useState(server);
   const status = to === "approve" ? "approved" : "denied";
+  const unseen = to === "approve" && seen.url !== "" && seen.listedHash === "";
   return (
     <ActDialog<Server>
       title={w[`${to}Title`](clean(seen.name, 60))}
       act={w[`${to}Act`]}
       danger={to === "deny"}
-      missing={reasonMissing(reason)}
+      missing={unseen ? w.askFirst : reasonMissing(reason)}
       onClose={onClose}
       onSettled={again}
       send={() =>

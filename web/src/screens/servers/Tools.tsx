@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Json } from "../../api/exact";
 import { KillDialog } from "../../app/kill/KillDialog";
 import { useMayKill } from "../../app/kill/queries";
 import { useMay, useOrg } from "../../app/org";
@@ -8,38 +7,53 @@ import { Person } from "../../app/people";
 import { AgentText } from "../../ui/AgentText";
 import { StatusBadge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
-import { JsonValue } from "../../ui/json/JsonViewer";
 import { Loaded } from "../../ui/Loaded";
 import { Time } from "../../ui/Time";
 import { servers as w } from "../../words/servers";
 import { AcceptTool } from "./AcceptTool";
+import { Definition } from "./Definition";
 import { Diff } from "./Diff";
 import { type Server, type Tool, toolsQuery } from "./queries";
+
+type Doing = { act: "accept" | "refuse"; tool: Tool };
 
 /** Tools are what a server offers; those that are held come first. */
 export function Tools({ server }: { server: Server }) {
   const org = useOrg();
   const tools = useQuery(toolsQuery(org.id, server.mcpId));
+  // What was on screen is what is accepted: it does not change below an open dialog, which stays when the tool goes.
+  const [doing, setDoing] = useState<Doing>();
+  const close = () => setDoing(undefined);
   return (
-    <Loaded query={tools}>
-      {(items) => {
-        if (items.length === 0) return <p className="muted">{w.noTools}</p>;
-        const sorted = [...items.filter((t) => t.held), ...items.filter((t) => !t.held)];
-        return (
-          <ul className="server-tools" aria-label={w.tabs.tools}>
-            {sorted.map((t) => (
-              <li key={t.name} className="card stack tight">
-                <ToolCard server={server} tool={t} />
-              </li>
-            ))}
-          </ul>
-        );
-      }}
-    </Loaded>
+    <>
+      <Loaded query={tools}>
+        {(items) => {
+          if (items.length === 0) return <p className="muted">{w.noTools}</p>;
+          const sorted = [...items.filter((t) => t.held), ...items.filter((t) => !t.held)];
+          return (
+            <ul className="server-tools" aria-label={w.tabs.tools}>
+              {sorted.map((t) => (
+                <li key={t.name} className="card stack tight">
+                  <ToolCard tool={t} onDo={setDoing} />
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Loaded>
+      {doing?.act === "accept" && <AcceptTool server={server} tool={doing.tool} onClose={close} />}
+      {doing?.act === "refuse" && (
+        <KillDialog
+          first={{ scope: "tool", subject: `${server.name}.${doing.tool.name}` }}
+          scopes={["tool"]}
+          onClose={close}
+        />
+      )}
+    </>
   );
 }
 
-function ToolCard({ server, tool: t }: { server: Server; tool: Tool }) {
+function ToolCard({ tool: t, onDo }: { tool: Tool; onDo: (doing: Doing) => void }) {
   return (
     <>
       <div className="row wrap">
@@ -50,11 +64,11 @@ function ToolCard({ server, tool: t }: { server: Server; tool: Tool }) {
         <span className="grow small muted">
           {w.classes[t.class] ?? t.class}, {w.classFrom[t.classFrom] ?? t.classFrom}
         </span>
-        {t.held && <HeldActs server={server} tool={t} />}
+        {t.held && <HeldActs tool={t} onDo={onDo} />}
       </div>
       {t.held && (
         <p className="small muted">
-          <AgentText text={t.why} /> {w.heldSince} <Time at={t.since} form="absolute" />. {w.heldMeans}
+          {w.heldSince} <Time at={t.since} form="absolute" />: <AgentText text={t.why} />. {w.heldMeans}
         </p>
       )}
       {t.movedFrom && (
@@ -74,44 +88,17 @@ function ToolCard({ server, tool: t }: { server: Server; tool: Tool }) {
   );
 }
 
-/** Definition is all that a server says of a tool beside its description. */
-export function Definition({ tool: t }: { tool: Tool }) {
-  return (
-    <details className="server-whole">
-      <summary>{w.whole}</summary>
-      <div className="stack tight">
-        {t.title && <AgentText text={t.title} />}
-        <h3>{w.schema}</h3>
-        <JsonValue value={t.inputSchema as unknown as Json} name={w.schema} />
-        <h3>{w.annotations}</h3>
-        <JsonValue value={t.annotations as unknown as Json} name={w.annotations} />
-      </div>
-    </details>
-  );
-}
-
-function HeldActs({ server, tool }: { server: Server; tool: Tool }) {
+function HeldActs({ tool, onDo }: { tool: Tool; onDo: (doing: Doing) => void }) {
   const mayManage = useMay("servers.manage");
   const mayKill = useMayKill();
-  // What was on screen is what is accepted: it does not change below an open dialog.
-  const [seen, setSeen] = useState<Tool>();
-  const [refusing, setRefusing] = useState(false);
   return (
     <span className="row">
-      <Button refused={mayKill} onClick={() => setRefusing(true)}>
+      <Button refused={mayKill} onClick={() => onDo({ act: "refuse", tool })}>
         {w.refuse}
       </Button>
-      <Button refused={mayManage} onClick={() => setSeen(tool)}>
+      <Button refused={mayManage} onClick={() => onDo({ act: "accept", tool })}>
         {w.accept}
       </Button>
-      {seen && <AcceptTool server={server} tool={seen} onClose={() => setSeen(undefined)} />}
-      {refusing && (
-        <KillDialog
-          first={{ scope: "tool", subject: `${server.name}.${tool.name}` }}
-          scopes={["tool"]}
-          onClose={() => setRefusing(false)}
-        />
-      )}
     </span>
   );
 }
