@@ -7,6 +7,7 @@ const lists = [
   { path: "/findings?state=all", ids: "findings" },
   { path: "/decisions", ids: "audit" },
   { path: "/audit", ids: "audit" },
+  { path: "/agents", ids: "agents" },
 ];
 
 export function tests({ test, env }) {

@@ -2,6 +2,7 @@
 // SHOTS=folder keeps a picture of each screen.
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { seedAgents } from "./agents.seed.mjs";
 import { launch, openContext, signInContext } from "./browser.mjs";
 import { seed } from "./fixtures.mjs";
 import { seedPeople } from "./people.mjs";
@@ -21,11 +22,14 @@ const server = await startServer({
 });
 const browser = await launch();
 let failed = 0;
+const stops = [];
 try {
   const owner = await signIn(server.url, server.first.email, server.first.password);
   const empty = await owner("POST", "/organization", { name: "Empty <b>organization</b>" });
   const seeded = await seed(server.url, server.first.apiKey);
   seeded.people = await seedPeople(server.url, owner, server.first.organizationId, server.first.apiKey);
+  seeded.agents = await seedAgents(server.url, owner, server.first.organizationId);
+  stops.push(seeded.agents.stop);
   let context;
   let demo;
   const env = {
@@ -79,6 +83,7 @@ try {
   await browser.close();
   await server.stop();
   provider.stop();
+  for (const stop of stops) stop();
 }
 if (failed > 0) console.log(`${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);

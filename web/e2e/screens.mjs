@@ -4,6 +4,9 @@
 //   path    below /ui; a function gets what seed() made
 //   demo    in the organization of demo data
 //   empty   what the screen says in an organization without anything
+const agentAt = (tab) => (seeded) => `/agents/${encodeURIComponent(seeded.agents.hostileAgent)}?tab=${tab}`;
+const serverAt = (tab) => (seeded) => `/servers/${seeded.agents.server}?tab=${tab}`;
+
 export const screens = [
   { name: "overview", path: "/", empty: "No decision yet." },
   { name: "overview-demo", path: "/", demo: true },
@@ -35,6 +38,22 @@ export const screens = [
   { name: "approvals-standing", path: "/approvals/standing", empty: "No standing approval." },
   { name: "approvals-figures", path: "/approvals/figures", empty: "Nobody has answered in this time." },
   { name: "approvals-missing", path: "/approvals/0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30", empty: "no such request" },
+  { name: "agents", path: "/agents", empty: "No agent yet." },
+  { name: "agents-filtered", path: "/agents?status=killed", empty: "No agent matches the filter." },
+  { name: "agent", path: agentAt("decisions") },
+  { name: "agent-plans", path: agentAt("plans") },
+  { name: "agent-traces", path: agentAt("traces") },
+  { name: "agent-policies", path: agentAt("policies") },
+  { name: "agent-keys", path: agentAt("keys") },
+  { name: "agent-leases", path: agentAt("leases") },
+  { name: "agent-trips", path: agentAt("trips") },
+  { name: "agent-missing", path: "/agents/nobody", empty: "There is no such agent here." },
+  { name: "servers", path: "/servers", empty: "No MCP server yet." },
+  { name: "server", path: serverAt("tools") },
+  { name: "server-findings", path: serverAt("findings") },
+  { name: "server-calls", path: serverAt("calls") },
+  { name: "server-health", path: serverAt("health") },
+  { name: "server-missing", path: "/servers/nobody", empty: "There is no such server here." },
   { name: "inbox", path: "/inbox", empty: "Nothing yet." },
   { name: "me", path: "/me" },
   { name: "settings", path: "/settings" },

@@ -9,6 +9,7 @@ import {
 } from "@tanstack/react-router";
 import { approvalsSearch } from "../screens/approvals/search";
 import { entryFields } from "../screens/audit/search";
+import { findingFields } from "../screens/findings/search";
 import { planFields } from "../screens/plans/search";
 import { sessionSearch, sessionsSearch } from "../screens/sessions/search";
 import { traceSearch, tracesSearch } from "../screens/traces/search";
@@ -30,17 +31,6 @@ const frame = createRoute({ getParentRoute: () => root, id: "frame", component: 
 // Pages without the frame.
 const bare = createRoute({ getParentRoute: () => root, id: "bare" });
 
-const findingKinds = [
-  "execution_without_decision",
-  "execution_with_other_arguments",
-  "execution_not_confined",
-  "execution_outside_lease",
-  "lease_gap",
-  "refused_by_kernel",
-  "decision_without_outcome",
-  "sequence_gap",
-] as const;
-
 const framed = [
   createRoute({
     getParentRoute: () => frame,
@@ -56,7 +46,7 @@ const framed = [
   createRoute({
     getParentRoute: () => frame,
     path: "/findings",
-    validateSearch: search({ kind: oneOf(...findingKinds), state: oneOf("open", "all") }),
+    validateSearch: search(findingFields),
     component: lazyRouteComponent(() => import("../screens/findings/screen"), "Findings"),
   }),
   createRoute({
@@ -144,6 +134,32 @@ const framed = [
     getParentRoute: () => frame,
     path: "/approvals/$id",
     component: lazyRouteComponent(() => import("../screens/approvals/page"), "ApprovalPage"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/agents",
+    validateSearch: search({ status: oneOf("unregistered", "pending", "active", "suspended", "killed") }),
+    component: lazyRouteComponent(() => import("../screens/agents/screen"), "Agents"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/agents/$id",
+    validateSearch: search({
+      tab: oneOf("decisions", "plans", "traces", "policies", "keys", "leases", "trips"),
+    }),
+    component: lazyRouteComponent(() => import("../screens/agents/agent"), "AgentDetail"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/servers",
+    validateSearch: search({ status: oneOf("pending", "approved", "denied") }),
+    component: lazyRouteComponent(() => import("../screens/servers/screen"), "Servers"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/servers/$id",
+    validateSearch: search({ tab: oneOf("tools", "findings", "calls", "health") }),
+    component: lazyRouteComponent(() => import("../screens/servers/server"), "ServerDetail"),
   }),
   createRoute({
     getParentRoute: () => frame,

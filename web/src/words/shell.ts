@@ -45,6 +45,8 @@ export const shell = {
     usage: "Usage",
     approvals: "Approvals",
     policies: "Policies",
+    agents: "Agents",
+    servers: "MCP servers",
     audit: "Audit log",
     findings: "Findings",
     inbox: "Inbox",

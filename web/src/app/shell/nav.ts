@@ -1,5 +1,6 @@
 import {
   Bell,
+  Bot,
   ClipboardList,
   Gauge,
   GitBranch,
@@ -9,6 +10,7 @@ import {
   MessagesSquare,
   ScrollText,
   Search,
+  Server,
   Settings,
   ShieldCheck,
   SquarePause,
@@ -38,6 +40,8 @@ const all: NavEntry[] = [
   { to: "/usage", name: names.usage, icon: Gauge, key: "u", group: "watch" },
   { to: "/approvals", name: names.approvals, icon: SquarePause, key: "a", group: "act", counts: "approvals" },
   { to: "/policies", name: names.policies, icon: ShieldCheck, key: "y", group: "act" },
+  { to: "/agents", name: names.agents, icon: Bot, group: "act" },
+  { to: "/servers", name: names.servers, icon: Server, group: "act" },
   { to: "/audit", name: names.audit, icon: ScrollText, key: "l", group: "prove" },
   { to: "/findings", name: names.findings, icon: Search, group: "prove" },
   { to: "/inbox", name: names.inbox, icon: Bell, counts: "inbox" },

@@ -7,6 +7,7 @@ import { clean } from "../../ui/clean";
 import { ConfirmDialog, Dialog } from "../../ui/Dialog";
 import { Check, Form, fieldOf, Problem, SecretOnce } from "../../ui/form";
 import { toast } from "../../ui/Toast";
+import { typable } from "../../ui/typable";
 import { words } from "../../words/en";
 import { type Key, keysQuery } from "./queries";
 
@@ -146,6 +147,3 @@ export function RevokeKey({ old, onClose }: { old: Key; onClose: () => void }) {
     </ConfirmDialog>
   );
 }
-
-/** typable reports whether people can type a name as it is. */
-export const typable = (name: string) => /^[\x21-\x7e]([\x20-\x7e]{0,38}[\x21-\x7e])?$/.test(name);
