@@ -112,7 +112,12 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	t.judge(response)
 	response.Body = &bounded{
-		ReadCloser: response.Body, trouble: t, most: w.most, left: w.most, done: done, stream: isStream(response),
+		ReadCloser: response.Body,
+		trouble:    t,
+		most:       w.most,
+		left:       w.most,
+		done:       done,
+		stream:     isStream(response),
 	}
 	if id != nil && !isStream(response) && isSuccess(response) {
 		return t.checked(response, id)
