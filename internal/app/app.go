@@ -97,7 +97,7 @@ type Areas struct {
 	toServers *outbound.Client // asks MCP servers what they offer
 	toTools   *outbound.Client // carries calls to them
 	dialer    *upstream.Dialer
-	model     *model.Client    // nil: words choose templates
+	model     *model.Client // nil: words choose templates
 	outgoing  *mail.Queue
 
 	witness     *witness.Sender
