@@ -32,13 +32,15 @@ type Handlers struct {
 
 // Mount serves calls of SDKs.
 func (h *Handlers) Mount(r *route.Router) {
-	route.Raw[CallBody, ResultBody](r.Tagged("proxy"),
+	route.Raw[InvokedCallBody, InvokedResultBody](r.Tagged("proxy"),
 		route.Post("/invoke", "Call a tool of a registered MCP server or, with enforce_only, ask whether it may be called").
 			For(route.Key).Scoped(principal.Enforce).StoppedToo().Records(decision.Action), h.invoke)
+	route.DocumentEither[InvokeEnforcedBody](r, "/invoke", http.StatusOK)
+	route.DocumentEither[InvokeRefusedBody](r, "/invoke", http.StatusForbidden)
 }
 
-// CallBody documents what an SDK sends. What it says of itself beside that is not read.
-type CallBody struct {
+// InvokedCallBody documents what an SDK sends. What it says of itself beside that is not read.
+type InvokedCallBody struct {
 	MCP         string         `json:"mcp" doc:"The MCP server, as it is registered."`
 	Tool        string         `json:"tool" doc:"The tool, as the server calls it."`
 	Action      string         `json:"action,omitempty" doc:"The tool again."`
@@ -50,16 +52,16 @@ type CallBody struct {
 	EnforceOnly bool           `json:"enforce_only,omitempty" doc:"Only ask: the caller calls the tool itself."`
 }
 
-// ResultBody documents the answer to a call that was carried out.
-type ResultBody struct {
-	JSONRPC string         `json:"jsonrpc" enum:"2.0"`
-	ID      string         `json:"id" doc:"The id of the decision."`
-	Result  map[string]any `json:"result,omitempty" doc:"What the tool returned: content, isError, structuredContent."`
-	Error   *RPCErrorBody  `json:"error,omitempty" doc:"The server's own error, in place of a result."`
+// InvokedResultBody documents the answer to a call that was carried out.
+type InvokedResultBody struct {
+	JSONRPC string            `json:"jsonrpc" enum:"2.0"`
+	ID      string            `json:"id" doc:"The id of the decision."`
+	Result  map[string]any    `json:"result,omitempty" doc:"What the tool returned: content, isError, structuredContent."`
+	Error   *InvokedErrorBody `json:"error,omitempty" doc:"The server's own error, in place of a result."`
 }
 
-// RPCErrorBody is an error of the protocol.
-type RPCErrorBody struct {
+// InvokedErrorBody is an error of the protocol.
+type InvokedErrorBody struct {
 	Code    int64  `json:"code"`
 	Message string `json:"message" doc:"The server's text."`
 }
@@ -100,7 +102,8 @@ func (h *Handlers) sender(by carrier.Caller, sent sentCall) carrier.Send {
 			return nil, err
 		}
 		defer session.End()
-		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: sent.Tool, Arguments: json.RawMessage(arguments)})
+		params := &mcp.CallToolParams{Name: sent.Tool, Arguments: json.RawMessage(arguments)}
+		result, err := session.CallTool(ctx, params)
 		if err != nil {
 			return nil, err
 		}

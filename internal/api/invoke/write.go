@@ -21,8 +21,8 @@ import (
 	"writ/internal/verdict"
 )
 
-// EnforcedBody is the answer to enforce_only: flat, and with status 200 whatever it says.
-type EnforcedBody struct {
+// InvokeEnforcedBody is the answer to enforce_only: flat, and with status 200 whatever it says.
+type InvokeEnforcedBody struct {
 	Allowed           bool                  `json:"allowed" doc:"Whether the tool may run: true only with an allow that is recorded."`
 	Action            string                `json:"action" enum:"allow,block,hold"`
 	EnforcementAction string                `json:"enforcementAction" enum:"allow,block,hold"`
@@ -37,7 +37,7 @@ type EnforcedBody struct {
 
 func writeEnforced(w http.ResponseWriter, d enforcement.Answer) error {
 	said := decisions.BodyOf(d)
-	return writeJSON(w, http.StatusOK, EnforcedBody{
+	return writeJSON(w, http.StatusOK, InvokeEnforcedBody{
 		Allowed:           said.Allowed,
 		Action:            said.EnforcementAction,
 		EnforcementAction: said.EnforcementAction,
@@ -51,33 +51,33 @@ func writeEnforced(w http.ResponseWriter, d enforcement.Answer) error {
 	})
 }
 
-// RefusedBody is the answer about a call that does not run.
-type RefusedBody struct {
+// InvokeRefusedBody is the answer about a call that does not run.
+type InvokeRefusedBody struct {
 	route.ErrorBody
-	Enforcement EnforcementBody `json:"enforcement"`
-	Delegation  DelegationBody  `json:"delegation_context"`
-	DecisionID  string          `json:"decisionId,omitempty"`
-	Receipt     *ledger.Receipt `json:"receipt,omitempty"`
+	Enforcement InvokeEnforcementBody `json:"enforcement"`
+	Delegation  InvokeDelegationBody  `json:"delegation_context"`
+	DecisionID  string                `json:"decisionId,omitempty"`
+	Receipt     *ledger.Receipt       `json:"receipt,omitempty"`
 }
 
-// EnforcementBody is why a call does not run.
-type EnforcementBody struct {
+// InvokeEnforcementBody is why a call does not run.
+type InvokeEnforcementBody struct {
 	Action           string                `json:"action" enum:"block,hold"`
 	Reason           string                `json:"reason"`
 	RequiresApproval bool                  `json:"requiresApproval" doc:"Whether an approval lets the call run: it is then sent again."`
-	Metadata         EnforcementMetadata   `json:"metadata"`
+	Metadata         InvokeMetadataBody    `json:"metadata"`
 	MatchedPolicy    *policies.MatchedBody `json:"matched_policy" doc:"The policy that decided; null: none did."`
 	DecidedBy        string                `json:"decidedBy,omitempty"`
 	Rule             string                `json:"rule,omitempty"`
 }
 
-// EnforcementMetadata is where an SDK in Python looks for the flag.
-type EnforcementMetadata struct {
+// InvokeMetadataBody is where an SDK in Python looks for the flag.
+type InvokeMetadataBody struct {
 	RequiresApproval bool `json:"requiresApproval"`
 }
 
-// DelegationBody is what an approval request is about.
-type DelegationBody struct {
+// InvokeDelegationBody is what an approval request is about.
+type InvokeDelegationBody struct {
 	DelegationID    string `json:"delegationId,omitempty" doc:"The approval request that is open."`
 	Domain          string `json:"domain,omitempty" doc:"The MCP server."`
 	PlanID          string `json:"planId,omitempty"`
@@ -96,23 +96,23 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, d enforcement.Answer) 
 		return fault.New(fault.Unauthenticated, "%s", said.Reason)
 	}
 	held := said.EnforcementAction == "hold"
-	body := RefusedBody{
+	body := InvokeRefusedBody{
 		ErrorBody: route.ErrorBody{
 			StatusCode: http.StatusForbidden,
 			Message:    said.Reason,
 			ErrorText:  http.StatusText(http.StatusForbidden),
 			RequestID:  route.RequestOf(r.Context()).ID,
 		},
-		Enforcement: EnforcementBody{
+		Enforcement: InvokeEnforcementBody{
 			Action:           said.EnforcementAction,
 			Reason:           said.Reason,
 			RequiresApproval: held,
-			Metadata:         EnforcementMetadata{held},
+			Metadata:         InvokeMetadataBody{held},
 			MatchedPolicy:    decisions.MatchedPolicy(d),
 			DecidedBy:        said.DecidedBy,
 			Rule:             said.Rule,
 		},
-		Delegation: DelegationBody{
+		Delegation: InvokeDelegationBody{
 			DelegationID: said.ApprovalID, Domain: said.Server, PlanID: said.PlanID, MerkleRoot: d.PlanRoot,
 		},
 		DecisionID: said.DecisionID,
@@ -126,10 +126,10 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, d enforcement.Answer) 
 
 // resultBody is the answer of a tool.
 type resultBody struct {
-	JSONRPC string         `json:"jsonrpc"`
-	ID      string         `json:"id"`
-	Result  jsontext.Value `json:"result,omitzero"`
-	Error   *RPCErrorBody  `json:"error,omitzero"`
+	JSONRPC string            `json:"jsonrpc"`
+	ID      string            `json:"id"`
+	Result  jsontext.Value    `json:"result,omitzero"`
+	Error   *InvokedErrorBody `json:"error,omitzero"`
 }
 
 // maxServerMessage bounds what is passed on of a server's error, in bytes.
@@ -142,7 +142,7 @@ func writeFailure(w http.ResponseWriter, o carrier.Outcome) error {
 	case upstream.Answered:
 		return writeJSON(w, http.StatusOK, resultBody{
 			JSONRPC: "2.0", ID: o.Answer.DecisionID,
-			Error: &RPCErrorBody{Code: f.Code, Message: names.Cut(f.Message, maxServerMessage)},
+			Error: &InvokedErrorBody{Code: f.Code, Message: names.Cut(f.Message, maxServerMessage)},
 		})
 	case upstream.TimedOut:
 		return fault.New(fault.UpstreamLate, "%s%s", f.Error(), mayHaveRun(f))
