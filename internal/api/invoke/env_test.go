@@ -30,7 +30,7 @@ rules:
   - {id: reads, effect: allow, tools: ["bank.search", "bank.hang", "bank.crash", "bank.flood", "bank.lie", "bank.fails"]}
   - {id: pays, effect: hold, tools: ["*.pay"], message: A person must approve payments.}
   - {id: drops, effect: deny, tools: ["*.drop"], message: Nothing is dropped here.}
-  - {id: elsewhere, effect: allow, tools: ["nowhere.search", "waits.search", "refused.search", "local.search"]}
+  - {id: elsewhere, effect: allow, tools: ["nowhere.search", "waits.search", "refused.search", "files.search"]}
   - {id: unlisted, effect: allow, tools: ["bank.unlisted"]}
 `
 
@@ -158,6 +158,8 @@ type env struct {
 	*testserver.Published
 	bank *bank
 	id   string // of the bank in the registry
+
+	keyID string
 }
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
@@ -166,7 +168,8 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 		e := &env{Published: &testserver.Published{Server: s, T: t, Owner: s.Person("owner")}, bank: startBank(t)}
 		e.Org = s.Organization(e.Owner, "Wired")
 		s.ActivePolicy(e.Owner, e.Org, policyText)
-		e.Key = s.KeyFor(e.Owner.ID, e.Org).Secret.Reveal()
+		issued := s.KeyFor(e.Owner.ID, e.Org)
+		e.Key, e.keyID = issued.Secret.Reveal(), issued.ID
 		made, err := e.Owner.RegisterMCPServer(t.Context(), e.Org, client.NewMCPServer{
 			Name: "bank", URL: e.bank.URL, Auth: &client.MCPAuth{Type: "bearer", Token: "registered-s3cret"},
 		})
