@@ -72,7 +72,8 @@ func TestOtherOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		plan := planOf()
 		stolen := e.invocation(plan, e.Mint(plan), "search", m{})
-		other := &env{Published: &testserver.Published{Server: e.Server, T: t, Owner: e.Person("mallory")}, bank: e.bank}
+		other := &env{bank: e.bank}
+		other.Published = &testserver.Published{Server: e.Server, T: t, Owner: e.Person("mallory")}
 		other.Org = e.Organization(other.Owner, "Elsewhere")
 		e.ActivePolicy(other.Owner, other.Org, policyText)
 		other.Key = e.KeyFor(other.Owner.ID, other.Org).Secret.Reveal()
