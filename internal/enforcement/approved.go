@@ -245,7 +245,8 @@ func (s *Service) recordRelease(
 		Reason:        r.Reason,
 		Message:       r.Message,
 	}
-	if r.PlanID != "" && (r.Via == approval.ViaDecision || r.Via == approval.ViaProxy) { // only a decision has checked the plan
+	// Only a decision has checked the plan.
+	if r.PlanID != "" && (r.Via == approval.ViaDecision || r.Via == approval.ViaProxy) {
 		o.plan, o.step = &plan.Declared{ID: r.PlanID}, r.Step
 		if v.plan != nil {
 			o.plan.Under = v.plan.Under
