@@ -106,7 +106,8 @@ func hold(t *testing.T, e *env, i invocation, minted m) {
 		t.Fatal(err)
 	}
 	user := append(e.SDK(), "X-User-Email", e.Owner.Email)
-	told := e.Members("check-approved", e.Request(t, "GET", "/delegation/check-approved?tool=pay&amount=5000", "", user...))
+	asks := "/delegation/check-approved?tool=pay&amount=5000"
+	told := e.Members("check-approved", e.Request(t, "GET", asks, "", user...))
 	if told["approved"] != true || told["delegationId"] != id {
 		t.Errorf("check-approved: %v", told)
 	}
