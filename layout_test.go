@@ -88,7 +88,8 @@ var table = layout.Table{
 
 	// Assembly.
 	row("internal/app",
-		"internal/mcp", "internal/mcp/definition", "internal/mcp/discovery",
+		"internal/carrier",
+		"internal/mcp", "internal/mcp/definition", "internal/mcp/discovery", "internal/mcp/upstream",
 		"internal/policy/drafting", "internal/policy/drafting/model",
 		"internal/policy", "internal/policy/document", "internal/policy/template",
 		"internal/enforcement", "internal/replay", "internal/approval", "internal/decision",
@@ -104,7 +105,7 @@ var table = layout.Table{
 
 	// Edges.
 	row("internal/api",
-		"internal/api/servers", "internal/mcp",
+		"internal/api/servers", "internal/mcp", "internal/api/invoke", "internal/carrier",
 		"internal/api/accounts", "internal/api/organizations", "internal/api/policies", "internal/api/decisions",
 		"internal/api/approvals", "internal/api/traces", "internal/api/notifications", "internal/api/auditlog",
 		"internal/api/agents", "internal/api/search", "internal/agent",
@@ -124,6 +125,12 @@ var table = layout.Table{
 		"internal/api/route", "internal/enforcement", "internal/mcp", "internal/mcp/definition", "internal/telemetry",
 		"internal/throttle", "internal/principal", "internal/secret", "internal/toolclass", "internal/toolname",
 		"internal/fault",
+	),
+	row("internal/api/invoke",
+		"internal/api/decisions", "internal/api/policies", "internal/api/route", "internal/carrier",
+		"internal/enforcement", "internal/intent/plan", "internal/policy", "internal/mcp", "internal/mcp/upstream",
+		"internal/decision", "internal/verdict", "internal/audit/ledger", "internal/principal", "internal/canonical",
+		"internal/names", "internal/fault",
 	),
 	row("internal/api/decisions",
 		"internal/mcp",
@@ -190,6 +197,13 @@ var table = layout.Table{
 	row("internal/demo", "client"),
 	row("client"),
 
+	// Carrying out what was decided.
+	row("internal/carrier",
+		"internal/enforcement", "internal/execution", "internal/policy",
+		"internal/mcp", "internal/mcp/definition", "internal/mcp/scan", "internal/mcp/upstream",
+		"internal/redaction", "internal/principal", "internal/fault",
+	),
+
 	// The decision: the one place below the edge that composes areas, because
 	// every surface must ask the same question.
 	row("internal/enforcement",
@@ -234,6 +248,7 @@ var table = layout.Table{
 		"internal/names", "internal/secret", "internal/toolname", "internal/fault",
 	),
 	row("internal/mcp/discovery", "internal/mcp/definition", "internal/outbound"),
+	row("internal/mcp/upstream", "internal/mcp/definition", "internal/outbound"),
 	row("internal/approval",
 		"internal/approval/risk", "internal/policy/document", "internal/intent/plan", "internal/intent/grounding",
 		"internal/redaction",

@@ -211,9 +211,12 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 	if o.Verdict == verdict.Allow {
 		a.Confine = o.Confine
 	}
+	if o.caller != nil {
+		a.AgentID, a.SessionID = o.caller.Agent.ID, o.caller.Session.ID
+	}
 	a.Reason = cmp.Or(o.agentMessage, a.Reason)
 	if o.plan != nil {
-		a.PlanID = o.plan.ID
+		a.PlanID, a.PlanRoot = o.plan.ID, o.plan.Root
 	}
 	receipt, err := o.appended.Receipt()
 	if err != nil {
