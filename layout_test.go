@@ -83,7 +83,7 @@ var table = layout.Table{
 
 	// Assembly.
 	row("internal/app",
-		"internal/mcp", "internal/mcp/definition", "internal/mcp/discovery",
+		"internal/mcp", "internal/mcp/definition", "internal/mcp/discovery", "internal/oauth",
 		"internal/policy/drafting", "internal/policy/drafting/model",
 		"internal/policy", "internal/policy/document", "internal/policy/template",
 		"internal/enforcement", "internal/replay", "internal/approval", "internal/decision",
@@ -99,7 +99,7 @@ var table = layout.Table{
 
 	// Edges.
 	row("internal/api",
-		"internal/api/servers", "internal/mcp",
+		"internal/api/servers", "internal/mcp", "internal/api/oauth", "internal/oauth",
 		"internal/api/accounts", "internal/api/organizations", "internal/api/policies", "internal/api/decisions",
 		"internal/api/approvals", "internal/api/traces", "internal/api/notifications", "internal/api/auditlog",
 		"internal/api/agents", "internal/api/search", "internal/agent",
@@ -119,6 +119,10 @@ var table = layout.Table{
 		"internal/api/route", "internal/enforcement", "internal/mcp", "internal/mcp/definition", "internal/telemetry",
 		"internal/throttle", "internal/principal", "internal/secret", "internal/toolclass", "internal/toolname",
 		"internal/fault",
+	),
+	row("internal/api/oauth",
+		"internal/api/admission", "internal/api/route", "internal/oauth", "internal/agent", "internal/throttle",
+		"internal/principal", "internal/page", "internal/names", "internal/fault",
 	),
 	row("internal/api/decisions",
 		"internal/mcp",
@@ -227,6 +231,10 @@ var table = layout.Table{
 		"internal/mcp/definition", "internal/mcp/discovery", "internal/mcp/scan", "internal/dispatch",
 		"internal/redaction", "internal/audit", "internal/principal", "internal/database", "internal/canonical",
 		"internal/names", "internal/secret", "internal/toolname", "internal/fault",
+	),
+	row("internal/oauth",
+		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/names",
+		"internal/secret", "internal/fault",
 	),
 	row("internal/mcp/discovery", "internal/mcp/definition", "internal/outbound"),
 	row("internal/approval",

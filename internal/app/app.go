@@ -38,6 +38,7 @@ import (
 	"writ/internal/mcp"
 	"writ/internal/notification"
 	"writ/internal/notification/webhook"
+	"writ/internal/oauth"
 	"writ/internal/organization"
 	"writ/internal/outbound"
 	"writ/internal/policy"
@@ -83,6 +84,7 @@ type Areas struct {
 	Webhooks      *webhook.Service
 	Forwarding    *forwarding.Service
 	Servers       *mcp.Service
+	OAuth         *oauth.Service
 	Replays       *replay.Service
 	Drafts        *drafting.Author
 
@@ -177,6 +179,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Proposed: a.notifyProposal, Settled: a.Notifications.SettleProposal,
 	})
 	a.Servers = a.newServers(c)
+	a.OAuth = a.newOAuth(publicURL)
 	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Scopes, a.Approvals, a.Organizations, a.Keys,
 		a.Agents, a.Servers, o.Logger)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
