@@ -122,7 +122,7 @@ var table = layout.Table{
 	),
 	row("internal/api/oauth",
 		"internal/api/admission", "internal/api/route", "internal/oauth", "internal/agent", "internal/throttle",
-		"internal/principal", "internal/page", "internal/names", "internal/fault",
+		"internal/credential", "internal/principal", "internal/page", "internal/fault",
 	),
 	row("internal/api/decisions",
 		"internal/mcp",

@@ -43,18 +43,21 @@ func (s *Service) readResource(text string) (string, bool) {
 	if err != nil || !strings.EqualFold(u.Scheme, own.Scheme) || !sameHost(u, own) {
 		return "", false
 	}
-	path, isProxy := strings.CutPrefix(trimSlash(u.Path), proxyPath)
-	id, below := strings.CutPrefix(path, "/")
-	switch {
-	case !isProxy:
-		return "", false
-	case path == "":
+	// Still escaped: a slash may be part of a server's name.
+	path, isProxy := strings.CutPrefix(trimSlash(u.EscapedPath()), proxyPath)
+	escaped, below := strings.CutPrefix(path, "/")
+	if isProxy && path == "" {
 		return s.Resource(""), true
-	case !below || id == "" || id == "." || id == ".." || strings.Contains(id, "/") || !names.Valid(id):
+	}
+	id, err := url.PathUnescape(escaped)
+	if !isProxy || !below || err != nil || strings.Contains(escaped, "/") || !IsServer(id) {
 		return "", false
 	}
 	return s.Resource(id), true
 }
+
+// IsServer reports whether a text can name an MCP server in the path of the proxy.
+func IsServer(id string) bool { return id != "" && id != "." && id != ".." && names.Valid(id) }
 
 // sameHost compares hosts without the ports that schemes imply.
 func sameHost(a, b *url.URL) bool {

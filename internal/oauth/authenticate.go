@@ -76,7 +76,8 @@ func (s *Service) Authenticate(ctx context.Context, text, mcpID string) (Granted
 // all. It tells the client where to ask (RFC 9728). presented says whether the request had a token, which did not
 // work.
 func (s *Service) Challenge(mcpID string, presented bool) string {
-	challenge := `Bearer resource_metadata="` + s.issuer + wellKnown + resourcePath(mcpID) + `", scope="` + Scope + `"`
+	metadata := s.issuer + wellKnown + resourcePath(mcpID)
+	challenge := `Bearer resource_metadata="` + metadata + `", scope="` + Scope + `"`
 	if presented {
 		challenge += `, error="invalid_token", error_description="the access token is not valid here, or has ended"`
 	}

@@ -52,7 +52,8 @@ type Metadata struct {
 
 // check refuses what this server cannot give.
 func (m Metadata) check() error {
-	if !utf8.ValidString(m.ClientName) || utf8.RuneCountInString(m.ClientName) > maxName || !names.Valid(m.ClientName) {
+	if !utf8.ValidString(m.ClientName) || utf8.RuneCountInString(m.ClientName) > maxName ||
+		!names.Valid(m.ClientName) {
 		return refuse(InvalidMetadata, "client_name: must be at most 80 characters, none of them invisible")
 	}
 	if len(m.RedirectURIs) == 0 || len(m.RedirectURIs) > maxURIs {
@@ -126,7 +127,7 @@ func (s *Service) readDocument(ctx context.Context, id string) (Client, error) {
 		return Client{}, refuse(InvalidClient, "client_id: the document at this address is of another client")
 	case m.AuthMethod != "" && m.AuthMethod != "none":
 		return Client{}, refuse(InvalidClient,
-			"client_id: the document asks for token_endpoint_auth_method "+names.Clean(m.AuthMethod)+"; only none is supported")
+			"client_id: the document asks for another token_endpoint_auth_method than none, which is not supported")
 	}
 	m.ClientName = strings.TrimSpace(m.ClientName)
 	if err := m.check(); err != nil {

@@ -69,6 +69,7 @@ const Scope = "mcp"
 // What the audit log says of consents.
 const (
 	given         = "consent.given"
+	collected     = "consent.collected" // the client came for its first tokens
 	denied        = "consent.denied"
 	ended         = "consent.ended"
 	reuseDetected = "consent.reuse_detected"

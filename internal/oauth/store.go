@@ -54,7 +54,8 @@ const columns = `
 func scan(s database.Scanner, c *Consent, more ...any) error {
 	return s.Scan(append([]any{
 		&c.ID, &c.OrgID, &c.UserID, &c.AgentID, &c.KeyID, &c.ClientID, &c.ClientName, &c.RedirectURI, &c.Resource,
-		database.ToTime(&c.CreatedAt), database.ToTime(&c.ExpiresAt), database.ToOptionalTime(&c.EndedAt), &c.EndedFor,
+		database.ToTime(&c.CreatedAt), database.ToTime(&c.ExpiresAt), database.ToOptionalTime(&c.EndedAt),
+		&c.EndedFor,
 	}, more...)...)
 }
 
@@ -95,7 +96,8 @@ func selectConsents(
 	}
 	found, err := database.Collect(ctx, r, func(s database.Scanner) (c Consent, err error) {
 		var revokedAt *time.Time
-		if err = scan(s, &c, database.ToOptionalTime(&revokedAt)); err == nil && c.EndedAt == nil && revokedAt != nil {
+		if err = scan(s, &c, database.ToOptionalTime(&revokedAt)); err == nil && c.EndedAt == nil &&
+			revokedAt != nil {
 			c.EndedAt, c.EndedFor = revokedAt, "its key was revoked"
 		}
 		return c, err
@@ -114,8 +116,9 @@ func countLive(ctx context.Context, r database.Reader, orgID, userID string) (n 
 
 // markEnded ends a consent. It reports whether it had not ended yet.
 func markEnded(ctx context.Context, tx *database.Tx, id, reason string) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE oauth_consent SET ended_at = $2, ended_for = $3 WHERE id = $1 AND ended_at IS NULL`,
-		id, database.Micros(tx.Now()), reason)
+	n, err := tx.Exec(ctx, `
+		UPDATE oauth_consent SET ended_at = $2, ended_for = $3
+		WHERE id = $1 AND ended_at IS NULL`, id, database.Micros(tx.Now()), reason)
 	return n == 1, database.Wrap(err, "end a consent")
 }
 

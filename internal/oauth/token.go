@@ -32,7 +32,8 @@ const (
 
 // refusedGrant is the one answer to a code or refresh token that does not work.
 func refusedGrant() *Refusal {
-	return refuse(InvalidGrant, "the code or refresh token is not valid, was used, or has ended; ask the person again")
+	return refuse(InvalidGrant,
+		"the code or refresh token is not valid, was used, or has ended; ask the person again")
 }
 
 // Grant answers the form that a client sends for tokens.
@@ -93,7 +94,9 @@ func (s *Service) exchange(ctx context.Context, p presented) (Tokens, error) {
 	if err != nil {
 		return Tokens{}, err
 	}
-	return s.take(ctx, known.Consent, func(ctx context.Context, tx *database.Tx) (Consent, bool, error) {
+	return s.take(ctx, known.Consent, collected, func(
+		ctx context.Context, tx *database.Tx,
+	) (Consent, bool, error) {
 		code, err := findCode(ctx, tx, hash)
 		if err != nil {
 			return Consent{}, false, err
@@ -123,13 +126,20 @@ func (s *Service) checkCode(ctx context.Context, code authorizationCode, p prese
 	return s.checkKey(ctx, code.Consent)
 }
 
-// checkKey refuses a consent whose key has ended, whoever ended it.
+// checkKey refuses a consent whose key has ended, whoever ended it, or whose agent may not act.
 func (s *Service) checkKey(ctx context.Context, c Consent) error {
 	if !c.Live(s.db.Now()) {
 		return refusedGrant()
 	}
 	_, err := s.sources.Holder(ctx, c.KeyID)
 	if fault.Is(err, fault.Unauthenticated) {
+		return refusedGrant()
+	}
+	if err != nil {
+		return err
+	}
+	standing, err := s.sources.Standing(ctx, c.OrgID, c.AgentID, c.KeyID)
+	if err == nil && (standing.Stopped || !standing.Bound) {
 		return refusedGrant()
 	}
 	return err
@@ -159,7 +169,7 @@ func (s *Service) refresh(ctx context.Context, p presented) (Tokens, error) {
 			return Tokens{}, err
 		}
 	}
-	return s.take(ctx, known.Consent, func(ctx context.Context, tx *database.Tx) (Consent, bool, error) {
+	return s.take(ctx, known.Consent, "", func(ctx context.Context, tx *database.Tx) (Consent, bool, error) {
 		token, err := findToken(ctx, tx, hash, refresh)
 		if err != nil {
 			return Consent{}, false, orGrant(err)
@@ -180,10 +190,10 @@ func orGrant(err error) error {
 	return err
 }
 
-// take uses up a code or refresh token and gives new tokens. If it was used before, the consent ends: that is no
-// error within the change, so that it is committed.
+// take uses up a code or refresh token, gives new tokens, and records an action unless it is empty. If it was used
+// before, the consent ends: that is no error within the change, so that it is committed.
 func (s *Service) take(
-	ctx context.Context, known Consent,
+	ctx context.Context, known Consent, action string,
 	use func(ctx context.Context, tx *database.Tx) (c Consent, fresh bool, err error),
 ) (Tokens, error) {
 	if known.EndedAt != nil {
@@ -202,10 +212,7 @@ func (s *Service) take(
 		if !c.Live(tx.Now()) {
 			return refusedGrant()
 		}
-		return errorOf(
-			insertToken(ctx, tx, c.ID, access, secret.Hash(tokens.Access.Reveal()), tx.Now().Add(AccessLife)),
-			insertToken(ctx, tx, c.ID, refresh, secret.Hash(tokens.Refresh.Reveal()), tx.Now().Add(RefreshLife)),
-		)
+		return s.give(ctx, tx, c, tokens, action)
 	})
 	if err == nil && reused {
 		err = refusedGrant()
@@ -216,13 +223,24 @@ func (s *Service) take(
 	return tokens, nil
 }
 
-func errorOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+// give stores the tokens.
+func (s *Service) give(ctx context.Context, tx *database.Tx, c Consent, t Tokens, action string) error {
+	err := insertToken(ctx, tx, c.ID, access, secret.Hash(t.Access.Reveal()), tx.Now().Add(AccessLife))
+	if err == nil {
+		err = insertToken(ctx, tx, c.ID, refresh, secret.Hash(t.Refresh.Reveal()), tx.Now().Add(RefreshLife))
 	}
-	return nil
+	if err != nil || action == "" {
+		return err
+	}
+	_, err = s.log.Append(ctx, tx, audit.Entry{
+		Log:         audit.LogOf(c.OrgID),
+		Action:      action,
+		Actor:       c.holder(),
+		Subject:     audit.Subject{Type: "consent", ID: c.ID},
+		Payload:     map[string]any{"agent": c.AgentID, "key": c.KeyID, "client": c.ClientID},
+		Observation: true,
+	})
+	return err
 }
 
 // Revoke ends a token that its client gives up (RFC 7009). With a refresh token the whole consent ends. A token that

@@ -118,7 +118,8 @@ func (h *Handlers) choices(ctx context.Context, caller principal.Principal) ([]C
 		}
 		choice := ConsentChoice{ID: m.ID, Name: m.Name, Agents: []ConsentChoiceAgent{}}
 		for _, a := range agents {
-			choice.Agents = append(choice.Agents, ConsentChoiceAgent{AgentID: a.ID, Name: a.Name, Bound: len(a.Keys) > 0})
+			shown := ConsentChoiceAgent{AgentID: a.ID, Name: a.Name, Bound: len(a.Keys) > 0}
+			choice.Agents = append(choice.Agents, shown)
 		}
 		choices = append(choices, choice)
 	}
@@ -138,7 +139,9 @@ type approveClientInput struct {
 	}
 }
 
-func (h *Handlers) approve(ctx context.Context, caller principal.Principal, in *approveClientInput) (ConsentAnswerBody, error) {
+func (h *Handlers) approve(
+	ctx context.Context, caller principal.Principal, in *approveClientInput,
+) (ConsentAnswerBody, error) {
 	caller, err := h.Gate.InNamed(ctx, caller, in.Body.OrganizationID)
 	if err != nil {
 		return ConsentAnswerBody{}, err
@@ -153,7 +156,9 @@ type denyClientInput struct {
 	}
 }
 
-func (h *Handlers) deny(ctx context.Context, caller principal.Principal, in *denyClientInput) (ConsentAnswerBody, error) {
+func (h *Handlers) deny(
+	ctx context.Context, caller principal.Principal, in *denyClientInput,
+) (ConsentAnswerBody, error) {
 	to, err := h.OAuth.Deny(ctx, caller, in.Body.Request)
 	return ConsentAnswerBody{to}, plain(err)
 }

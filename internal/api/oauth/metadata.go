@@ -5,7 +5,6 @@ import (
 
 	"writ/internal/api/route"
 	"writ/internal/fault"
-	"writ/internal/names"
 	"writ/internal/oauth"
 	"writ/internal/principal"
 )
@@ -16,12 +15,14 @@ func (h *Handlers) mountMetadata(r *route.Router) {
 	proxy := func(context.Context, principal.Principal, *route.None) (ProtectedResourceBody, error) {
 		return h.resource(""), nil
 	}
-	route.Handle(r, route.Get(resourcePath, "Who gives tokens for the proxy (RFC 9728)").For(route.Public), proxy)
-	route.Handle(r, route.Get(resourcePath+"/proxy/mcp", "The same, where clients look first").For(route.Public), proxy)
-	route.Handle(r, route.Get(resourcePath+"/proxy/mcp/{mcpId}",
+	route.Handle(r, route.Get("/.well-known/oauth-protected-resource",
+		"Who gives tokens for the proxy (RFC 9728)").For(route.Public), proxy)
+	route.Handle(r, route.Get("/.well-known/oauth-protected-resource/proxy/mcp",
+		"The same, where clients look first").For(route.Public), proxy)
+	route.Handle(r, route.Get("/.well-known/oauth-protected-resource/proxy/mcp/{mcpId}",
 		"Who gives tokens for one MCP server behind the proxy, whether or not it exists").For(route.Public),
 		func(_ context.Context, _ principal.Principal, in *serverInput) (ProtectedResourceBody, error) {
-			if in.ID == "." || in.ID == ".." || !names.Valid(in.ID) {
+			if !oauth.IsServer(in.ID) {
 				return ProtectedResourceBody{}, fault.New(fault.NotFound, "there is nothing at this path")
 			}
 			return h.resource(in.ID), nil

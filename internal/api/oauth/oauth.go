@@ -21,13 +21,12 @@ type Handlers struct {
 	Agents *agent.Service
 }
 
-// Where clients ask.
+// Where clients ask. Routes are declared with their paths written out.
 const (
 	authorizePath = "/oauth/authorize"
 	tokenPath     = "/oauth/token"
 	registerPath  = "/oauth/register"
 	revokePath    = "/oauth/revoke"
-	resourcePath  = "/.well-known/oauth-protected-resource"
 )
 
 // consentPage is the screen of the dashboard where a person answers.
@@ -41,7 +40,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	r = r.Tagged("oauth")
 	r.ShapeErrors(oauthErrors)
 	h.mountMetadata(r)
-	route.Handle(r, route.Post(registerPath, "Register an OAuth client, which describes itself (RFC 7591)").
+	route.Handle(r, route.Post("/oauth/register", "Register an OAuth client, which describes itself (RFC 7591)").
 		For(route.Public).Throttled(throttle.RegisterClient).Unrecorded().UpTo(32<<10).
 		Answers(http.StatusCreated), h.register)
 	h.mountTokens(r)

@@ -18,10 +18,11 @@ import (
 
 // mountTokens serves what clients send as forms, because OAuth says so.
 func (h *Handlers) mountTokens(r *route.Router) {
-	form[ClientTokensBody](r, route.Post(tokenPath, "Tokens for a code or a refresh token, each of which works once").
-		For(route.Public).Throttled(throttle.OAuthToken).Records("consent.reuse_detected"), h.token,
+	form[ClientTokensBody](r, route.Post("/oauth/token",
+		"Tokens for a code or a refresh token, each of which works once").
+		For(route.Public).Throttled(throttle.OAuthToken).Records("consent.collected"), h.token,
 		"grant_type", "client_id", "code", "code_verifier", "redirect_uri", "resource", "refresh_token", "scope")
-	form[route.None](r, route.Post(revokePath,
+	form[route.None](r, route.Post("/oauth/revoke",
 		"Give up a token (RFC 7009); with a refresh token the whole consent ends").
 		For(route.Public).Throttled(throttle.OAuthToken).Records("consent.ended"), h.revoke,
 		"token", "client_id", "token_type_hint")
