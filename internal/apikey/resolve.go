@@ -54,7 +54,11 @@ func (s *Service) Holder(ctx context.Context, keyID string) (principal.Principal
 	if !database.IsID(keyID) {
 		return principal.Principal{}, notValid()
 	}
-	return holder(ctx, s.db, keyID, s.db.Now())
+	caller, err := holder(ctx, s.db, keyID, s.db.Now())
+	if err == nil {
+		s.used.note(keyID, s.db.Now())
+	}
+	return caller, err
 }
 
 // requireActive refuses a calling key that has ended since it was presented: a key

@@ -103,7 +103,7 @@ func (s *Service) consent(
 	if err := insertConsent(ctx, tx, c); err != nil {
 		return Consent{}, err
 	}
-	if c.ClientID == r.Client.ID && !isDocument(c.ClientID) {
+	if !isDocument(c.ClientID) {
 		if known, err := touchClient(ctx, tx, c.ClientID); err != nil || !known {
 			return Consent{}, orElse(err, unknownClient())
 		}

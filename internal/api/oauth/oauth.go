@@ -58,6 +58,10 @@ func (h *Handlers) Mount(r *route.Router) {
 // before the person has signed in: until then no browser is sent to an address that a client chose, and no document
 // that it names is read.
 func authorize(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Location", consentPage+"?request="+url.QueryEscape(r.URL.RawQuery))
+	to := consentPage // which says that nothing is asked for
+	if query := r.URL.RawQuery; query != "" && len(query) <= maxForm {
+		to += "?request=" + url.QueryEscape(query)
+	}
+	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusFound)
 }
