@@ -29,9 +29,10 @@ func refusedToken() error {
 }
 
 // Authenticate gives what an access token permits at the address of one MCP server behind the proxy; empty: at that
-// of all. The token must be for exactly that address. The consent, its key, its owner and its agent are read anew
-// each time: what ends one of them ends the token. A token that does not work is Unauthenticated: answer with
-// Challenge. One whose agent is stopped or suspended is Forbidden: asking the person again would not help.
+// of all. The token must be for exactly that address. What ends the consent, its key, its owner or its agent ends the
+// token: at once, but within a second where the organization's log does not tell of it. A token that does not work is
+// Unauthenticated: answer with Challenge. One whose agent is stopped or suspended is Forbidden: asking the person
+// again would not help.
 func (s *Service) Authenticate(ctx context.Context, text, mcpID string) (Granted, error) {
 	if !IsAccessToken(text) || len(text) > maxText {
 		return Granted{}, refusedToken()
@@ -44,24 +45,12 @@ func (s *Service) Authenticate(ctx context.Context, text, mcpID string) (Granted
 	if !now.Before(t.expiresAt) || !t.Live(now) || t.Resource != s.Resource(mcpID) {
 		return Granted{}, refusedToken()
 	}
-	caller, err := s.sources.Holder(ctx, t.KeyID)
-	if fault.Is(err, fault.Unauthenticated) {
-		return Granted{}, refusedToken()
-	}
-	if err != nil {
-		return Granted{}, err
-	}
-	if caller.OrgID != t.OrgID || caller.UserID != t.UserID {
-		return Granted{}, refusedToken()
-	}
-	standing, err := s.sources.Standing(ctx, t.OrgID, t.AgentID, t.KeyID)
-	switch {
-	case err != nil:
-		return Granted{}, err
-	case standing.Stopped:
-		return Granted{}, fault.New(fault.Forbidden, "a person has stopped this agent")
-	case !standing.Bound:
-		return Granted{}, refusedToken() // a person has taken the agent from the client
+	caller, known := s.cache.get(t.ID, t.version, now)
+	if !known {
+		if caller, err = s.callerOf(ctx, t.Consent); err != nil {
+			return Granted{}, err
+		}
+		s.cache.put(t.ID, trusted{caller, t.version, now})
 	}
 	return Granted{
 		Caller:    caller,
@@ -70,6 +59,30 @@ func (s *Service) Authenticate(ctx context.Context, text, mcpID string) (Granted
 		ClientID:  t.ClientID,
 		ExpiresAt: t.expiresAt,
 	}, nil
+}
+
+// callerOf is the hidden key of a consent, if it and its agent may act.
+func (s *Service) callerOf(ctx context.Context, c Consent) (principal.Principal, error) {
+	caller, err := s.sources.Holder(ctx, c.KeyID)
+	if fault.Is(err, fault.Unauthenticated) {
+		return principal.Principal{}, refusedToken()
+	}
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	if caller.OrgID != c.OrgID || caller.UserID != c.UserID {
+		return principal.Principal{}, refusedToken()
+	}
+	standing, err := s.sources.Standing(ctx, c.OrgID, c.AgentID, c.KeyID)
+	switch {
+	case err != nil:
+		return principal.Principal{}, err
+	case standing.Stopped:
+		return principal.Principal{}, fault.New(fault.Forbidden, "a person has stopped this agent")
+	case !standing.Bound:
+		return principal.Principal{}, refusedToken() // a person has taken the agent from the client
+	}
+	return caller, nil
 }
 
 // Challenge is the WWW-Authenticate of a 401 at the address of one MCP server behind the proxy; empty: at that of

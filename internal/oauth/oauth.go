@@ -113,11 +113,14 @@ type Service struct {
 	log     *audit.Log
 	issuer  string // the server's public URL, without a slash at its end
 	sources Sources
+	cache   *cache
 }
 
 // New makes a Service. It starts nothing: the app calls Sweep.
 func New(db *database.DB, log *audit.Log, publicURL string, sources Sources) *Service {
-	return &Service{db: db, log: log, issuer: trimSlash(publicURL), sources: sources}
+	s := &Service{db: db, log: log, issuer: trimSlash(publicURL), sources: sources}
+	s.cache = newCache()
+	return s
 }
 
 // Issuer names this server as OAuth does.

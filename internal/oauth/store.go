@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/page"
 	"writ/internal/secret"
@@ -163,6 +164,7 @@ type token struct {
 	kind      kind
 	expiresAt time.Time
 	usedAt    *time.Time
+	version   audit.Version // of the organization's log
 }
 
 func insertToken(
@@ -177,10 +179,12 @@ func insertToken(
 func findToken(ctx context.Context, r database.Reader, hash []byte, k kind) (t token, err error) {
 	t.kind = k
 	err = scan(r.QueryRow(ctx, `
-		SELECT `+columns+`, t.hash, t.expires_at, t.used_at
-		FROM oauth_token t JOIN oauth_consent c ON c.id = t.consent_id
+		SELECT `+columns+`, t.hash, t.expires_at, t.used_at, h.generation, h.epoch
+		FROM oauth_token t
+		JOIN oauth_consent c ON c.id = t.consent_id
+		JOIN audit_head h ON h.log = c.org_id
 		WHERE t.hash = $1 AND t.kind = $2`, hash, string(k)), &t.Consent, &t.hash, database.ToTime(&t.expiresAt),
-		database.ToOptionalTime(&t.usedAt))
+		database.ToOptionalTime(&t.usedAt), &t.version.Generation, &t.version.Epoch)
 	if err == nil && !secret.SameHash(t.hash, hash) {
 		return token{}, refusedToken()
 	}

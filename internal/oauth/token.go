@@ -131,15 +131,8 @@ func (s *Service) checkKey(ctx context.Context, c Consent) error {
 	if !c.Live(s.db.Now()) {
 		return refusedGrant()
 	}
-	_, err := s.sources.Holder(ctx, c.KeyID)
-	if fault.Is(err, fault.Unauthenticated) {
-		return refusedGrant()
-	}
-	if err != nil {
-		return err
-	}
-	standing, err := s.sources.Standing(ctx, c.OrgID, c.AgentID, c.KeyID)
-	if err == nil && (standing.Stopped || !standing.Bound) {
+	_, err := s.callerOf(ctx, c)
+	if fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.Forbidden) {
 		return refusedGrant()
 	}
 	return err
