@@ -21,7 +21,7 @@ type Key struct {
 	LastUsedAt     *time.Time `json:"lastUsedAt"`
 	RevokedAt      *time.Time `json:"revokedAt"`
 	// Hidden: the key stands for a consent to an OAuth client, and nobody has its secret.
-	Hidden bool `json:"hidden"`
+	Hidden bool `json:"hidden,omitzero"`
 }
 
 // IssuedKey is a new key with its secret, which is shown only once.
