@@ -88,7 +88,7 @@ var table = layout.Table{
 
 	// Assembly.
 	row("internal/app",
-		"internal/carrier",
+		"internal/carrier", "internal/oauth",
 		"internal/mcp", "internal/mcp/definition", "internal/mcp/discovery", "internal/mcp/upstream",
 		"internal/policy/drafting", "internal/policy/drafting/model",
 		"internal/policy", "internal/policy/document", "internal/policy/template",
@@ -106,6 +106,7 @@ var table = layout.Table{
 	// Edges.
 	row("internal/api",
 		"internal/api/servers", "internal/mcp", "internal/api/invoke", "internal/carrier",
+		"internal/api/oauth", "internal/oauth",
 		"internal/api/accounts", "internal/api/organizations", "internal/api/policies", "internal/api/decisions",
 		"internal/api/approvals", "internal/api/traces", "internal/api/notifications", "internal/api/auditlog",
 		"internal/api/agents", "internal/api/search", "internal/agent",
@@ -131,6 +132,10 @@ var table = layout.Table{
 		"internal/enforcement", "internal/intent/plan", "internal/policy", "internal/mcp", "internal/mcp/upstream",
 		"internal/decision", "internal/verdict", "internal/audit/ledger", "internal/principal", "internal/canonical",
 		"internal/names", "internal/fault",
+	),
+	row("internal/api/oauth",
+		"internal/api/admission", "internal/api/route", "internal/oauth", "internal/agent", "internal/throttle",
+		"internal/credential", "internal/principal", "internal/page", "internal/fault",
 	),
 	row("internal/api/decisions",
 		"internal/mcp",
@@ -246,6 +251,10 @@ var table = layout.Table{
 		"internal/mcp/definition", "internal/mcp/discovery", "internal/mcp/scan", "internal/dispatch",
 		"internal/redaction", "internal/audit", "internal/principal", "internal/database", "internal/canonical",
 		"internal/names", "internal/secret", "internal/toolname", "internal/fault",
+	),
+	row("internal/oauth",
+		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/names",
+		"internal/secret", "internal/fault",
 	),
 	row("internal/mcp/discovery", "internal/mcp/definition", "internal/outbound"),
 	row("internal/mcp/upstream", "internal/mcp/definition", "internal/outbound"),

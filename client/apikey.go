@@ -20,6 +20,8 @@ type Key struct {
 	ExpiresAt      *time.Time `json:"expiresAt"`
 	LastUsedAt     *time.Time `json:"lastUsedAt"`
 	RevokedAt      *time.Time `json:"revokedAt"`
+	// Hidden: the key stands for a consent to an OAuth client, and nobody has its secret.
+	Hidden bool `json:"hidden,omitzero"`
 }
 
 // IssuedKey is a new key with its secret, which is shown only once.

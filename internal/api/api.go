@@ -20,6 +20,7 @@ import (
 	"writ/internal/api/decisions"
 	"writ/internal/api/invoke"
 	"writ/internal/api/notifications"
+	oauthapi "writ/internal/api/oauth"
 	"writ/internal/api/organizations"
 	"writ/internal/api/policies"
 	"writ/internal/api/route"
@@ -40,6 +41,7 @@ import (
 	"writ/internal/mcp"
 	"writ/internal/notification"
 	"writ/internal/notification/webhook"
+	"writ/internal/oauth"
 	"writ/internal/organization"
 	"writ/internal/policy"
 	"writ/internal/policy/drafting"
@@ -65,6 +67,7 @@ type Config struct {
 	Approvals     *approval.Service
 	Agents        *agent.Service
 	Servers       *mcp.Service
+	OAuth         *oauth.Service
 	Limiter       *throttle.Limiter
 	Telemetry     *telemetry.Service
 	Audit         *audit.Service
@@ -193,6 +196,7 @@ func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 		Now:           c.Database.Now,
 		FillDemo:      a.demoOutsideProduction(c),
 	}).Mount(a.router)
+	(&oauthapi.Handlers{Gate: gate, OAuth: c.OAuth, Agents: c.Agents}).Mount(a.router)
 }
 
 // How much memory the bodies of requests may take together.

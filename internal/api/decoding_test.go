@@ -110,8 +110,8 @@ func decides(path string) bool {
 }
 
 // speaksOAuth reports whether a route answers errors with codes of OAuth: see
-// TestTokenErrorsSpeakOAuth.
-func speaksOAuth(path string) bool { return path == "/auth/device/token" }
+// TestTokenErrorsSpeakOAuth, and TestRegistration of the OAuth clients.
+func speaksOAuth(path string) bool { return path == "/auth/device/token" || path == "/oauth/register" }
 
 // speaksOTLP reports whether a route takes OTLP, which has its own rules for what is
 // missing, null or unknown: see TestOTLPErrors, and package otlp.

@@ -40,6 +40,9 @@ func TestPathsNoDatabaseTakes(t *testing.T) {
 						wantNothingThere(t, path, answer)
 						continue
 					}
+					if answer.Status < 300 && strings.HasPrefix(r.Path, "/.well-known/oauth-protected-resource/") {
+						continue // says the same of every name, whether or not it is stored
+					}
 					if answer.Status < 300 && p.In == "path" || answer.Status >= 300 && answer.Status < 400 ||
 						answer.Status >= 500 {
 						t.Errorf("%s %.100s: status %d: %s", r.Method, path, answer.Status, answer.Body)

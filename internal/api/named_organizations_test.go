@@ -43,6 +43,10 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 				return "", `{"userCode":"BCDF-GHJK","organizationId":"` + org + `"}`
 			},
 
+			"POST /oauth/approve": func(org string) (string, string) {
+				return "", `{"request":"client_id=x","agentId":"a","organizationId":"` + org + `"}`
+			},
+
 			"POST /auth/identities": inBody("organizationId"),
 
 			"GET /search": func(org string) (string, string) { return "?q=harbour&organizationId=" + org, "" },

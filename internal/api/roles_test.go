@@ -39,7 +39,7 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 		}
 		cases := slices.Concat(organizationRoleCases(), memberRoleCases(), keyRoleCases(), telemetryRoleCases(),
 			pageRoleCases(), tailRoleCases(), enforcementRoleCases(), agentRoleCases(), webhookRoleCases(),
-			forwardingRoleCases(), identityProviderRoleCases(provider), closingRoleCases())
+			forwardingRoleCases(), oauthRoleCases(), identityProviderRoleCases(provider), closingRoleCases())
 		for _, r := range s.API.Routes() {
 			declared := r.Method + " " + r.Path
 			if r.OrganizationScoped() &&

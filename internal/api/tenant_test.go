@@ -150,6 +150,7 @@ func newTenant(s *testserver.Server, name string) *tenant {
 	maps.Copy(w.foreignIDs, told)
 	maps.Copy(w.foreignIDs, registerTenant(s, w))
 	maps.Copy(w.foreignIDs, serveTenant(s, w))
+	maps.Copy(w.foreignIDs, consentTenant(s, w))
 	maps.Copy(w.foreignIDs, identify(s, w))
 	for _, route := range []string{
 		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}",

@@ -156,7 +156,8 @@ func TestEveryThrottleIsTested(t *testing.T) {
 			throttle.VerifyAction: true, throttle.StartDevice: true, throttle.AnswerDevice: true,
 			throttle.TestIdentityProvider: true, throttle.TestForwarding: true, throttle.DraftPolicy: true,
 			throttle.CheckLog: true, throttle.MakeKey: true, throttle.GiveLease: true,
-			throttle.MakeDemo: true, throttle.RegisterServer: true, throttle.AskServer: true}
+			throttle.MakeDemo: true, throttle.RegisterServer: true, throttle.AskServer: true,
+			throttle.RegisterClient: true, throttle.AnswerClient: true, throttle.OAuthToken: true}
 		for _, route := range throttledRoutes() {
 			tested[route.Rule] = true
 		}

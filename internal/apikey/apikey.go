@@ -21,7 +21,11 @@
 //   - Rotate: in place of an old key, with the same settings. It belongs to the
 //     person who rotated, who has seen it: an administrator must not come to hold a
 //     key that acts as somebody else;
-//   - Add: within another change (first run, sign-in from a terminal), with any scope.
+//   - Add: within another change (first run, sign-in from a terminal), with any scope;
+//   - AddHidden: within the change in which a person consents to an OAuth client. Nobody
+//     ever has the secret of a hidden key: the client's tokens refer to it. It cannot be
+//     presented or rotated, and ends like a terminal's key, and when its owner may no
+//     longer have keys.
 //
 // A person whose session is limited to one organization makes keys with the same
 // limit.
@@ -98,6 +102,7 @@ type Key struct {
 	LastUsedAt  *time.Time // some seconds behind
 	RevokedAt   *time.Time
 	Limited     bool // it gives no access to other organizations of its owner
+	Hidden      bool // it stands for a consent to an OAuth client, and nobody has its secret
 }
 
 // Status is active, expired or revoked.
@@ -122,6 +127,7 @@ type NewKey struct {
 	ExpiresAt   *time.Time        // nil: never
 	Limited     bool              // to OrgID, as the caller's session is
 
+	hidden bool
 	madeBy string // the key that makes it, or that it replaces; empty: none. It stops with that key.
 }
 

@@ -32,6 +32,36 @@ func (s *Service) Add(
 	return s.add(ctx, tx, actor, ownerID, n, created)
 }
 
+// AddHidden issues the key of a consent, within the change that records the consent: it may do what an agent
+// does, and its secret is forgotten at once. The change must declare audit.LogOf(n.OrgID).
+func (s *Service) AddHidden(
+	ctx context.Context, tx *database.Tx, owner principal.Principal, n NewKey,
+) (Key, error) {
+	n.hidden, n.Scopes = true, []principal.Scope{principal.Enforce, principal.Audit, principal.RequestDelegation}
+	n.Limited = owner.LimitedTo != ""
+	n, err := n.checked(tx.Now(), allScopes())
+	if err != nil {
+		return Key{}, err
+	}
+	issued, err := s.add(ctx, tx, owner, owner.UserID, n, created)
+	return issued.Key, err
+}
+
+// EndHidden revokes the key of a consent, within the change that ends the consent. A key that has ended stays as
+// it is.
+func (s *Service) EndHidden(
+	ctx context.Context, tx *database.Tx, by principal.Principal, orgID, id string,
+) error {
+	k, err := find(ctx, tx, orgID, id)
+	if err != nil {
+		return err
+	}
+	if changed, err := markRevoked(ctx, tx, k.ID); err != nil || !changed {
+		return err
+	}
+	return s.record(ctx, tx, by, revoked, k, nil)
+}
+
 // add stores a new key and records it. n is checked.
 func (s *Service) add(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, ownerID string, n NewKey, a action,
@@ -58,6 +88,7 @@ func store(ctx context.Context, tx *database.Tx, ownerID string, n NewKey) (Issu
 		CreatedAt:   tx.Now(),
 		ExpiresAt:   n.ExpiresAt,
 		Limited:     n.Limited,
+		Hidden:      n.hidden,
 	}
 	return Issued{Key: k, Secret: token}, insert(ctx, tx, k, n.madeBy, secret.Hash(token.Reveal()))
 }
@@ -70,6 +101,7 @@ type recorded struct {
 	Environment Environment       `json:"environment"`
 	Product     string            `json:"product"`
 	Owner       string            `json:"owner"`
+	Hidden      bool              `json:"hidden,omitzero"`
 	Replacement *replacement      `json:"replacement,omitzero"` // of a rotated key
 }
 
@@ -91,6 +123,7 @@ func (s *Service) record(
 		Environment: k.Environment,
 		Product:     k.Product,
 		Owner:       k.OwnerID,
+		Hidden:      k.Hidden,
 	}
 	if next != nil {
 		payload.Replacement = &replacement{ID: next.ID, Prefix: next.Prefix, Owner: next.OwnerID}

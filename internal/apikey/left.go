@@ -14,7 +14,7 @@ import (
 const maxLeft = 1000
 
 // LeftBy returns the keys of a person in an organization that work without the person being a member: those of agents.
-// Keys of terminals end with the membership.
+// Keys of terminals and of consents end with the membership.
 func LeftBy(ctx context.Context, tx *database.Tx, orgID, ownerID string) ([]Key, error) {
 	keys, err := selectKeys(ctx, tx, filter{orgID: orgID, ownerID: ownerID}, page.Cursor{}, maxLeft)
 	if err != nil {
@@ -22,7 +22,7 @@ func LeftBy(ctx context.Context, tx *database.Tx, orgID, ownerID string) ([]Key,
 	}
 	left := []Key{}
 	for _, k := range keys {
-		if !slices.Contains(k.Scopes, principal.CLI) && k.Status(tx.Now()) == "active" {
+		if !k.Hidden && !slices.Contains(k.Scopes, principal.CLI) && k.Status(tx.Now()) == "active" {
 			left = append(left, k)
 		}
 	}

@@ -35,6 +35,9 @@ func (s *Service) Resolve(ctx context.Context, presented string) (principal.Prin
 		return principal.Principal{}, err
 	}
 	status := key.status(now)
+	if key.Hidden {
+		status = "hidden"
+	}
 	if status != "active" || !secret.SameHash(key.hash, hash[:]) {
 		s.logger.InfoContext(ctx, "refused an API key", "key", key.ID, "status", status)
 		return principal.Principal{}, notValid()
@@ -45,13 +48,17 @@ func (s *Service) Resolve(ctx context.Context, presented string) (principal.Prin
 	return found.caller, nil
 }
 
-// Holder gives the caller behind a key that a plan's token names: some clients send
-// no key beside the token. The key must still be active.
+// Holder gives the caller behind a key that a plan's token or an OAuth client's names:
+// some clients send no key beside a plan's token. The key must still be active.
 func (s *Service) Holder(ctx context.Context, keyID string) (principal.Principal, error) {
 	if !database.IsID(keyID) {
 		return principal.Principal{}, notValid()
 	}
-	return holder(ctx, s.db, keyID, s.db.Now())
+	caller, err := holder(ctx, s.db, keyID, s.db.Now())
+	if err == nil {
+		s.used.note(keyID, s.db.Now())
+	}
+	return caller, err
 }
 
 // requireActive refuses a calling key that has ended since it was presented: a key
@@ -79,16 +86,18 @@ func holder(ctx context.Context, r database.Reader, keyID string, now time.Time)
 
 // status is Key.Status, also in view of its organization and owner.
 func (p presentedKey) status(now time.Time) string {
-	isCLI := slices.Contains(p.Scopes, principal.CLI)
+	endsWithSignIn := slices.Contains(p.Scopes, principal.CLI) || p.Hidden // ends as a sign-in does
 	switch {
 	case p.orgClosed:
 		return "of a closed organization"
-	case isCLI && p.ownerLeft:
+	case endsWithSignIn && p.ownerLeft:
 		return "of a person who left"
-	case isCLI && p.passwordChanged:
+	case endsWithSignIn && p.passwordChanged:
 		return "of a terminal from before a new password"
-	case isCLI && p.Limited && !p.vouched:
+	case endsWithSignIn && p.Limited && !p.vouched:
 		return "of a person whom nobody vouches for any more"
+	case p.Hidden && !p.ownerRole.May(principal.OwnKeys):
+		return "of a person who may have no keys any more"
 	}
 	return p.Status(now)
 }

@@ -257,6 +257,10 @@ func (s *Service) rotate(ctx context.Context, tx *database.Tx, p principal.Princ
 	if status := old.Status(tx.Now()); status != "active" {
 		return Issued{}, fault.New(fault.Conflict, "the API key is %s: create a new one instead", status)
 	}
+	if old.Hidden {
+		return Issued{}, fault.New(fault.Conflict,
+			"this key stands for a consent and cannot be rotated: end the consent, or revoke it")
+	}
 	if old.OwnerID != p.UserID && slices.Contains(old.Scopes, principal.CLI) {
 		return Issued{}, fault.New(fault.Conflict,
 			"only its owner can rotate the key of a terminal: revoke it instead")

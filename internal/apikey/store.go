@@ -8,12 +8,13 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/page"
+	"writ/internal/principal"
 )
 
 // columns are those scanKey reads, of api_key as k.
 const columns = `
 	k.id, k.org_id, k.owner_id, k.name, k.environment, k.product, k.scopes, k.prefix, k.created_at, k.expires_at,
-	k.last_used_at, k.revoked_at, k.limited`
+	k.last_used_at, k.revoked_at, k.limited, k.hidden`
 
 func scanKey(s database.Scanner) (Key, error) { return scanKeyAnd(s) }
 
@@ -23,7 +24,7 @@ func scanKeyAnd(s database.Scanner, more ...any) (k Key, err error) {
 	err = s.Scan(append([]any{
 		&k.ID, database.ToText(&k.OrgID), &k.OwnerID, &k.Name, &k.Environment, &k.Product, &scopes, &k.Prefix,
 		database.ToTime(&k.CreatedAt), database.ToOptionalTime(&k.ExpiresAt), database.ToOptionalTime(&k.LastUsedAt),
-		database.ToOptionalTime(&k.RevokedAt), database.ToBool(&k.Limited),
+		database.ToOptionalTime(&k.RevokedAt), database.ToBool(&k.Limited), database.ToBool(&k.Hidden),
 	}, more...)...)
 	k.Scopes = splitScopes(scopes)
 	return k, err
@@ -32,11 +33,11 @@ func scanKeyAnd(s database.Scanner, more ...any) (k Key, err error) {
 func insert(ctx context.Context, tx *database.Tx, k Key, madeBy string, hash []byte) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at,
-			expires_at, limited, made_by)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+			expires_at, limited, made_by, hidden)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 		k.ID, database.OptionalText(k.OrgID), k.OwnerID, k.Name, string(k.Environment), k.Product,
 		joinScopes(k.Scopes, " "), k.Prefix, hash, database.Micros(k.CreatedAt), database.OptionalMicros(k.ExpiresAt),
-		database.Bit(k.Limited), database.OptionalText(madeBy))
+		database.Bit(k.Limited), database.OptionalText(madeBy), database.Bit(k.Hidden))
 	return database.Wrap(err, "store API key %s", k.ID)
 }
 
@@ -77,6 +78,7 @@ type presentedKey struct {
 	hash            []byte
 	orgClosed       bool
 	ownerLeft       bool // the owner is no longer a member of the key's organization
+	ownerRole       principal.Role
 	vouched         bool // the organization's identity provider vouches for the owner
 	passwordChanged bool // the owner has set a new password since
 }
@@ -88,6 +90,7 @@ func findPresented(ctx context.Context, r database.Reader, where string, arg any
 			k.hash,
 			CASE WHEN o.closed_at IS NULL THEN 0 ELSE 1 END,
 			CASE WHEN k.org_id IS NOT NULL AND m.user_id IS NULL THEN 1 ELSE 0 END,
+			COALESCE(m.role, ''),
 			CASE WHEN EXISTS (
 				SELECT 1 FROM external_identity e WHERE e.user_id = k.owner_id AND e.org_id = k.org_id
 			) THEN 1 ELSE 0 END,
@@ -96,7 +99,7 @@ func findPresented(ctx context.Context, r database.Reader, where string, arg any
 		JOIN user_account u ON u.id = k.owner_id
 		LEFT JOIN organization o ON o.id = k.org_id
 		LEFT JOIN organization_member m ON m.org_id = k.org_id AND m.user_id = k.owner_id
-		WHERE `+where, arg), &p.hash, database.ToBool(&p.orgClosed), database.ToBool(&p.ownerLeft),
+		WHERE `+where, arg), &p.hash, database.ToBool(&p.orgClosed), database.ToBool(&p.ownerLeft), &p.ownerRole,
 		database.ToBool(&p.vouched), database.ToBool(&p.passwordChanged))
 	return p, database.OrMissing(err, notValid(), "look up an API key")
 }

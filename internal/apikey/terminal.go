@@ -8,18 +8,19 @@ import (
 	"writ/internal/principal"
 )
 
-// A terminal's key stands for a person's sign-in and ends with it. The keys of agents
+// A terminal's key stands for a person's sign-in and ends with it, and so does that of a consent. The keys of agents
 // belong to the organization and keep working. The functions below run within a
 // change of another area, which declares the organization's log and calls Forget
 // afterwards.
 
-// ofTerminals selects the live keys of terminals of an organization, with the roles of
+// ofTerminals selects the live keys of terminals and consents of an organization, with the roles of
 // their owners.
 const ofTerminals = `
 	SELECT ` + columns + `
 	FROM api_key k
 	LEFT JOIN organization_member m ON m.org_id = k.org_id AND m.user_id = k.owner_id
-	WHERE k.org_id = $1 AND k.revoked_at IS NULL AND ' ' || k.scopes || ' ' LIKE '% cli %'`
+	WHERE k.org_id = $1 AND k.revoked_at IS NULL
+		AND (k.hidden = 1 OR ' ' || k.scopes || ' ' LIKE '% cli %')`
 
 // EndVouched revokes the terminals' keys of everyone, or of one person, whom the
 // organization's identity provider vouched for when the key was made.

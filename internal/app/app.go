@@ -40,6 +40,7 @@ import (
 	"writ/internal/mcp/upstream"
 	"writ/internal/notification"
 	"writ/internal/notification/webhook"
+	"writ/internal/oauth"
 	"writ/internal/organization"
 	"writ/internal/outbound"
 	"writ/internal/policy"
@@ -88,6 +89,7 @@ type Areas struct {
 	Webhooks      *webhook.Service
 	Forwarding    *forwarding.Service
 	Servers       *mcp.Service
+	OAuth         *oauth.Service
 	Replays       *replay.Service
 	Drafts        *drafting.Author
 
@@ -184,6 +186,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Proposed: a.notifyProposal, Settled: a.Notifications.SettleProposal,
 	})
 	a.Servers = a.newServers(c)
+	a.OAuth = a.newOAuth(publicURL)
 	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Scopes, a.Approvals, a.Organizations, a.Keys,
 		a.Agents, a.Servers, o.Logger)
 	a.Carrier = a.newCarrier(c, o)

@@ -21,6 +21,7 @@ import (
 	"writ/internal/forwarding"
 	"writ/internal/intent"
 	"writ/internal/notification"
+	"writ/internal/oauth"
 	"writ/internal/organization"
 	"writ/internal/secret"
 )
@@ -260,6 +261,9 @@ func (r *Restored) endRevived(
 	ctx context.Context, tx *database.Tx, log *audit.Log, before replacedData,
 ) (err error) {
 	if r.EndedSessions, err = auth.EndSessions(ctx, tx); err != nil {
+		return err
+	}
+	if err = oauth.EndTokens(ctx, tx); err != nil {
 		return err
 	}
 	if r.EndedInvites, err = organization.EndInvites(ctx, tx); err != nil {

@@ -67,6 +67,7 @@ func (s *Server) startJobs() {
 	rare(counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
 	rare(sweepInterval, func() {
 		s.attempt(ctx, "sweep sessions", s.Auth.Sweep)
+		s.attempt(ctx, "sweep consents to OAuth clients", s.OAuth.Sweep)
 		s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
 		s.attempt(ctx, "sweep limits", s.Policies.Sweep)
 		s.attempt(ctx, "forget old Idempotency-Keys", s.Intent.Prune)

@@ -125,6 +125,7 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Approvals:         s.Approvals,
 		Agents:            s.Agents,
 		Servers:           s.Servers,
+		OAuth:             s.OAuth,
 		Limiter:           s.Limiter,
 		Telemetry:         s.Telemetry,
 		TelemetryDatabase: s.TelemetryDB,

@@ -164,7 +164,7 @@ func (s *Service) answerDevice(
 		return err
 	}
 	return s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
-		if err := requireLive(ctx, tx, p); err != nil {
+		if err := RequireLive(ctx, tx, p); err != nil {
 			return err
 		}
 		login, err := findPendingDevice(ctx, tx, userCode)
@@ -188,9 +188,9 @@ func (s *Service) answerDevice(
 	})
 }
 
-// requireLive refuses a caller whose session has ended since the edge checked it:
-// a person who was signed out must not come back through a terminal.
-func requireLive(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+// RequireLive refuses a caller whose session has ended since the edge checked it:
+// a person who was signed out must not come back through a terminal or a client.
+func RequireLive(ctx context.Context, tx *database.Tx, p principal.Principal) error {
 	session, err := findSession(ctx, tx, p.SessionID)
 	if err != nil {
 		return err

@@ -57,6 +57,12 @@ var (
 	OpenApproval   = Rule{"open-approval", 60}
 	AnswerApproval = Rule{"answer-approval", 30}
 
+	// OAuth clients: anyone registers one, by address; a person answers one, which may have the server read its
+	// document. Tokens are counted by address too, behind which many clients may be.
+	RegisterClient = Rule{"register-client", 10}
+	AnswerClient   = Rule{"answer-client", 30}
+	OAuthToken     = Rule{"oauth-token", 120}
+
 	// What a key makes for itself, by its owner.
 	MakeKey   = Rule{"make-key", 60}
 	GiveLease = Rule{"give-lease", 300}

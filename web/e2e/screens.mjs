@@ -67,6 +67,7 @@ export const screens = [
   { name: "settings-enforcement", path: "/settings/enforcement" },
   { name: "settings-retention", path: "/settings/retention" },
   { name: "device", path: "/device", empty: "Code of the terminal" },
+  { name: "consent", path: "/consent", empty: "No client asks for anything." },
   { name: "design", path: "/design" },
   { name: "usage", path: "/usage", empty: "No tokens were used in this time." },
   { name: "usage-demo", path: "/usage", demo: true },

@@ -43,6 +43,7 @@ type KeyBody struct {
 	ExpiresAt      *time.Time        `json:"expiresAt"`
 	LastUsedAt     *time.Time        `json:"lastUsedAt" doc:"Up to some seconds behind."`
 	RevokedAt      *time.Time        `json:"revokedAt"`
+	Hidden         bool              `json:"hidden,omitempty,omitzero" doc:"It stands for a consent to an OAuth client: nobody has its secret. Revoking it ends the consent."`
 }
 
 func (h *Handlers) keyBody(k apikey.Key) KeyBody {
@@ -59,6 +60,7 @@ func (h *Handlers) keyBody(k apikey.Key) KeyBody {
 		ExpiresAt:   k.ExpiresAt,
 		LastUsedAt:  k.LastUsedAt,
 		RevokedAt:   k.RevokedAt,
+		Hidden:      k.Hidden,
 	}
 	if k.OrgID != "" {
 		body.OrganizationID = &k.OrgID

@@ -91,6 +91,12 @@ const framed = [
   }),
   createRoute({
     getParentRoute: () => frame,
+    path: "/consent",
+    validateSearch: search({ request: text(8192) }),
+    component: lazyRouteComponent(() => import("../screens/auth/consent"), "Consent"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
     path: "/sessions",
     validateSearch: search(sessionsSearch),
     component: lazyRouteComponent(() => import("../screens/sessions/screen"), "Sessions"),
@@ -236,7 +242,7 @@ const framed = [
   }),
 ];
 
-const signInSearch = search({ next: text(2000), email: text(254), problem: oneOf("code") });
+const signInSearch = search({ next: text(12_000), email: text(254), problem: oneOf("code") });
 
 const unframed = [
   createRoute({
@@ -248,7 +254,7 @@ const unframed = [
   createRoute({
     getParentRoute: () => bare,
     path: "/register",
-    validateSearch: search({ next: text(2000), token: text(200) }),
+    validateSearch: search({ next: text(12_000), token: text(200) }),
     component: lazyRouteComponent(() => import("../screens/auth/register"), "Register"),
   }),
   createRoute({

@@ -123,6 +123,8 @@ export const settings = {
     act: "",
   },
   keyStatus: { active: "Active", expired: "Ended", revoked: "Revoked" } as Record<string, string>,
+  hidden: "OAuth consent",
+  hiddenHelp: "It stands for your consent to a client: nobody has its secret. Revoking it ends the consent.",
   noKeys: "No keys yet.",
   noKeysHelp: "An agent needs a key to ask for decisions and to send traces.",
   rotate: "Rotate",

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useState } from "react";
 import { api, type Body } from "../../api/client";
 import { useMe, useOrg } from "../../app/org";
 import { fresh } from "../../app/queries";
@@ -12,6 +12,7 @@ import { Loaded } from "../../ui/Loaded";
 import { explain } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import { words } from "../../words/en";
+import { useAwake } from "./awake";
 import "./device.css";
 
 const w = words.auth;
@@ -167,29 +168,4 @@ function Asking({ request, email }: { request: Body<"DeviceRequestBody">; email:
       </dd>
     </dl>
   );
-}
-
-const readingTime = 1000;
-
-/** useAwake is true once the page was in view and in front for a moment: a click that was meant for another page does nothing. */
-function useAwake(): boolean {
-  const [awake, setAwake] = useState(false);
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = () => {
-      clearTimeout(timer);
-      setAwake(false);
-      if (document.visibilityState === "visible" && document.hasFocus())
-        timer = setTimeout(() => setAwake(true), readingTime);
-    };
-    look();
-    for (const kind of ["focus", "blur"]) addEventListener(kind, look);
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      clearTimeout(timer);
-      for (const kind of ["focus", "blur"]) removeEventListener(kind, look);
-      document.removeEventListener("visibilitychange", look);
-    };
-  }, []);
-  return awake;
 }

@@ -53,6 +53,7 @@ export function Keys() {
 }
 
 const statusOf = (k: Key) => <StatusBadge word={w.keyStatus[k.status] ?? k.status} error={k.status !== "active"} />;
+const prefixOf = (k: Key) => (k.hidden ? <span title={w.hiddenHelp}>{w.hidden}</span> : <code>{k.prefix}…</code>);
 const scopesOf = (k: Key) => k.scopes.join(", ");
 
 function columnsOf(me: string, managed: string | undefined, onDo: (doing: Doing) => void): Column<Key>[] {
@@ -63,7 +64,7 @@ function columnsOf(me: string, managed: string | undefined, onDo: (doing: Doing)
       width: "minmax(140px, 1fr)",
       cell: (k) => <AgentText text={k.name} line />,
     },
-    { id: "prefix", head: w.keyColumns.prefix, width: "148px", cell: (k) => <code>{k.prefix}…</code> },
+    { id: "prefix", head: w.keyColumns.prefix, width: "148px", cell: prefixOf },
     { id: "status", head: w.keyColumns.status, width: "104px", cell: statusOf },
     {
       id: "scopes",
@@ -96,9 +97,11 @@ function columnsOf(me: string, managed: string | undefined, onDo: (doing: Doing)
         const refused = k.ownerId === me ? undefined : managed;
         return (
           <span className="row end">
-            <Button look="quiet" refused={refused} onClick={() => onDo({ act: "rotate", key: k })}>
-              {w.rotate}
-            </Button>
+            {!k.hidden && (
+              <Button look="quiet" refused={refused} onClick={() => onDo({ act: "rotate", key: k })}>
+                {w.rotate}
+              </Button>
+            )}
             <Button look="quiet" refused={refused} onClick={() => onDo({ act: "revoke", key: k })}>
               {w.revoke}
             </Button>
@@ -119,7 +122,7 @@ function Card({ k, act }: { k: Key; act: React.ReactNode }) {
         {statusOf(k)}
       </div>
       <span className="small muted">
-        <code>{k.prefix}…</code> {scopesOf(k)}
+        {prefixOf(k)} {scopesOf(k)}
       </span>
       {act}
     </div>
