@@ -1,0 +1,180 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxDepth is how many arrays and objects of a message may be within each other.
+const maxDepth = 128
+
+// message is what a client sends, as far as it must be known before the SDK reads it.
+type message struct {
+	id     jsontext.Value
+	method string // empty: an answer to something that the client was asked
+	params struct {
+		Name string `json:"name"`
+		URI  string `json:"uri"`
+	}
+}
+
+// refusal is why a message is not taken. It is answered as JSON-RPC wants it, because the SDKs of clients show that.
+type refusal struct {
+	status int
+	code   int64
+	reason string
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+func refuse(reason string) *refusal {
+	return &refusal{http.StatusBadRequest, jsonrpc.CodeInvalidRequest, reason}
+}
+
+// write answers with the refusal.
+func (r *refusal) write(w http.ResponseWriter, id jsontext.Value) {
+	if len(id) == 0 {
+		id = jsontext.Value("null")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(r.status)
+	_ = json.MarshalWrite(w, map[string]any{ // a client that is gone cannot be told
+		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": r.code, "message": r.reason},
+	})
+}
+
+// readBody reads a body within a limit.
+func readBody(r *http.Request, most int64) ([]byte, *refusal) {
+	if r.Header.Get("Content-Encoding") != "" {
+		return nil, &refusal{http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "the body must not be compressed"}
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	switch {
+	case err != nil:
+		return nil, refuse("the body could not be read")
+	case int64(len(body)) > most:
+		return nil, &refusal{
+			http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, "the message is larger than this server takes",
+		}
+	}
+	return body, nil
+}
+
+// readMessage reads one message. What two readers could take for different messages is refused: a member given twice,
+// text that is no UTF-8, something behind the message. So is a batch, which MCP does not have.
+func readMessage(body []byte) (message, *refusal) {
+	text := bytes.TrimLeft(body, " \t\r\n")
+	if len(text) > 0 && text[0] == '[' {
+		return message{}, refuse("batches are not taken: send one message at a time")
+	}
+	if depthOf(text) > maxDepth {
+		return message{}, refuse("the message is nested too deep")
+	}
+	var sent struct {
+		Version string         `json:"jsonrpc"`
+		ID      jsontext.Value `json:"id"`
+		Method  string         `json:"method"`
+		Params  jsontext.Value `json:"params"`
+	}
+	if err := json.Unmarshal(body, &sent); err != nil {
+		return message{}, &refusal{http.StatusBadRequest, jsonrpc.CodeParseError, "the message " + describe(err)}
+	}
+	m := message{id: sent.ID, method: sent.Method}
+	if sent.Version != "2.0" {
+		return m, refuse(`jsonrpc: must be "2.0"`)
+	}
+	if kind := sent.ID.Kind(); kind == '{' || kind == '[' {
+		m.id = nil
+		return m, refuse("id: must be a text or a number")
+	}
+	if sent.Params.Kind() == '{' {
+		// Members of other types are for the SDK to refuse.
+		_ = json.Unmarshal(sent.Params, &m.params)
+	}
+	return m, nil
+}
+
+// describe says what is wrong with JSON, and shows nothing of it but names of members.
+func describe(err error) string {
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return "has a member twice"
+	}
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok && syntax.Err != nil {
+		return "is no JSON: " + syntax.Err.Error()
+	}
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
+		return "is none of JSON-RPC: " + strings.TrimPrefix(string(semantic.JSONPointer), "/") + " has another type"
+	}
+	return "cannot be read"
+}
+
+// depthOf is how many arrays and objects of a JSON text are open at once.
+func depthOf(raw []byte) (deepest int) {
+	open, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			open++
+			deepest = max(deepest, open)
+		case c == '}' || c == ']':
+			open--
+		}
+	}
+	return deepest
+}
+
+// subject is what Mcp-Name says of such a message; ok is false where it says nothing.
+func (m *message) subject() (name string, ok bool) {
+	switch m.method {
+	case methodCallTool, methodGetPrompt:
+		return m.params.Name, true
+	case methodReadResource:
+		return m.params.URI, true
+	}
+	return "", false
+}
+
+// checkHeaders refuses headers that say another method or name than the message: whoever stands between us and the
+// client would judge by the one, and we by the other.
+func (m *message) checkHeaders(h http.Header) *refusal {
+	mismatch := func(header string) *refusal {
+		return &refusal{http.StatusBadRequest, sdk.CodeHeaderMismatch, header + " is not what the message says"}
+	}
+	for _, name := range []string{"Mcp-Method", "Mcp-Name", sessionHeader, versionHeader} {
+		if len(h.Values(name)) > 1 {
+			return &refusal{http.StatusBadRequest, sdk.CodeHeaderMismatch, name + " is given twice"}
+		}
+	}
+	if method := h.Get("Mcp-Method"); method != "" && method != m.method {
+		return mismatch("Mcp-Method")
+	}
+	name, ok := decodeHeader(h.Get("Mcp-Name"))
+	if subject, named := m.subject(); !ok || name != "" && (!named || name != subject) {
+		return mismatch("Mcp-Name")
+	}
+	return nil
+}
+
+// decodeHeader reads a value that may be packed as MCP packs what headers cannot carry.
+func decodeHeader(value string) (string, bool) {
+	packed, isPacked := strings.CutPrefix(value, "=?base64?")
+	if !isPacked || !strings.HasSuffix(packed, "?=") {
+		return value, true
+	}
+	text, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(packed, "?="))
+	return string(text), err == nil
+}
