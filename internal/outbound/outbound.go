@@ -45,7 +45,8 @@ const (
 type Options struct {
 	Permits   []Permit
 	UserAgent string         // empty: writ
-	Timeout   time.Duration  // of a whole request; 0: ten seconds
+	Timeout   time.Duration  // of a whole request, and until an answer begins; 0: ten seconds
+	Conns     int            // to one host at once, which are kept; 0: eight, of which one is kept
 	Resolver  *net.Resolver  // nil: the system's
 	RootCAs   *x509.CertPool // nil: the system's
 }
@@ -74,6 +75,10 @@ func New(o Options) *Client {
 		MaxConnsPerHost:        8,
 		IdleConnTimeout:        idleTime,
 		DisableCompression:     true, // a small compressed answer must not become a large one
+	}
+	if o.Conns > 0 {
+		c.transport.MaxConnsPerHost, c.transport.MaxIdleConnsPerHost = o.Conns, o.Conns
+		c.transport.MaxIdleConns = o.Conns * 2
 	}
 	return c
 }
