@@ -21,6 +21,7 @@ import (
 	"writ/internal/api/notifications"
 	"writ/internal/api/organizations"
 	"writ/internal/api/policies"
+	"writ/internal/api/proxy"
 	"writ/internal/api/route"
 	"writ/internal/api/search"
 	"writ/internal/api/servers"
@@ -34,6 +35,7 @@ import (
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/forwarding"
+	"writ/internal/gateway"
 	"writ/internal/intent"
 	"writ/internal/mcp"
 	"writ/internal/notification"
@@ -62,6 +64,7 @@ type Config struct {
 	Approvals     *approval.Service
 	Agents        *agent.Service
 	Servers       *mcp.Service
+	Gateway       *gateway.Gateway
 	Limiter       *throttle.Limiter
 	Telemetry     *telemetry.Service
 	Audit         *audit.Service
@@ -107,6 +110,7 @@ type API struct {
 	router  *route.Router
 	metrics *metrics
 	traces  *traces.Handlers
+	gateway *gateway.Gateway
 
 	version      string
 	publicURL    string
@@ -132,6 +136,7 @@ func New(c Config) *API {
 	}
 	a := &API{
 		metrics:       newMetrics(c),
+		gateway:       c.Gateway,
 		version:       c.Version,
 		publicURL:     c.PublicURL.String(),
 		database:      c.Database,
@@ -263,6 +268,7 @@ func (a *API) mountWork(c Config) {
 	a.traces.MountForwarding(a.router)
 	(&agents.Handlers{Agents: c.Agents, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
 	(&servers.Handlers{Servers: c.Servers, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
+	(&proxy.Handlers{Gateway: c.Gateway}).Mount(a.router)
 	(&auditlog.Handlers{
 		Audit:          c.Audit,
 		Executions:     c.Executions,

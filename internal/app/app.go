@@ -31,11 +31,13 @@ import (
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/forwarding"
+	"writ/internal/gateway"
 	"writ/internal/intent"
 	"writ/internal/intent/scope"
 	"writ/internal/keyring"
 	"writ/internal/mail"
 	"writ/internal/mcp"
+	"writ/internal/mcp/upstream"
 	"writ/internal/notification"
 	"writ/internal/notification/webhook"
 	"writ/internal/organization"
@@ -83,6 +85,7 @@ type Areas struct {
 	Webhooks      *webhook.Service
 	Forwarding    *forwarding.Service
 	Servers       *mcp.Service
+	Gateway       *gateway.Gateway
 	Replays       *replay.Service
 	Drafts        *drafting.Author
 
@@ -92,6 +95,7 @@ type Areas struct {
 	projector *projection.Projector
 	outbound  *outbound.Client
 	toServers *outbound.Client // calls MCP servers
+	dialer    *upstream.Dialer // opens sessions with them
 	model     *model.Client    // nil: words choose templates
 	outgoing  *mail.Queue
 
@@ -179,6 +183,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Servers = a.newServers(c)
 	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Scopes, a.Approvals, a.Organizations, a.Keys,
 		a.Agents, a.Servers, o.Logger)
+	a.Gateway = a.newGateway(o)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
 	a.projector = projection.New(db, a.Telemetry, a.recent)
 	a.Forwarding = forwarding.New(forwarding.Options{
@@ -298,6 +303,9 @@ func Prices(file string) (*telemetry.Prices, error) {
 func (a *Areas) Close() (err error) {
 	if a.outbound != nil {
 		a.outbound.Close()
+	}
+	if a.dialer != nil {
+		a.dialer.Close()
 	}
 	if a.toServers != nil {
 		a.toServers.Close()

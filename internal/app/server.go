@@ -124,6 +124,7 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Approvals:         s.Approvals,
 		Agents:            s.Agents,
 		Servers:           s.Servers,
+		Gateway:           s.Gateway,
 		Limiter:           s.Limiter,
 		Telemetry:         s.Telemetry,
 		TelemetryDatabase: s.TelemetryDB,

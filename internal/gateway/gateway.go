@@ -26,7 +26,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/approval"
-	"writ/internal/carrier"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/mcp"
@@ -75,13 +74,18 @@ const (
 
 // Options are what the endpoint needs.
 type Options struct {
-	Servers   *mcp.Service
+	Servers *mcp.Service
+	// Target is where a server is reached, with its credentials.
+	Target    func(ctx context.Context, of *mcp.Server) (upstream.Target, error)
 	Decisions *enforcement.Service
 	Approvals *approval.Service
-	Carrier   *carrier.Carrier
-	Dialer    *upstream.Dialer
-	Logger    *slog.Logger
-	Version   string
+	// Carry has a call judged with the caller's key and, if it is allowed, sends it at most once. Its result is the one
+	// that may be shown. An error says that the call was allowed and failed, or that nobody knows.
+	Carry func(ctx context.Context, caller principal.Principal, call enforcement.Request,
+		send func(ctx context.Context, arguments []byte) ([]byte, error)) ([]byte, enforcement.Answer, error)
+	Dialer  *upstream.Dialer
+	Logger  *slog.Logger
+	Version string
 	// HoldTime is how long a call waits for a person's yes.
 	HoldTime     time.Duration
 	MaxBodyBytes int64
@@ -222,7 +226,7 @@ func (g *Gateway) post(w *patient, r *http.Request, caller principal.Principal, 
 		return nil
 	}
 	if m.method != methodInitialize {
-		refuse("there is no session: send initialize first, and then " + sessionHeader + " with each request").write(w, m.id)
+		refuse("there is no session: send initialize first, and then "+sessionHeader+" with each request").write(w, m.id)
 		return nil
 	}
 	s, err := g.open(r, caller, at, rand.Text())

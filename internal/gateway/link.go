@@ -21,6 +21,7 @@ type link struct {
 	opening sync.Mutex // held while it is opened
 
 	mu      sync.Mutex
+	speaker *sdk.Client
 	up      *upstream.Session
 	changed time.Time // of the registration that it was opened by
 	closed  bool
@@ -66,7 +67,7 @@ func (l *link) reach(ctx context.Context, of *offered) error {
 	if stale != nil {
 		stale.End()
 	}
-	target, err := l.s.g.Servers.Target(ctx, &of.Server)
+	target, err := l.s.g.Target(ctx, &of.Server)
 	if err != nil {
 		return err
 	}

@@ -83,10 +83,13 @@ func (s *session) listTools(ctx context.Context, req *sdk.ListToolsRequest) (*sd
 		}
 	}
 	slices.SortFunc(shown, func(a, b *sdk.Tool) int { return strings.Compare(a.Name, b.Name) })
-	result := &sdk.ListToolsResult{}
+	result := &sdk.ListToolsResult{Cacheable: unshared()}
 	result.Tools, result.NextCursor, err = pageOf(shown, params.Cursor, func(t *sdk.Tool) string { return t.Name })
 	return result, err
 }
+
+// unshared is what is said of results that depend on who asks, and on policies that may change at any time.
+func unshared() sdk.Cacheable { return sdk.Cacheable{CacheScope: "private"} }
 
 // visible reports what a caller could ever be allowed.
 func (s *session) visible(ctx context.Context, of said, named []toolname.Name) ([]bool, error) {

@@ -89,7 +89,7 @@ func (s *session) answer(
 	case *sdk.ServerRequest[*sdk.SetLoggingLevelParams]:
 		return s.setLevel(ctx, req, next)
 	case *sdk.RootsListChangedRequest:
-		s.tellRootsChanged(ctx)
+		s.tellRootsChanged()
 	case *sdk.ProgressNotificationServerRequest:
 		s.passProgress(ctx, req.Params)
 	}

@@ -40,14 +40,15 @@ type session struct {
 
 	mu      sync.Mutex
 	sse     *sdk.SSEServerTransport // of the old SSE transport; nil: it is another one
-	down    *sdk.ServerSession // the client; nil: it has not said anything yet
-	ready   bool               // initialized
-	links   map[string]*link   // by the id of the server
-	level   sdk.LoggingLevel   // of logs that the client wants; empty: it has not said
-	running int                // requests that run
-	open    int                // exchanges by HTTP that are open
-	used    time.Time          // when the last one ended
-	seen    audit.Version      // of the log when the client was last told what it may list
+	down    *sdk.ServerSession      // the client; nil: it has not said anything yet
+	ready   bool                    // initialized
+	links   map[string]*link        // by the id of the server
+	asked   map[any]*link           // what servers have asked the client, by the token of its progress
+	level   sdk.LoggingLevel        // of logs that the client wants; empty: it has not said
+	running int                     // requests that run
+	open    int                     // exchanges by HTTP that are open
+	used    time.Time               // when the last one ended
+	seen    audit.Version           // of the log when the client was last told what it may list
 }
 
 // open makes a session; without an id it is that of a request of the stateless protocol. Whoever gets one closes it.

@@ -54,6 +54,9 @@ func (s *session) abilities() *sdk.ClientCapabilities {
 
 // prepare makes the link answer what the SDK would answer by itself.
 func (l *link) prepare(c *sdk.Client) {
+	l.mu.Lock()
+	l.speaker = c
+	l.mu.Unlock()
 	c.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			if _, ok := req.(*sdk.ListRootsRequest); ok && !l.s.stateless {
@@ -89,6 +92,10 @@ func (l *link) sample(
 	}
 	params := *req.Params
 	params.Meta = nil
+	if token := req.Params.GetProgressToken(); token != nil {
+		defer l.follow(token)()
+		params.Meta = sdk.Meta{"progressToken": token}
+	}
 	result := &sdk.CreateMessageWithToolsResult{}
 	err := l.put(ctx, toolSampling, &params, result, func(ctx context.Context) (any, error) {
 		return down.CreateMessageWithTools(ctx, &params)
@@ -231,14 +238,54 @@ func (s *session) openLinks() []*link {
 	return links
 }
 
-// tellRootsChanged tells the servers that the client has other folders.
-func (s *session) tellRootsChanged(ctx context.Context) {
+// tellRootsChanged tells the servers that the client has other folders. The SDK does so when one is added, and the
+// servers are given those of the client.
+func (s *session) tellRootsChanged() {
 	s.mu.Lock()
 	links := s.openLinks()
 	s.mu.Unlock()
 	for _, l := range links {
-		if up := l.session(); up != nil {
-			up.TellRootsChanged(ctx)
+		l.mu.Lock()
+		speaker := l.speaker
+		l.mu.Unlock()
+		if speaker != nil {
+			speaker.AddRoots(&sdk.Root{URI: "file:///changed"})
 		}
+	}
+}
+
+// passProgress passes on how far the client is with what a server has asked it.
+func (s *session) passProgress(ctx context.Context, of *sdk.ProgressNotificationParams) {
+	s.mu.Lock()
+	l := s.asked[of.ProgressToken]
+	s.mu.Unlock()
+	if l == nil {
+		return
+	}
+	if up := l.session(); up != nil {
+		params := *of
+		params.Meta = nil
+		_ = up.Client().NotifyProgress(ctx, &params) // a server that is gone cannot be told
+	}
+}
+
+// follow lets the client report its progress with what a server has asked it, until the end.
+func (l *link) follow(token any) (end func()) {
+	s := l.s
+	switch token.(type) {
+	case string, int64, float64:
+	default:
+		return func() {}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked == nil {
+		s.asked = map[any]*link{}
+	}
+	s.asked[token] = l
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.asked, token)
 	}
 }
