@@ -83,7 +83,8 @@ var table = layout.Table{
 
 	// Assembly.
 	row("internal/app",
-		"internal/mcp", "internal/mcp/definition", "internal/mcp/discovery",
+		"internal/carrier",
+		"internal/mcp", "internal/mcp/definition", "internal/mcp/discovery", "internal/mcp/upstream",
 		"internal/policy/drafting", "internal/policy/drafting/model",
 		"internal/policy", "internal/policy/document", "internal/policy/template",
 		"internal/enforcement", "internal/replay", "internal/approval", "internal/decision",
@@ -185,6 +186,13 @@ var table = layout.Table{
 	row("internal/demo", "client"),
 	row("client"),
 
+	// Carrying out what was decided.
+	row("internal/carrier",
+		"internal/enforcement", "internal/execution", "internal/policy",
+		"internal/mcp", "internal/mcp/definition", "internal/mcp/scan", "internal/mcp/upstream",
+		"internal/redaction", "internal/principal", "internal/fault",
+	),
+
 	// The decision: the one place below the edge that composes areas, because
 	// every surface must ask the same question.
 	row("internal/enforcement",
@@ -229,6 +237,7 @@ var table = layout.Table{
 		"internal/names", "internal/secret", "internal/toolname", "internal/fault",
 	),
 	row("internal/mcp/discovery", "internal/mcp/definition", "internal/outbound"),
+	row("internal/mcp/upstream", "internal/mcp/definition", "internal/outbound"),
 	row("internal/approval",
 		"internal/approval/risk", "internal/policy/document", "internal/intent/plan", "internal/intent/grounding",
 		"internal/redaction",

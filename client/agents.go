@@ -19,6 +19,7 @@ type Agent struct {
 	Keys           []string   `json:"keys"`
 	PublicKey      *string    `json:"publicKey"`
 	IntentRequired bool       `json:"intentRequired"`
+	ProofsOptional bool       `json:"proofsOptional"`
 	CreatedAt      time.Time  `json:"createdAt"`
 	UpdatedAt      *time.Time `json:"updatedAt"`
 	LastSeenAt     *time.Time `json:"lastSeenAt"`

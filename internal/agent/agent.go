@@ -93,6 +93,9 @@ type Profile struct {
 	PublicKey   ed25519.PublicKey
 	// IntentRequired: a call without a plan is denied, whatever the organization's setting is.
 	IntentRequired bool
+	// ProofsOptional: its calls through the proxy need not prove their step, where its manifest says so too. It counts
+	// only with its bound keys, and only a person sets it.
+	ProofsOptional bool
 	// Trips that differ from the organization's. They count calls with bound keys only.
 	Trips Trips
 }

@@ -198,7 +198,7 @@ type Changes struct {
 	Name, OwnerID, Product, Environment, Description *string
 	Keys                                             *[]string
 	PublicKey                                        *[]byte
-	IntentRequired                                   *bool
+	IntentRequired, ProofsOptional                   *bool
 	Trips                                            *Trips
 }
 
@@ -220,6 +220,9 @@ func (c Changes) apply(a Agent) Agent {
 	}
 	if c.IntentRequired != nil {
 		a.IntentRequired = *c.IntentRequired
+	}
+	if c.ProofsOptional != nil {
+		a.ProofsOptional = *c.ProofsOptional
 	}
 	if c.Trips != nil {
 		a.Trips = *c.Trips
@@ -417,6 +420,9 @@ func (a Agent) payload() map[string]any {
 		"name": a.Name, "owner": a.OwnerID, "product": a.Product, "environment": a.Environment,
 		"description": a.Description, "keys": orEmpty(a.Keys), "intentRequired": a.IntentRequired,
 		"status": string(a.Status),
+	}
+	if a.ProofsOptional {
+		payload["proofsOptional"] = true
 	}
 	if !a.Trips.IsZero() {
 		payload["trips"] = a.Trips

@@ -25,6 +25,8 @@ type Standing struct {
 	// not name; empty: none.
 	SuspendedAs    string
 	IntentRequired bool
+	// ProofsOptional: a person has said so of the agent, and its own key calls.
+	ProofsOptional bool
 	// MayAct is false if unregistered agents may not act, and this is one.
 	MayAct bool
 	// Counting is what trips count of its calls.
@@ -147,6 +149,7 @@ type concerned struct {
 	id, name       string
 	suspended      bool
 	intentRequired bool
+	proofsOptional bool
 	bound          bool // to any key
 	named          bool // by the call
 	// near is how many keys lie between the key of the call and one that is bound to the agent:
@@ -182,6 +185,7 @@ func standing(agents []concerned, settings Settings) Standing {
 			continue
 		}
 		st.Name, st.Status, st.Registered, st.Proven = a.name, Active, true, a.bound && a.boundHere()
+		st.ProofsOptional = a.proofsOptional && st.Proven
 		if a.suspended {
 			st.Status = Suspended
 		}
@@ -198,7 +202,7 @@ func readConcerned(
 	return database.Collect(ctx, r, func(s database.Scanner) (a concerned, err error) {
 		var trips string
 		err = s.Scan(&a.id, &a.name, database.ToBool(&a.suspended), database.ToBool(&a.intentRequired),
-			database.ToBool(&a.bound), &a.near, &trips)
+			database.ToBool(&a.proofsOptional), database.ToBool(&a.bound), &a.near, &trips)
 		if err == nil {
 			a.trips, err = parseTrips(trips)
 		}
@@ -216,7 +220,7 @@ func readConcerned(
 		)
 		SELECT a.id, a.name,
 			CASE WHEN a.suspended_at IS NOT NULL OR m.user_id IS NULL THEN 1 ELSE 0 END,
-			a.intent_required,
+			a.intent_required, a.proofs_optional,
 			CASE WHEN EXISTS (SELECT 1 FROM agent_key k WHERE k.org_id = a.org_id AND k.agent_id = a.id) THEN 1 ELSE 0 END,
 			CASE WHEN $3 = '' THEN 0 ELSE COALESCE((SELECT o.near FROM own o WHERE o.agent_id = a.id), -1) END,
 			a.trips

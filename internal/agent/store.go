@@ -14,7 +14,7 @@ import (
 // columns.
 const agents = `
 	SELECT a.id, a.created_at, a.updated_at, a.name, a.owner_id, a.product, a.environment, a.description, a.public_key,
-		a.intent_required, a.trips,
+		a.intent_required, a.proofs_optional, a.trips,
 		CASE WHEN a.suspended_at IS NOT NULL OR m.user_id IS NULL THEN 'suspended' ELSE 'active' END AS status,
 		CASE WHEN a.suspended_at IS NULL AND m.user_id IS NULL THEN 'its owner left the organization'
 			ELSE a.suspended_for END AS suspended_for
@@ -23,13 +23,13 @@ const agents = `
 	WHERE a.org_id = $1
 	UNION ALL
 	SELECT p.agent_id, p.created_at, NULL, p.name, p.owner_id, p.product, p.environment, p.description, p.public_key,
-		p.intent_required, '', 'pending', ''
+		p.intent_required, 0, '', 'pending', ''
 	FROM agent_proposal p
 	WHERE p.org_id = $1 AND NOT EXISTS (
 		SELECT 1 FROM agent_proposal e
 		WHERE e.org_id = p.org_id AND e.agent_id = p.agent_id AND (e.created_at, e.key_id) < (p.created_at, p.key_id))
 	UNION ALL
-	SELECT s.agent_id, MIN(s.first_seen_at), NULL, '', '', '', '', '', NULL, 0, '', 'unregistered', ''
+	SELECT s.agent_id, MIN(s.first_seen_at), NULL, '', '', '', '', '', NULL, 0, 0, '', 'unregistered', ''
 	FROM agent_seen s
 	WHERE s.org_id = $1 AND NOT EXISTS (SELECT 1 FROM agent r WHERE r.org_id = s.org_id AND r.id = s.agent_id)
 		AND NOT EXISTS (SELECT 1 FROM agent_proposal p WHERE p.org_id = s.org_id AND p.agent_id = s.agent_id)
@@ -38,7 +38,7 @@ const agents = `
 // columns are those that scanAgent reads, of agents as a.
 const columns = `
 	a.id, a.created_at, a.updated_at, a.name, a.owner_id, a.product, a.environment, a.description, a.public_key,
-	a.intent_required, a.trips,
+	a.intent_required, a.proofs_optional, a.trips,
 	CASE WHEN EXISTS (SELECT 1 FROM agent_stop p WHERE p.org_id = $1 AND p.scope = 'agent' AND p.subject = a.id
 		AND p.lifted_at IS NULL) THEN 'killed' ELSE a.status END,
 	a.suspended_for,
@@ -49,7 +49,8 @@ func scanAgent(s database.Scanner) (a Agent, err error) {
 	var key []byte
 	var trips string
 	err = s.Scan(&a.ID, database.ToTime(&a.CreatedAt), database.ToOptionalTime(&a.UpdatedAt), &a.Name, &a.OwnerID,
-		&a.Product, &a.Environment, &a.Description, &key, database.ToBool(&a.IntentRequired), &trips,
+		&a.Product, &a.Environment, &a.Description, &key, database.ToBool(&a.IntentRequired),
+		database.ToBool(&a.ProofsOptional), &trips,
 		&a.Status, &a.SuspendedFor, database.ToOptionalTime(&a.LastSeenAt), database.ToText(&a.Host))
 	if err == nil {
 		a.Trips, err = parseTrips(trips)
@@ -194,10 +195,10 @@ func update(ctx context.Context, tx *database.Tx, orgID string, a Agent) error {
 	_, err = tx.Exec(ctx, `
 		UPDATE agent
 		SET name = $3, owner_id = $4, product = $5, environment = $6, description = $7, public_key = $8,
-			intent_required = $9, updated_at = $10, trips = $11
+			intent_required = $9, updated_at = $10, trips = $11, proofs_optional = $12
 		WHERE org_id = $1 AND id = $2`,
 		orgID, a.ID, a.Name, a.OwnerID, a.Product, a.Environment, a.Description, optionalBytes(a.PublicKey),
-		database.Bit(a.IntentRequired), database.Micros(tx.Now()), trips)
+		database.Bit(a.IntentRequired), database.Micros(tx.Now()), trips, database.Bit(a.ProofsOptional))
 	if err == nil {
 		_, err = tx.Exec(ctx, `DELETE FROM agent_key WHERE org_id = $1 AND agent_id = $2`, orgID, a.ID)
 	}

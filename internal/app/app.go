@@ -25,6 +25,7 @@ import (
 	"writ/internal/audit/witness"
 	"writ/internal/auth"
 	"writ/internal/auth/federation"
+	"writ/internal/carrier"
 	"writ/internal/config"
 	"writ/internal/database"
 	"writ/internal/decision"
@@ -80,6 +81,7 @@ type Areas struct {
 	Approvals     *approval.Service
 	Agents        *agent.Service
 	Enforcement   *enforcement.Service
+	Carrier       *carrier.Carrier
 	Executions    *execution.Service
 	Notifications *notification.Service
 	Webhooks      *webhook.Service
@@ -94,9 +96,10 @@ type Areas struct {
 	recent    *decision.Recent // what this process decided last, for the projector
 	projector *projection.Projector
 	outbound  *outbound.Client
-	toServers *outbound.Client // calls MCP servers
-	dialer    *upstream.Dialer // opens sessions with them
-	model     *model.Client    // nil: words choose templates
+	toServers *outbound.Client // asks MCP servers what they offer
+	toTools   *outbound.Client // carries calls to them
+	dialer    *upstream.Dialer
+	model     *model.Client // nil: words choose templates
 	outgoing  *mail.Queue
 
 	witness     *witness.Sender
@@ -183,6 +186,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Servers = a.newServers(c)
 	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Scopes, a.Approvals, a.Organizations, a.Keys,
 		a.Agents, a.Servers, o.Logger)
+	a.Carrier = a.newCarrier(c, o)
 	a.Gateway = a.newGateway(o)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
 	a.projector = projection.New(db, a.Telemetry, a.recent)
@@ -301,11 +305,9 @@ func Prices(file string) (*telemetry.Prices, error) {
 
 // Close closes the databases and connections, as far as they were opened.
 func (a *Areas) Close() (err error) {
+	a.closeCarrier()
 	if a.outbound != nil {
 		a.outbound.Close()
-	}
-	if a.dialer != nil {
-		a.dialer.Close()
 	}
 	if a.toServers != nil {
 		a.toServers.Close()

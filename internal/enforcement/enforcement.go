@@ -41,6 +41,10 @@ type Request struct {
 	ResolvedPaths map[string]string
 	// CanConfine: the caller says that it can confine the call to what an answer demands.
 	CanConfine bool
+	// Carried is set if whoever asks also carries the call out: the proxy.
+	Carried *Carried
+	// UserOfPlan: a call that names no user is its plan's user's, instead of the key's owner's.
+	UserOfPlan bool
 	// Turn is the turn of a guarded session that the caller knows: in another one the call is denied. 0: not stated
 	Turn int64
 }
@@ -53,6 +57,8 @@ type Answer struct {
 	PlanID     string
 	Step       int // of the plan; -1: none
 	Server     string
+	// AgentID and SessionID are those that the call states, else its plan's.
+	AgentID, SessionID string
 
 	// ApprovalID is the request that a hold or ask waits for, or whose approval lets the call run. Approvers are those
 	// that the rule demands, if any.

@@ -228,6 +228,7 @@ func (s *Service) remember(
 		Class:      o.grounded.class,
 		Uses:       o.grounded.Identities,
 		Position:   appended.Index,
+		Carried:    c.request.Carried != nil,
 	}
 	if o.plan != nil {
 		allowed.PlanID = o.plan.ID

@@ -72,7 +72,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		fit = c.checkIntent(v, now)
 	}
 	widened := fit.Drift == plan.Widened
-	if c.needsPlan(v) && !fit.OK && !widened && !v.outsidePlan(fit) {
+	if c.needsPlan(v) && !fit.OK && !widened && (!v.outsidePlan(fit) || c.mustProve(v)) {
 		// The reason may quote arguments.
 		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason))
 		return d
@@ -83,6 +83,10 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	questions := c.questions(v, fit, now)
 	if refused, ok := v.refuseStopped(questions); ok {
 		d.Decision = refused
+		return d
+	}
+	if carried := c.request.Carried; carried != nil && carried.Problem != "" {
+		d.Decision = refuse(policy.ByMCP, RuleNotCarried, carried.Problem)
 		return d
 	}
 	s.judgeByPolicies(ctx, c, v, questions, &d)
@@ -162,7 +166,7 @@ func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 			return called
 		}
 	}
-	return fit
+	return c.checkProof(v, fit)
 }
 
 func (c *call) checkName(v *view, server, tool string, now time.Time) plan.Result {

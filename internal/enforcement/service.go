@@ -211,6 +211,9 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 	if o.Verdict == verdict.Allow {
 		a.Confine = o.Confine
 	}
+	if o.caller != nil {
+		a.AgentID, a.SessionID = o.caller.Agent.ID, o.caller.Session.ID
+	}
 	a.Reason = cmp.Or(o.agentMessage, a.Reason)
 	if o.plan != nil {
 		a.PlanID = o.plan.ID

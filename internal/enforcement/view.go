@@ -65,13 +65,13 @@ func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, err
 		}
 		c.by = *v.key.holder
 	}
-	if err := s.loadPeople(ctx, c, v); err != nil {
-		return nil, err
-	}
 	if v.settings, err = s.settingsAt(ctx, c.by.OrgID, v.policies.Version); err != nil {
 		return nil, err
 	}
 	if err := s.loadPlan(ctx, c, v, fresh); err != nil {
+		return nil, err
+	}
+	if err := s.loadPeople(ctx, c, v); err != nil {
 		return nil, err
 	}
 	if err := s.loadAgent(ctx, c, v); err != nil {
@@ -154,6 +154,11 @@ func (s *Service) loadPeople(ctx context.Context, c *call, v *view) error {
 	v.owner = owner.user
 	v.owner.ID = c.by.UserID
 	id, address := c.request.UserID, c.request.UserEmail
+	if c.request.UserOfPlan && id == "" && address == "" && v.plan != nil {
+		of := Request{UserID: stated(v.plan.Binding.UserID), UserEmail: stated(v.plan.Binding.Email)}
+		of.readEmail()
+		id, address = of.UserID, of.UserEmail
+	}
 	if id == "" && address == "" {
 		v.user = v.owner
 		return nil

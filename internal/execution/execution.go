@@ -22,7 +22,8 @@
 //   - a gap in the numbers of the calls under a lease;
 //   - an allowed call without an outcome after a quarter of an hour, if the product has
 //     ever reported any;
-//   - a gap in the numbers of a client that numbers its reports.
+//   - a gap in the numbers of a client that numbers its reports;
+//   - instructions or a secret in the result of a call that the proxy has carried out.
 //
 // A late report resolves its finding, which stays visible.
 //

@@ -26,6 +26,8 @@ const (
 	KernelRefused   Kind = "refused_by_kernel"              // something that a confined call tried
 	OutsideLease    Kind = "execution_outside_lease"        // that its client says it decided by
 	LeaseGap        Kind = "lease_gap"                      // calls under a lease that were not reported
+	ResultInstructs Kind = "result_with_instructions"       // of a call that the proxy has carried out
+	ResultSecret    Kind = "result_with_secret"             // of such a call
 )
 
 // KindNames are the kinds of findings.
@@ -33,6 +35,7 @@ func KindNames() []string {
 	return []string{
 		string(WithoutDecision), string(WithoutOutcome), string(SequenceGap), string(OtherArguments),
 		string(NotConfined), string(KernelRefused), string(OutsideLease), string(LeaseGap),
+		string(ResultInstructs), string(ResultSecret),
 	}
 }
 

@@ -33,6 +33,7 @@ func (s *Service) take(ctx context.Context, tx *database.Tx, it *item, position 
 		Digest:   it.digest,
 		Output:   it.output,
 		Position: position,
+		Carried:  it.carried,
 	})
 }
 

@@ -45,6 +45,9 @@ type item struct {
 	digest []byte
 	// leaseProblem is why what the row presents is no lease.
 	leaseProblem string
+	// carried is the decision about a call that the proxy has carried out, and marks what looks wrong about its result.
+	carried string
+	marks   []Mark
 }
 
 // Report appends rows to the log of the caller's organization. A caller without a key is
@@ -246,6 +249,9 @@ func (s *Service) keep(ctx context.Context, tx *database.Tx, it *item) (Reported
 		return Reported{}, err
 	}
 	if err := findAlarm(ctx, tx, id, added.Index, it); err != nil {
+		return Reported{}, err
+	}
+	if err := findMarks(ctx, tx, id, added.Index, it); err != nil {
 		return Reported{}, err
 	}
 	if err := s.compareWithLease(ctx, tx, id, added.Index, it); err != nil {

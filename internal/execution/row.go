@@ -189,7 +189,7 @@ func parseRow(raw jsontext.Value) (row, error) {
 // output.
 func payloadOf(w *wireRow, r *row, problem string) payload {
 	p := payload{
-		Source:      label(w.Source),
+		Source:      sourceOf(w.Source),
 		Event:       label(w.Event),
 		Tool:        r.tool,
 		Server:      r.server,
@@ -211,6 +211,14 @@ func payloadOf(w *wireRow, r *row, problem string) payload {
 		p.ExecutedAt = r.executedAt.UTC().Format(time.RFC3339Nano)
 	}
 	return p
+}
+
+// sourceOf is the client that a row names. Names of Writ's own parts are not for clients.
+func sourceOf(raw jsontext.Value) string {
+	if source := label(raw); !strings.HasPrefix(strings.ToLower(source), "writ:") {
+		return source
+	}
+	return ""
 }
 
 // presentedBy is what a row presents of its plan: the token if there is one.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -50,39 +51,32 @@ func (s *session) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 	if err != nil {
 		return nil, err
 	}
-	result := &sdk.CallToolResult{}
-	refused, err := s.carry(ctx, errand{
+	result, refused, err := carried[*sdk.CallToolResult](ctx, s, errand{
 		req:       req,
 		said:      s.saidOf(req, req.Params.Meta),
 		token:     req.Params.GetProgressToken(),
 		server:    tool.of,
 		tool:      tool.Name,
 		arguments: req.Params.Arguments,
-		into:      result,
-		send: func(ctx context.Context, arguments []byte) (any, error) {
+		send: func(ctx context.Context, arguments jsontext.Value) (any, error) {
 			return s.sendCall(ctx, tool, req.Params, arguments)
 		},
 	})
-	if refused != nil {
+	if refused == nil && err == nil && s.stateless && result.InputRequests != nil {
+		refused, err = s.judgeQuestions(ctx, tool.of, req, result.InputRequests)
+	}
+	switch {
+	case refused != nil:
 		return refused.asResult(), nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
-	}
-	if s.stateless && result.InputRequests != nil {
-		if refused, err := s.judgeQuestions(ctx, tool.of, req, result.InputRequests); refused != nil || err != nil {
-			if err != nil {
-				return nil, err
-			}
-			return refused.asResult(), nil
-		}
 	}
 	return result, nil
 }
 
 // sendCall calls the tool. Of what the client sent only the arguments go on: _meta is ours.
 func (s *session) sendCall(
-	ctx context.Context, tool *offeredTool, sent *sdk.CallToolParamsRaw, arguments []byte,
+	ctx context.Context, tool *offeredTool, sent *sdk.CallToolParamsRaw, arguments jsontext.Value,
 ) (result *sdk.CallToolResult, err error) {
 	l, err := s.link(ctx, tool.of)
 	if err != nil {
@@ -126,16 +120,14 @@ func (s *session) judgeQuestions(
 		if err != nil {
 			return nil, err
 		}
-		by := s.saidOf(req, nil)
-		by.planned, by.plan = false, said{}.plan
-		refused, err := s.carry(ctx, errand{
+		_, refused, err := s.carry(ctx, errand{
 			req:       req,
-			said:      by,
+			said:      s.saidOf(req, nil).unplanned(),
 			server:    of,
 			tool:      tool,
 			arguments: arguments,
-			send: func(context.Context, []byte) (any, error) {
-				return json.RawMessage(`{"asked":true}`), nil // the client is asked by the result
+			send: func(context.Context, jsontext.Value) (any, error) {
+				return m{"asked": true}, nil // the client is asked by the result
 			},
 		})
 		if refused != nil || err != nil {

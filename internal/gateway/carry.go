@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/approval"
+	"writ/internal/carrier"
 	"writ/internal/enforcement"
 	"writ/internal/verdict"
 )
@@ -23,40 +24,48 @@ type errand struct {
 	server    *offered
 	tool      string
 	arguments []byte // JSON; nil: none
-	// send does it, with the arguments as they may be sent. What it returns is the result, as JSON is made of it.
-	send func(ctx context.Context, arguments []byte) (any, error)
-	into any // takes the result as it may be shown; nil: nobody wants it
+	// send does it, with the arguments that were judged.
+	send carrier.Send
 }
 
 // refused is a decision that is no allow.
-type refused struct {
-	enforcement.Answer
-	waited time.Duration // for a person
-}
+type refused struct{ enforcement.Answer }
 
 // carry has an errand judged and done. One that waits for a person is judged again when they have agreed, and done
 // only if the client still waits. refused is not nil if it was not done because of a decision.
-func (s *session) carry(ctx context.Context, e errand) (*refused, error) {
-	answer, err := s.try(ctx, e)
+func (s *session) carry(ctx context.Context, e errand) (any, *refused, error) {
+	result, answer, err := s.try(ctx, e)
 	if err != nil || answer.Allowed() {
-		return nil, err
+		return result, nil, err
 	}
 	if !waits(answer) || s.g.HoldTime <= 0 {
-		return &refused{Answer: answer}, nil
+		return nil, &refused{answer}, nil
 	}
-	began := time.Now()
 	agreed, err := s.await(ctx, e, answer)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !agreed {
-		return &refused{answer, time.Since(began)}, nil
+		return nil, &refused{answer}, nil
 	}
 	// Policies, the kill switch or the plan may have changed while it waited.
-	if answer, err = s.try(ctx, e); err != nil || answer.Allowed() {
-		return nil, err
+	if result, answer, err = s.try(ctx, e); err != nil || answer.Allowed() {
+		return result, nil, err
 	}
-	return &refused{answer, time.Since(began)}, nil
+	return nil, &refused{answer}, nil
+}
+
+// carried is carry for a result of a type.
+func carried[R any](ctx context.Context, s *session, e errand) (result R, no *refused, err error) {
+	got, no, err := s.carry(ctx, e)
+	if no != nil || err != nil {
+		return result, no, err
+	}
+	result, ok := got.(R)
+	if !ok {
+		return result, nil, fmt.Errorf("%s gave a %T", e.tool, got)
+	}
+	return result, nil, nil
 }
 
 // waits reports whether an answer is that a person must agree.
@@ -65,23 +74,14 @@ func waits(a enforcement.Answer) bool {
 }
 
 // try has an errand judged, and done if it is allowed.
-func (s *session) try(ctx context.Context, e errand) (enforcement.Answer, error) {
-	call := s.request(e.said)
-	call.Server, call.Tool, call.Arguments = e.server.Name, e.tool, e.arguments
-	result, answer, err := s.g.Carry(ctx, s.caller, call, func(ctx context.Context, arguments []byte) ([]byte, error) {
-		result, err := e.send(ctx, arguments)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(result)
-	})
-	if err != nil || !answer.Allowed() || e.into == nil {
-		return answer, err
+func (s *session) try(ctx context.Context, e errand) (any, enforcement.Answer, error) {
+	request := s.request(e.said)
+	request.Server, request.Tool, request.Arguments = e.server.Name, e.tool, e.arguments
+	outcome := s.g.Carrier.Carry(ctx, carrier.Caller{Principal: s.caller}, carrier.Call{Request: request}, e.send)
+	if outcome.Failure != nil {
+		return nil, outcome.Answer, outcome.Failure
 	}
-	if err := json.Unmarshal(result, e.into); err != nil {
-		return answer, fmt.Errorf("read a result: %w", err)
-	}
-	return answer, nil
+	return outcome.Result, outcome.Answer, nil
 }
 
 // progressEvery is how often a client is told that its call waits.

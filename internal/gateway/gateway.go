@@ -26,10 +26,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/approval"
+	"writ/internal/carrier"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/mcp"
-	"writ/internal/mcp/upstream"
 	"writ/internal/principal"
 )
 
@@ -74,18 +74,12 @@ const (
 
 // Options are what the endpoint needs.
 type Options struct {
-	Servers *mcp.Service
-	// Target is where a server is reached, with its credentials.
-	Target    func(ctx context.Context, of *mcp.Server) (upstream.Target, error)
+	Servers   *mcp.Service
 	Decisions *enforcement.Service
 	Approvals *approval.Service
-	// Carry has a call judged with the caller's key and, if it is allowed, sends it at most once. Its result is the one
-	// that may be shown. An error says that the call was allowed and failed, or that nobody knows.
-	Carry func(ctx context.Context, caller principal.Principal, call enforcement.Request,
-		send func(ctx context.Context, arguments []byte) ([]byte, error)) ([]byte, enforcement.Answer, error)
-	Dialer  *upstream.Dialer
-	Logger  *slog.Logger
-	Version string
+	Carrier   *carrier.Carrier
+	Logger    *slog.Logger
+	Version   string
 	// HoldTime is how long a call waits for a person's yes.
 	HoldTime     time.Duration
 	MaxBodyBytes int64

@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"writ/internal/carrier"
 	"writ/internal/mcp/upstream"
 )
 
@@ -67,11 +68,7 @@ func (l *link) reach(ctx context.Context, of *offered) error {
 	if stale != nil {
 		stale.End()
 	}
-	target, err := l.s.g.Target(ctx, &of.Server)
-	if err != nil {
-		return err
-	}
-	up, err := l.s.g.Dialer.Dial(ctx, target, upstream.Options{
+	up, err := l.s.g.Carrier.Open(ctx, carrier.Caller{Principal: l.s.caller}, of.Name, carrier.Credentials{}, upstream.Options{
 		Client:  l.s.clientOptions(l),
 		Prepare: l.prepare,
 		Listen:  !l.s.stateless,

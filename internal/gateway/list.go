@@ -28,6 +28,8 @@ const (
 	toolElicitation = "mcp:elicitation"
 )
 
+type m = map[string]any
+
 var emptySchema = json.RawMessage(`{"type":"object"}`)
 
 // only is the server of a session that is about one.

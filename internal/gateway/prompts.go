@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -111,20 +112,18 @@ func (s *session) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sd
 	if given == nil {
 		given = map[string]string{}
 	}
-	arguments, err := json.Marshal(map[string]any{"name": name, "arguments": given})
+	arguments, err := json.Marshal(m{"name": name, "arguments": given})
 	if err != nil {
 		return nil, err
 	}
-	result := &sdk.GetPromptResult{}
-	refused, err := s.carry(ctx, errand{
+	result, refused, err := carried[*sdk.GetPromptResult](ctx, s, errand{
 		req:       req,
 		said:      s.saidOf(req, req.Params.Meta),
 		token:     req.Params.GetProgressToken(),
 		server:    of,
 		tool:      toolPrompt,
 		arguments: arguments,
-		into:      result,
-		send: func(ctx context.Context, _ []byte) (any, error) {
+		send: func(ctx context.Context, _ jsontext.Value) (any, error) {
 			return s.fetchPrompt(ctx, of, name, req.Params)
 		},
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/yosida95/uritemplate/v3"
@@ -163,10 +164,14 @@ func (s *session) readResource(ctx context.Context, req *sdk.ReadResourceRequest
 	if err != nil {
 		return nil, err
 	}
-	result := &sdk.ReadResourceResult{}
-	refused, err := s.carryResource(ctx, req, of, req.Params, result, func(ctx context.Context) (any, error) {
+	about, err := s.aboutResource(req, of, req.Params)
+	if err != nil {
+		return nil, err
+	}
+	about.send = func(ctx context.Context, _ jsontext.Value) (any, error) {
 		return s.fetchResource(ctx, of, req.Params)
-	})
+	}
+	result, refused, err := carried[*sdk.ReadResourceResult](ctx, s, about)
 	if refused == nil && err == nil && s.stateless && result.InputRequests != nil {
 		refused, err = s.judgeQuestions(ctx, of, req, result.InputRequests)
 	}
@@ -180,25 +185,17 @@ func (s *session) readResource(ctx context.Context, req *sdk.ReadResourceRequest
 	return result, nil
 }
 
-// carryResource has something about a resource judged and carried out.
-func (s *session) carryResource(
-	ctx context.Context, req sdk.Request, of *offered, sent *sdk.ReadResourceParams, into any,
-	send func(ctx context.Context) (any, error),
-) (*refused, error) {
-	arguments, err := json.Marshal(map[string]any{"uri": sent.URI})
-	if err != nil {
-		return nil, err
-	}
-	return s.carry(ctx, errand{
+// aboutResource is an errand about a resource.
+func (s *session) aboutResource(req sdk.Request, of *offered, sent *sdk.ReadResourceParams) (errand, error) {
+	arguments, err := json.Marshal(m{"uri": sent.URI})
+	return errand{
 		req:       req,
 		said:      s.saidOf(req, sent.Meta),
 		token:     sent.GetProgressToken(),
 		server:    of,
 		tool:      toolResource,
 		arguments: arguments,
-		into:      into,
-		send:      func(ctx context.Context, _ []byte) (any, error) { return send(ctx) },
-	})
+	}, err
 }
 
 func (s *session) fetchResource(
@@ -227,13 +224,16 @@ func (s *session) subscribe(ctx context.Context, req *sdk.SubscribeRequest, next
 	if err != nil {
 		return nil, err
 	}
-	about := &sdk.ReadResourceParams{Meta: req.Params.Meta, URI: req.Params.URI}
-	refused, err := s.carryResource(ctx, req, of, about, nil, func(ctx context.Context) (any, error) {
-		err := s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) error {
+	about, err := s.aboutResource(req, of, &sdk.ReadResourceParams{Meta: req.Params.Meta, URI: req.Params.URI})
+	if err != nil {
+		return nil, err
+	}
+	about.send = func(ctx context.Context, _ jsontext.Value) (any, error) {
+		return m{}, s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) error {
 			return up.Subscribe(ctx, &sdk.SubscribeParams{URI: req.Params.URI})
 		})
-		return json.RawMessage(`{}`), err
-	})
+	}
+	_, refused, err := s.carry(ctx, about)
 	if refused != nil {
 		return nil, refused.asError()
 	}

@@ -91,6 +91,12 @@ func (s said) or(other said) said {
 	return s
 }
 
+// unplanned is what is said, without the plan: what a server asks is not what the agent has planned.
+func (s said) unplanned() said {
+	s.plan, s.planned = plan.Presented{}, false
+	return s
+}
+
 // saidOf is what is said of a message: with it, by its request, or when the session was opened.
 func (s *session) saidOf(req sdk.Request, meta sdk.Meta) said {
 	all := saidWith(meta)

@@ -3,9 +3,13 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"writ/internal/mcp/upstream"
 )
 
 // clientOptions are what a server may ask of its client: what the agent's own client can do.
@@ -96,11 +100,9 @@ func (l *link) sample(
 		defer l.follow(token)()
 		params.Meta = sdk.Meta{"progressToken": token}
 	}
-	result := &sdk.CreateMessageWithToolsResult{}
-	err := l.put(ctx, toolSampling, &params, result, func(ctx context.Context) (any, error) {
+	return put(ctx, l, toolSampling, &params, func(ctx context.Context) (*sdk.CreateMessageWithToolsResult, error) {
 		return down.CreateMessageWithTools(ctx, &params)
 	})
-	return result, err
 }
 
 // elicit passes on a question to the user, if a policy allows it.
@@ -111,11 +113,9 @@ func (l *link) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitR
 	}
 	params := *req.Params
 	params.Meta = nil
-	result := &sdk.ElicitResult{}
-	err := l.put(ctx, toolElicitation, &params, result, func(ctx context.Context) (any, error) {
+	return put(ctx, l, toolElicitation, &params, func(ctx context.Context) (*sdk.ElicitResult, error) {
 		return down.Elicit(ctx, &params)
 	})
-	return result, err
 }
 
 func (l *link) elicited(ctx context.Context, req *sdk.ElicitationCompleteNotificationRequest) {
@@ -128,29 +128,47 @@ func (l *link) elicited(ctx context.Context, req *sdk.ElicitationCompleteNotific
 
 // put puts a question of the server to the client, on the stream of a request that it works on. A policy decides first,
 // and no plan: it is not the agent that asks.
-func (l *link) put(
-	ctx context.Context, tool string, params, result any, ask func(ctx context.Context) (any, error),
-) error {
+func put[R any](
+	ctx context.Context, l *link, tool string, params any, ask func(ctx context.Context) (R, error),
+) (answer R, err error) {
 	arguments, err := json.Marshal(params)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	ctx, cancel := l.stream(ctx)
 	defer cancel()
-	by := l.s.opened
-	by.planned, by.plan = false, said{}.plan
-	refused, err := l.s.carry(ctx, errand{
-		said:      by,
+	answer, refused, err := carried[R](ctx, l.s, errand{
+		said:      l.s.opened.unplanned(),
 		server:    l.of,
 		tool:      tool,
 		arguments: arguments,
-		send:      func(ctx context.Context, _ []byte) (any, error) { return ask(ctx) },
-		into:      result,
+		send: func(ctx context.Context, _ jsontext.Value) (any, error) {
+			answer, err := ask(ctx)
+			return answer, byClient(l.of.Name, err)
+		},
 	})
-	if refused != nil {
-		return refused.asError()
+	switch failure, ok := errors.AsType[*upstream.Failure](err); {
+	case refused != nil:
+		return answer, refused.asError()
+	case ok && failure.Kind == upstream.Answered:
+		return answer, &jsonrpc.Error{Code: failure.Code, Message: failure.Message}
 	}
-	return err
+	return answer, err
+}
+
+// byClient makes an error of the client one that the carrier knows: the client was asked, and has answered so.
+func byClient(server string, err error) error {
+	if err == nil {
+		return nil
+	}
+	failure := &upstream.Failure{
+		Kind: upstream.Answered, Server: server, Reason: "the client did not answer its question", Sent: true, Cause: err,
+		Code: jsonrpc.CodeInternalError, Message: "the client did not answer",
+	}
+	if answered, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		failure.Code, failure.Message = answered.Code, answered.Message
+	}
+	return failure
 }
 
 // log passes on a line of the server's log.

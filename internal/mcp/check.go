@@ -313,6 +313,3 @@ func watcher(orgID string) principal.Principal {
 	p.OrgID = orgID
 	return p
 }
-
-// Credentials are the headers by which a server knows its caller. Nobody but who calls it may see them.
-func (s *Service) Credentials(of *Server) (http.Header, error) { return s.credentials(of) }

@@ -13,6 +13,8 @@ type Metadata struct {
 	Tools map[string]ToolMetadata `json:"toolMetadata,omitzero"`
 	// Roles are the server's own roles by those of the organization.
 	Roles map[string]string `json:"roleMapping,omitzero"`
+	// CallerCredentials: callers of POST /invoke may send their own credentials for the server.
+	CallerCredentials bool `json:"callerCredentials,omitzero"`
 }
 
 // ToolMetadata is what people say of a tool.
@@ -24,6 +26,9 @@ type ToolMetadata struct {
 	Currency        string   `json:"currency,omitempty"`
 	RecipientField  string   `json:"recipientField,omitempty"`
 	Category        string   `json:"category,omitempty"`
+	// Idempotent: the proxy may call the tool again where nobody knows whether it ran. What a server says of its own
+	// tools does not count.
+	Idempotent *bool `json:"idempotent,omitempty"`
 }
 
 // ReadMetadata reads what is stored.
@@ -46,7 +51,7 @@ func checkMetadata(raw jsontext.Value) (jsontext.Value, error) {
 	var m Metadata
 	if err := json.Unmarshal(raw, &m, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fault.Field("metadata",
-			"must have toolMetadata, by tool, and roleMapping, as the page of MCP servers "+
+			"must have toolMetadata, by tool, roleMapping, and callerCredentials, as the page of MCP servers "+
 				"describes them")
 	}
 	for tool := range m.Tools {

@@ -25,8 +25,18 @@ type Manifest struct {
 	Narrows func(earlier *document.Document) bool
 	// PlanLife is the life of the agent's plans that do not give one; 0: not given here either.
 	PlanLife time.Duration
+	// Proxy is how the proxy carries out the agent's calls.
+	Proxy ProxySettings
 	// Redacted is the manifest as the log records it.
 	Redacted any
+}
+
+// ProxySettings are what a manifest says of the calls that the proxy carries out.
+type ProxySettings struct {
+	// RequireProofs: each call proves its step. False counts only where a person agrees.
+	RequireProofs bool
+	Timeout       time.Duration // of a call
+	Retries       int           // of a call that was not sent
 }
 
 // Registered is the result of registering a manifest.

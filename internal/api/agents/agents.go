@@ -67,6 +67,7 @@ type AgentBody struct {
 	Keys           []string     `json:"keys" nullable:"false" doc:"The ids of the API keys that it may use. None: its id counts with every key, and proves nothing."`
 	PublicKey      *string      `json:"publicKey" doc:"Ed25519, in base64."`
 	IntentRequired bool         `json:"intentRequired" doc:"Whether its calls without a plan are denied, whatever the organization's setting is."`
+	ProofsOptional bool         `json:"proofsOptional" doc:"Whether its calls by POST /invoke need not prove their step, where its manifest has require_csrg: false too. Counts only with keys that are bound to it."`
 	CreatedAt      time.Time    `json:"createdAt" doc:"When it was registered, or first seen."`
 	UpdatedAt      *time.Time   `json:"updatedAt"`
 	LastSeenAt     *time.Time   `json:"lastSeenAt" doc:"Up to some seconds behind. Null: never."`
@@ -98,6 +99,7 @@ func agentBody(a agent.Agent) AgentBody {
 		Description:    a.Description,
 		Keys:           append([]string{}, a.Keys...),
 		IntentRequired: a.IntentRequired,
+		ProofsOptional: a.ProofsOptional,
 		CreatedAt:      a.CreatedAt,
 		UpdatedAt:      a.UpdatedAt,
 		LastSeenAt:     a.LastSeenAt,
@@ -227,6 +229,7 @@ type updateAgentInput struct {
 		Keys           *[]string `json:"keys,omitempty" maxItems:"100"`
 		PublicKey      *string   `json:"publicKey,omitempty" maxLength:"100" doc:"Empty: none."`
 		IntentRequired *bool     `json:"intentRequired,omitempty"`
+		ProofsOptional *bool     `json:"proofsOptional,omitempty"`
 
 		Trips *TripsBody `json:"trips,omitempty" doc:"Replaces all of them. Empty: those of the organization."`
 	}
@@ -242,6 +245,7 @@ func (h *Handlers) update(ctx context.Context, caller principal.Principal, in *u
 		Description:    b.Description,
 		Keys:           b.Keys,
 		IntentRequired: b.IntentRequired,
+		ProofsOptional: b.ProofsOptional,
 	}
 	if b.Trips != nil {
 		trips := b.Trips.trips()

@@ -18,7 +18,7 @@ func (h *Handlers) mountFindings(r *route.Router) {
 // FindingBody is a contradiction between what was decided and what was reported.
 type FindingBody struct {
 	ID          string         `json:"id" format:"uuid"`
-	Kind        execution.Kind `json:"kind" enum:"execution_without_decision,execution_with_other_arguments,execution_not_confined,refused_by_kernel,execution_outside_lease,lease_gap,decision_without_outcome,sequence_gap"`
+	Kind        execution.Kind `json:"kind" enum:"execution_without_decision,execution_with_other_arguments,execution_not_confined,refused_by_kernel,execution_outside_lease,lease_gap,decision_without_outcome,sequence_gap,result_with_instructions,result_with_secret"`
 	FoundAt     time.Time      `json:"foundAt"`
 	HappenedAt  time.Time      `json:"happenedAt" doc:"When the call was decided, or executed by the client's clock."`
 	Index       int64          `json:"index" doc:"The entry of the log it is about."`
@@ -39,7 +39,7 @@ type FindingBody struct {
 type listFindingsInput struct {
 	route.OrganizationQuery
 	route.PageInput
-	Kind string `query:"kind" enum:"execution_without_decision,execution_with_other_arguments,execution_not_confined,refused_by_kernel,execution_outside_lease,lease_gap,decision_without_outcome,sequence_gap" doc:"Findings of this kind."`
+	Kind string `query:"kind" enum:"execution_without_decision,execution_with_other_arguments,execution_not_confined,refused_by_kernel,execution_outside_lease,lease_gap,decision_without_outcome,sequence_gap,result_with_instructions,result_with_secret" doc:"Findings of this kind."`
 	Open string `query:"open" enum:"true,false" doc:"true: only those that are not resolved."`
 }
 

@@ -160,7 +160,9 @@ func (h *Handlers) registerManifest(
 	if err != nil {
 		return RegisteredBody{}, err
 	}
-	m := policy.Manifest{AgentID: sent.Identity.AgentID, Redacted: redacted}
+	m := policy.Manifest{AgentID: sent.Identity.AgentID, Redacted: redacted, Proxy: policy.ProxySettings{
+		RequireProofs: sent.RequireProofs, Timeout: sent.Proxy.Timeout, Retries: sent.Proxy.MaxRetries,
+	}}
 	if sent.StatesPlanLife {
 		m.PlanLife = min(sent.PlanLife, enforcement.LongestPlanTTL) // no organization allows more
 	}
@@ -189,6 +191,10 @@ func (h *Handlers) registerManifest(
 	if sent.Environment != caller.Environment {
 		body.Warnings = append(body.Warnings, fmt.Sprintf(
 			"environment is %s, and the key is for %s: the key counts", sent.Environment, caller.Environment))
+	}
+	if !sent.RequireProofs {
+		body.Warnings = append(body.Warnings, "intent.require_csrg is false, which counts only once a person "+
+			"has set proofsOptional of the agent, with this key bound to it")
 	}
 	body.Status, body.Message = manifestStatus(registered.Active, m.Source != nil)
 	body.Servers, err = h.proposeServers(ctx, caller, sent.Servers)

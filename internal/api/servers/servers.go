@@ -106,6 +106,8 @@ type MCPHealthNow struct {
 type MCPMetadataBody struct {
 	ToolMetadata map[string]MCPToolMetadataBody `json:"toolMetadata"`
 	RoleMapping  map[string]string              `json:"roleMapping" doc:"The server's roles by those of the organization."`
+	// CallerCredentials is for the proxy.
+	CallerCredentials bool `json:"callerCredentials,omitempty" doc:"Whether callers of POST /invoke may send their own credentials for the server, in X-Armoriq-MCP-Auth."`
 }
 
 // MCPToolMetadataBody is what people say of a tool.
@@ -117,6 +119,7 @@ type MCPToolMetadataBody struct {
 	Currency        string   `json:"currency,omitempty"`
 	RecipientField  string   `json:"recipientField,omitempty"`
 	Category        string   `json:"category,omitempty"`
+	Idempotent      *bool    `json:"idempotent,omitempty" doc:"Whether the proxy may call the tool again where nobody knows whether it ran."`
 }
 
 func serverBody(s mcp.Server) (MCPServerBody, error) {
@@ -175,6 +178,7 @@ func healthNow(s *mcp.Server) MCPHealthNow {
 func metadataBody(s *mcp.Server) (MCPMetadataBody, error) {
 	body := MCPMetadataBody{ToolMetadata: map[string]MCPToolMetadataBody{}, RoleMapping: map[string]string{}}
 	stored, err := s.ReadMetadata()
+	body.CallerCredentials = stored.CallerCredentials
 	for tool, m := range stored.Tools {
 		body.ToolMetadata[tool] = MCPToolMetadataBody(m)
 	}

@@ -77,6 +77,28 @@ func VerifyStep(d *Declared, p Presented, server, tool string, claim *Claim, by 
 	return r
 }
 
+// ProveCall checks the proof of a call that fits steps of the plan. Clients prove the first step with the tool's name,
+// and the name is all that such a proof binds.
+func (d *Declared) ProveCall(steps []int, c Claim) Result {
+	step, ok := d.proves(c)
+	if !ok {
+		return refuse(BadProof,
+			"the proof does not lead to the plan's root: send the proof as it was issued with the token")
+	}
+	for _, i := range steps {
+		if d.Plan.Steps[i].Action == d.Plan.Steps[step].Action {
+			return Result{OK: true, Steps: steps}
+		}
+	}
+	return refuse(BadProof, "the proof is about another step than this tool's")
+}
+
+// Unproved is the result of a call that must prove its step, and does not.
+func Unproved() Result {
+	return refuse(BadProof, "the call must prove its step: send X-CSRG-Path, X-CSRG-Value-Digest and X-CSRG-Proof "+
+		"as they were issued with the token")
+}
+
 // proves reports whether a claim holds in the plan, and about which step.
 func (d *Declared) proves(c Claim) (step int, ok bool) {
 	step, action, ok := parsePath(c.Path)

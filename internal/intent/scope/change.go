@@ -22,6 +22,7 @@ type Call struct {
 	Class      grounding.Class
 	Uses       []string // identities that it uses
 	Position   int64    // of the decision in the log
+	Carried    bool     // by the proxy, which alone reports its output
 }
 
 // dropEvery is after how many revisions the oldest calls of a scope are dropped: more are stored than are judged by,
@@ -39,6 +40,9 @@ func (s *Service) Allow(ctx context.Context, tx *database.Tx, key Key, c Call) e
 		return fmt.Errorf("seal a call: %w", err)
 	}
 	state := int64(awaited)
+	if c.Carried {
+		state = carried
+	}
 	if len(c.Digest) == 0 {
 		state = unknown
 		c.Digest = []byte{}
@@ -126,26 +130,17 @@ type Report struct {
 	WireName             string // if the tool's name is one that harnesses join; empty: it is not
 	Digest               []byte
 	Output               *string // nil: absent, cut or unreadable
-	Position             int64   // of the report in the log
+	// Carried is the decision about a call that the proxy has carried out; empty: a client reports.
+	Carried  string
+	Position int64 // of the report in the log
 }
 
 // Take lets a report take the oldest call that waits and is of the same key, plan, tool and arguments, and returns the
 // id of its decision. Without one it returns "", and the report grounds nothing.
 func (s *Service) Take(ctx context.Context, tx *database.Tx, r Report) (decisionID string, err error) {
-	if len(r.Digest) == 0 {
-		return "", nil
-	}
-	var scopeID, base string
-	var sealed []byte
-	err = tx.QueryRow(ctx, `
-		SELECT id, scope_id, base_id, sealed_call
-		FROM known_output
-		WHERE org_id = $1 AND key_id = $2 AND plan_id = $3 AND state = 0 AND digest = $4
-			AND (tool = $5 OR wire_name = $6 AND wire_name <> '')
-		ORDER BY number
-		LIMIT 1`, r.OrgID, r.KeyID, r.PlanID, r.Digest, r.Tool, r.WireName).Scan(&decisionID, &scopeID, &base, &sealed)
-	if err = database.OrMissing(err, nil, "find the call of a report"); err != nil || decisionID == "" {
-		return "", err
+	decisionID, scopeID, base, err := find(ctx, tx, r)
+	if err != nil || scopeID == "" {
+		return decisionID, err
 	}
 	text, state := "", int64(unknown)
 	if r.Output != nil && len(*r.Output) <= grounding.MaxBytes {
@@ -170,6 +165,29 @@ func (s *Service) Take(ctx context.Context, tx *database.Tx, r Report) (decision
 		}
 	}
 	return decisionID, dropOld(ctx, tx, scopeID)
+}
+
+// find finds the call that a report takes. The proxy knows which one it carried out; what nobody follows has no scope.
+func find(ctx context.Context, tx *database.Tx, r Report) (decisionID, scopeID, base string, err error) {
+	if r.Carried != "" {
+		err = tx.QueryRow(ctx, `
+			SELECT scope_id, base_id
+			FROM known_output
+			WHERE id = $1 AND org_id = $2 AND key_id = $3 AND state = 3`, r.Carried, r.OrgID, r.KeyID).Scan(&scopeID,
+			&base)
+		return r.Carried, scopeID, base, database.OrMissing(err, nil, "find the call that was carried out")
+	}
+	if len(r.Digest) == 0 {
+		return "", "", "", nil
+	}
+	err = tx.QueryRow(ctx, `
+		SELECT id, scope_id, base_id
+		FROM known_output
+		WHERE org_id = $1 AND key_id = $2 AND plan_id = $3 AND state = 0 AND digest = $4
+			AND (tool = $5 OR wire_name = $6 AND wire_name <> '')
+		ORDER BY number
+		LIMIT 1`, r.OrgID, r.KeyID, r.PlanID, r.Digest, r.Tool, r.WireName).Scan(&decisionID, &scopeID, &base)
+	return decisionID, scopeID, base, database.OrMissing(err, nil, "find the call of a report")
 }
 
 // maxRead is the size up to which an output is read for running text while others wait for the commit. A larger one

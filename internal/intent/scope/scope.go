@@ -65,6 +65,7 @@ const (
 	awaited = 0
 	known   = 1
 	unknown = 2
+	carried = 3 // awaited of the proxy, which carries the call out: nobody else says what it returned
 )
 
 // How long what is known is stored after its scope was used last.

@@ -15,8 +15,7 @@ type Session struct {
 	web     *web
 	client  *mcp.ClientSession
 	timeout time.Duration
-	life    context.Context // of the session
-	end     context.CancelFunc
+	end     context.CancelFunc // ends what runs in the session
 }
 
 // Client is the session as the SDK knows it. What is asked through it directly has the session's limits of bytes, and
@@ -43,6 +42,7 @@ func (s *Session) Ask(ctx context.Context, do func(ctx context.Context) error) e
 	bounded, cancel := context.WithTimeout(withCall(ctx, call), s.timeout)
 	err := do(bounded)
 	if err == nil {
+		s.web.order.settle(bounded)
 		time.AfterFunc(drainTime, cancel)
 		return nil
 	}

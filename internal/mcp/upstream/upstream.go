@@ -99,17 +99,20 @@ func (d *Dialer) Dial(ctx context.Context, t Target, o Options) (*Session, error
 		return nil, &Failure{Kind: Unreachable, Server: t.Name, Reason: "its address cannot be read"}
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	web := &web{next: d.next, home: home, header: t.Header, most: o.MaxBytes, life: life}
+	web := &web{next: d.next, home: home, header: t.Header, most: o.MaxBytes}
+	web.life = life
 	client := &http.Client{
 		Transport:     web,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	s := &Session{dialer: d, name: t.Name, web: web, timeout: o.Timeout, life: life, end: end}
+	s := &Session{dialer: d, name: t.Name, web: web, timeout: o.Timeout}
+	s.end = end
 	// The session outlives ctx, and opening it does not.
 	opening, stop := context.WithTimeout(ctx, dialTimeout)
 	defer stop()
 	abandoned := context.AfterFunc(opening, end)
 	speaker := mcp.NewClient(o.Info, o.Client)
+	web.order.prepare(speaker)
 	if o.Prepare != nil {
 		o.Prepare(speaker)
 	}

@@ -170,7 +170,7 @@ func TestHostileServers(t *testing.T) {
 		kind   upstream.Kind
 	}{
 		"hangs": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, upstream.TimedOut},
-		"dies": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, upstream.Broken},
+		"dies":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, upstream.Broken},
 		"answers another request": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, anAnswer, "4711")

@@ -38,6 +38,7 @@ type web struct {
 	header  http.Header // the credentials
 	most    int64       // bytes of an answer
 	life    context.Context
+	order   *order
 }
 
 // trouble is what was seen of a server that misbehaves.
@@ -112,7 +113,12 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	t.judge(response)
 	response.Body = &bounded{
-		ReadCloser: response.Body, trouble: t, most: w.most, left: w.most, done: done, stream: isStream(response),
+		ReadCloser: response.Body,
+		trouble:    t,
+		most:       w.most,
+		left:       w.most,
+		done:       done,
+		stream:     isStream(response),
 	}
 	if id != nil && !isStream(response) && isSuccess(response) {
 		return t.checked(response, id)
@@ -204,6 +210,8 @@ type bounded struct {
 	done       func()
 	stream     bool
 	since      time.Time
+	order      *order
+	behind     []byte // the end of what was read, for order
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -215,6 +223,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		return 0, b.trouble.fail(TooLong, fmt.Sprintf("it sends more than %d bytes", b.most))
+	}
+	if b.stream && n > 0 {
+		b.behind = b.order.watch(b.behind, p[:n])
 	}
 	return n, err
 }

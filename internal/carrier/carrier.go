@@ -1,0 +1,225 @@
+// Package carrier carries out tool calls for agents: it has each call judged, sends it to its MCP server if it is
+// allowed, and reports what came of it.
+//
+//	strip ──> decide ──> send, once ──> scan ──> report ──> answer
+//
+// It decides with the agent's own key, as every other surface does: carrying a call out gives no right to it. Members
+// that clients put among the arguments for the original service are taken out first, so that what is judged is what is
+// sent. A call is sent again only if nothing of it was sent, or if a person has said that the tool may run twice.
+//
+// The outcome is recorded before the agent gets it, because its next call may be judged by it. If it cannot be, the
+// agent gets the result all the same, for the tool has run: the report is tried again behind the scenes, and until then
+// the decision counts as one without an outcome.
+package carrier
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"writ/internal/enforcement"
+	"writ/internal/execution"
+	"writ/internal/fault"
+	registry "writ/internal/mcp"
+	"writ/internal/mcp/upstream"
+	"writ/internal/policy"
+	"writ/internal/principal"
+)
+
+// Limits of a call.
+const (
+	DefaultTimeout = upstream.DefaultTimeout
+	MaxTimeout     = 5 * time.Minute // whatever a manifest says
+	maxRetries     = 10              // whatever a manifest says
+	defaultRetries = 3
+	retryWait      = 200 * time.Millisecond
+)
+
+// Options are what a carrier needs.
+type Options struct {
+	Enforcement *enforcement.Service
+	Executions  *execution.Service
+	Servers     *registry.Service
+	Policies    *policy.Service
+	Dialer      *upstream.Dialer
+	// Stopped refuses a caller that the kill switch has stopped.
+	Stopped func(ctx context.Context, caller principal.Principal) error
+	Now     func() time.Time
+	Logger  *slog.Logger
+}
+
+// Carrier carries out calls. A process needs one.
+type Carrier struct {
+	Options
+	late *latecomers // reports that could not be recorded yet
+}
+
+// New makes a Carrier. Close it.
+func New(o Options) *Carrier {
+	return &Carrier{Options: o, late: newLatecomers(o.Executions, o.Logger)}
+}
+
+// Close tries once more to record what could not be recorded, and ends.
+func (c *Carrier) Close() { c.late.close() }
+
+// Caller is who makes a call.
+type Caller struct{ Principal principal.Principal }
+
+// Call is a call to carry out. Of its request the server is the registered name, and the tool is named as the server
+// names it; Carried is filled in here.
+type Call struct {
+	enforcement.Request
+	// SDK: a published SDK sent it, which puts members of its own among the arguments.
+	SDK bool
+	// Proof says whether the call must prove its step, and how it does.
+	Proof enforcement.Carried
+}
+
+// Send sends a call to its server, with the arguments that were judged. Its error is an *upstream.Failure, else the
+// call counts as sent.
+type Send func(ctx context.Context, arguments jsontext.Value) (any, error)
+
+// Outcome is what came of a call.
+type Outcome struct {
+	// Answer is the decision. Unless it allows, nothing was sent.
+	Answer enforcement.Answer
+	// Result is what the server answered, as Send gave it; nil: see Failure.
+	Result any
+	// Failure is why an allowed call has no result; nil: it has one, or was not allowed.
+	Failure *upstream.Failure
+	// Unrecorded: the outcome is not in the log yet.
+	Unrecorded bool
+}
+
+// Decide judges a call, and carries nothing out.
+func (c *Carrier) Decide(ctx context.Context, by Caller, call Call) enforcement.Answer {
+	call.Arguments = strip(call)
+	return c.Enforcement.Decide(ctx, by.Principal, call.Request)
+}
+
+// Carry judges a call and carries it out. Whatever the server does wrong is in the outcome. ctx ends the call, also
+// while it runs; what came of it is recorded all the same.
+func (c *Carrier) Carry(ctx context.Context, by Caller, call Call, send Send) Outcome {
+	reach, settings, err := c.prepare(ctx, by, call)
+	carried := call.Proof
+	if err != nil && carried.Problem == "" {
+		carried.Problem = c.reason(ctx, err)
+	}
+	if settings.stated && carried.ProofRequired == enforcement.ProofByAgent && settings.RequireProofs {
+		carried.ProofRequired = enforcement.ProofDemanded
+	}
+	call.Arguments, call.Request.Carried, call.CanConfine = strip(call), &carried, false
+	o := Outcome{Answer: c.Enforcement.Decide(ctx, by.Principal, call.Request)}
+	if !o.Answer.Allowed() {
+		return o
+	}
+	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
+	defer cancel()
+	began := c.Now()
+	timer := time.Now()
+	o.Result, o.Failure = c.send(ctx, by, call, reach, settings, send)
+	o.Unrecorded = !c.report(ctx, by, call, &o, began, time.Since(timer))
+	return o
+}
+
+// settings are what a manifest says of the proxy, or what holds without one.
+type settings struct {
+	policy.ProxySettings
+	stated bool
+}
+
+// prepare finds how to reach the tool of a call, and how to carry the call out.
+func (c *Carrier) prepare(ctx context.Context, by Caller, call Call) (registry.Reach, settings, error) {
+	s := settings{ProxySettings: policy.ProxySettings{Timeout: DefaultTimeout, Retries: defaultRetries}}
+	found, stated, err := c.Policies.ProxySettings(ctx, by.Principal)
+	if err != nil {
+		s.stated, s.RequireProofs = true, true // as if it demanded all that it may demand
+		return registry.Reach{}, s, err
+	}
+	if stated {
+		s.ProxySettings, s.stated = found, true
+		s.Timeout = min(max(s.Timeout, time.Second), MaxTimeout)
+		s.Retries = min(max(s.Retries, 0), maxRetries)
+	}
+	reach, err := c.Servers.ReachOf(ctx, by.Principal.OrgID, call.Server, toolOf(call))
+	return reach, s, err
+}
+
+// toolOf is the tool that the server must have; empty: the call is none of a tool, such as mcp:sampling.
+func toolOf(call Call) string {
+	if isPseudo(call.Tool) {
+		return ""
+	}
+	return call.Tool
+}
+
+// reason is what an agent may know of why a call cannot be carried out.
+func (c *Carrier) reason(ctx context.Context, err error) string {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind != fault.Unavailable {
+		return f.Message
+	}
+	c.Logger.WarnContext(ctx, "a call could not be carried out", "error", err)
+	return "this server could not find out how to reach the MCP server: try again"
+}
+
+// send sends a call, at most once unless it is safe to send it again.
+func (c *Carrier) send(
+	ctx context.Context, by Caller, call Call, reach registry.Reach, s settings, send Send,
+) (any, *upstream.Failure) {
+	for try := 0; ; try++ {
+		result, err := send(ctx, call.Arguments)
+		if err == nil {
+			return result, nil
+		}
+		failure, ok := errors.AsType[*upstream.Failure](err)
+		if !ok {
+			c.Logger.WarnContext(ctx, "a call failed before its MCP server was asked, or unexpectedly", "error", err)
+			failure = &upstream.Failure{
+				Kind:   upstream.Broken,
+				Server: reach.Name,
+				Reason: "the call could not be carried out",
+				Sent:   true,
+				Cause:  err,
+			}
+		}
+		if try >= s.Retries || !mayRepeat(failure, reach.Idempotent) || !c.wait(ctx, by, try) {
+			return nil, failure
+		}
+	}
+}
+
+// mayRepeat reports whether a call that failed may be sent again.
+func mayRepeat(f *upstream.Failure, idempotent bool) bool {
+	switch f.Kind {
+	case upstream.Unreachable, upstream.TimedOut, upstream.Broken:
+		return !f.Sent || idempotent
+	}
+	return false
+}
+
+// wait waits before a call is sent again, and reports whether it still may be.
+func (c *Carrier) wait(ctx context.Context, by Caller, try int) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(retryWait << min(try, 5)):
+		return c.Stopped(ctx, by.Principal) == nil
+	}
+}
+
+// asJSON is a result as it is scanned, bounded and reported.
+func asJSON(result any) (jsontext.Value, error) {
+	text, err := json.Marshal(result)
+	return text, err
+}
+
+// failed reports whether a result says that the tool failed.
+func failed(result any) bool {
+	called, ok := result.(*mcp.CallToolResult)
+	return ok && called.IsError
+}

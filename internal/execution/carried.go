@@ -1,0 +1,89 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/database"
+	"writ/internal/principal"
+)
+
+// Proxy is the source of reports about calls that the proxy has carried out. No client can claim it.
+const Proxy = "writ:proxy"
+
+// Carried is what the proxy saw of a call that it has carried out. Unlike a client it knows which decision that is.
+type Carried struct {
+	DecisionID, PlanID            string
+	Step                          int // -1: none
+	Server, Tool                  string
+	AgentID, SessionID, UserEmail string
+	Arguments                     jsontext.Value
+	Output                        jsontext.Value // nil: there is none
+	Status                        string         // Success, Failed or Unknown
+	Error                         string
+	At                            time.Time
+	Duration                      time.Duration
+	// Marks are what looks wrong about the result. They are findings, and change nothing.
+	Marks []Mark
+}
+
+// Mark is something that looks wrong about a result.
+type Mark struct {
+	Kind   Kind // ResultInstructs or ResultSecret
+	Detail string
+}
+
+// row is the report in the form that clients use.
+func (c *Carried) row() (jsontext.Value, error) {
+	row := map[string]any{
+		"plan_id": c.PlanID, "step_index": c.Step, "tool": c.Tool, "mcp": c.Server,
+		"input": c.Arguments, "status": c.Status, "agent_id": c.AgentID, "session_id": c.SessionID,
+		"user_email": c.UserEmail, "executed_at": c.At.UTC().Format(time.RFC3339Nano),
+		"duration_ms": float64(c.Duration) / float64(time.Millisecond),
+		"decision":    c.DecisionID, // makes the row different from that of every other call
+	}
+	if c.Output != nil {
+		row["output"] = c.Output
+	}
+	if c.Error != "" {
+		row["error_message"] = c.Error
+	}
+	return json.Marshal(row, json.Deterministic(true))
+}
+
+// ReportCarried records a call that the proxy has carried out for a key, with its findings. Reported again, it counts
+// once.
+func (s *Service) ReportCarried(ctx context.Context, by principal.Principal, c Carried) (Reported, error) {
+	raw, err := c.row()
+	if err != nil {
+		return Reported{}, fmt.Errorf("write a report of the proxy: %w", err)
+	}
+	known := &presented{s: s, ids: map[shownIn]string{}}
+	it, problem, err := s.prepare(ctx, by, raw, known)
+	if err == nil && problem != "" {
+		err = fmt.Errorf("the report of the proxy %s", problem)
+	}
+	if err != nil {
+		return Reported{}, fmt.Errorf("read a report of the proxy: %w", err)
+	}
+	it.carried, it.marks, it.payload.Source = c.DecisionID, c.Marks, Proxy
+	var answers [1]Reported
+	err = s.store(ctx, by.OrgID, []*item{it}, answers[:])
+	return answers[0], err
+}
+
+// findMarks makes findings of what looks wrong about a result.
+func findMarks(ctx context.Context, tx *database.Tx, id string, position int64, it *item) error {
+	for _, mark := range it.marks {
+		f := it.finding(tx, mark.Kind, id, position)
+		f.DecisionID, f.Detail = it.carried, mark.Detail
+		if err := insertFinding(ctx, tx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
