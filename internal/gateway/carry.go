@@ -97,6 +97,8 @@ func (s *session) await(ctx context.Context, e errand, on enforcement.Answer) (b
 			defer context.AfterFunc(exchange.request, cancel)()
 		}
 	}
+	s.g.waiting.Add(1)
+	defer s.g.waiting.Add(-1)
 	waiting, enough := context.WithTimeout(ctx, s.g.HoldTime)
 	defer enough()
 	told := s.tellWaiting(waiting, e, on)

@@ -20,6 +20,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -30,6 +31,7 @@ import (
 	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/mcp"
+	"writ/internal/mcp/definition"
 	"writ/internal/principal"
 )
 
@@ -93,7 +95,11 @@ type Gateway struct {
 	catalogues catalogues
 	streamable http.Handler
 	stateless  http.Handler
+	waiting    atomic.Int64 // calls that wait for a person
 }
+
+// Waiting is how many calls wait for a person.
+func (g *Gateway) Waiting() int { return int(g.waiting.Load()) }
 
 // New makes a Gateway. The app runs Run beside it, and Close before the server stops.
 func New(o Options) *Gateway {
@@ -170,7 +176,7 @@ func (g *Gateway) Serve(w http.ResponseWriter, r *http.Request, caller principal
 		if of == nil {
 			return fault.New(fault.NotFound, "no approved MCP server has this id or name, or it cannot be reached by HTTP")
 		}
-		place.one = of.ID
+		place.one, place.about = of.ID, of.About
 	}
 	out := newPatient(w)
 	switch r.Method {
@@ -184,8 +190,9 @@ func (g *Gateway) Serve(w http.ResponseWriter, r *http.Request, caller principal
 
 // place is where a request was sent.
 type place struct {
-	path string
-	one  string // the id of the only server; empty: all
+	path  string
+	one   string            // the id of the only server; empty: all
+	about definition.Server // what that says of itself, as people can see it in the registry
 }
 
 // post takes a message.

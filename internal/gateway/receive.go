@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,7 +23,8 @@ const (
 
 // receive answers what the client asks, in place of the SDK.
 func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+	return func(ctx context.Context, method string, req sdk.Request) (answer sdk.Result, err error) {
+		defer s.g.recovered(ctx, method, &err)
 		done, err := s.begin()
 		if err != nil {
 			return nil, err
@@ -36,6 +38,15 @@ func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
 			return nil, s.explain(ctx, method, err)
 		}
 		return result, nil
+	}
+}
+
+// recovered makes a panic an error: handlers run in goroutines of the SDK, where one would end the process.
+func (g *Gateway) recovered(ctx context.Context, method string, err *error) {
+	if cause := recover(); cause != nil {
+		g.Logger.ErrorContext(ctx, "the handler of an MCP message panicked", "method", method, "panic", cause,
+			"stack", string(debug.Stack()))
+		*err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "this server could not answer"}
 	}
 }
 
@@ -119,7 +130,7 @@ func (s *session) explain(ctx context.Context, method string, err error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "this server could not answer: try again"}
 }
 
-// initialize begins a session. A client of one server is told what that server says of itself.
+// initialize begins a session. A client of one server is told what that server can do.
 func (s *session) initialize(
 	ctx context.Context, req *sdk.ServerRequest[*sdk.InitializeParams], next sdk.MethodHandler,
 ) (sdk.Result, error) {
@@ -132,7 +143,7 @@ func (s *session) initialize(
 		return nil, errors.New("the SDK answered initialize with something else")
 	}
 	told := *result
-	if err := s.introduce(ctx, &told.Capabilities, &told.Instructions, &told.ServerInfo); err != nil {
+	if err := s.introduce(ctx, &told.Capabilities); err != nil {
 		return nil, err
 	}
 	// Servers that log without being asked to are heard as if there were nothing between.
@@ -160,25 +171,14 @@ func (s *session) discover(
 	if !ok {
 		return nil, errors.New("the SDK answered server/discover with something else")
 	}
-	var info *sdk.Implementation
-	if err := s.introduce(ctx, &result.Capabilities, &result.Instructions, &info); err != nil {
+	if err := s.introduce(ctx, &result.Capabilities); err != nil {
 		return nil, err
-	}
-	if info != nil {
-		meta := result.GetMeta()
-		if meta == nil {
-			meta = map[string]any{}
-		}
-		meta[sdk.MetaKeyServerInfo] = info
-		result.SetMeta(meta)
 	}
 	return result, nil
 }
 
-// introduce sets what the client is told of the server that it has connected to.
-func (s *session) introduce(
-	ctx context.Context, capabilities **sdk.ServerCapabilities, instructions *string, info **sdk.Implementation,
-) error {
+// introduce sets what the server can do that the client has connected to.
+func (s *session) introduce(ctx context.Context, capabilities **sdk.ServerCapabilities) error {
 	if s.one != "" {
 		of, err := s.only(ctx)
 		if err != nil {
@@ -189,9 +189,6 @@ func (s *session) introduce(
 			return err
 		}
 		*capabilities = link.capabilities()
-		// What a person could see in the registry, and not what the server says by now.
-		*instructions = of.About.Instructions
-		*info = &sdk.Implementation{Name: of.About.Name, Title: of.About.Title, Version: of.About.Version}
 	}
 	if s.stateless {
 		*capabilities = withoutStreams(*capabilities)

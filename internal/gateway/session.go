@@ -12,6 +12,7 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/fault"
+	"writ/internal/mcp/definition"
 	"writ/internal/principal"
 )
 
@@ -70,12 +71,18 @@ func (g *Gateway) open(r *http.Request, caller principal.Principal, at place, id
 		end(err)
 		return nil, err
 	}
-	s.server = g.newServer(s)
+	s.server = g.newServer(s, at.about)
 	return s, nil
 }
 
-func (g *Gateway) newServer(s *session) *sdk.Server {
-	server := sdk.NewServer(&sdk.Implementation{Name: "writ", Title: "Writ", Version: g.Version}, &sdk.ServerOptions{
+// newServer is what the SDK knows of the session. A client of one server is told what that says of itself.
+func (g *Gateway) newServer(s *session, about definition.Server) *sdk.Server {
+	info := &sdk.Implementation{Name: "writ", Title: "Writ", Version: g.Version}
+	if about.Name != "" {
+		info = &sdk.Implementation{Name: about.Name, Title: about.Title, Version: about.Version}
+	}
+	server := sdk.NewServer(info, &sdk.ServerOptions{
+		Instructions:       about.Instructions,
 		Capabilities:       allCapabilities(),
 		GetSessionID:       func() string { return s.id },
 		SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },

@@ -62,7 +62,8 @@ func (l *link) prepare(c *sdk.Client) {
 	l.speaker = c
 	l.mu.Unlock()
 	c.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		return func(ctx context.Context, method string, req sdk.Request) (answer sdk.Result, err error) {
+			defer l.s.g.recovered(ctx, method, &err)
 			if _, ok := req.(*sdk.ListRootsRequest); ok && !l.s.stateless {
 				return l.roots(ctx)
 			}

@@ -78,6 +78,10 @@ func transcript(t *testing.T, v visit) []string {
 	}
 	ctx := t.Context()
 	hello := s.InitializeResult()
+	if c := hello.Capabilities; v.version == stateless {
+		// Without sessions the proxy has no stream on which it could tell of changes.
+		c.Tools, c.Prompts, c.Resources = &mcp.ToolCapabilities{}, &mcp.PromptCapabilities{}, &mcp.ResourceCapabilities{}
+	}
 	note("initialize", []any{hello.Capabilities, hello.Instructions, hello.ServerInfo, hello.ProtocolVersion}, nil)
 	tools, err := s.ListTools(ctx, nil)
 	if err == nil {

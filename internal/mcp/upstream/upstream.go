@@ -100,7 +100,7 @@ func (d *Dialer) Dial(ctx context.Context, t Target, o Options) (*Session, error
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	web := &web{next: d.next, home: home, header: t.Header, most: o.MaxBytes}
-	web.life = life
+	web.life, web.order = life, newOrder()
 	client := &http.Client{
 		Transport:     web,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -115,6 +115,7 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	response.Body = &bounded{
 		ReadCloser: response.Body,
 		trouble:    t,
+		order:      w.order,
 		most:       w.most,
 		left:       w.most,
 		done:       done,
