@@ -77,7 +77,11 @@ func waits(a enforcement.Answer) bool {
 func (s *session) try(ctx context.Context, e errand) (any, enforcement.Answer, error) {
 	request := s.request(e.said)
 	request.Server, request.Tool, request.Arguments = e.server.Name, e.tool, e.arguments
-	outcome := s.g.Carrier.Carry(ctx, carrier.Caller{Principal: s.caller}, carrier.Call{Request: request}, e.send)
+	outcome := s.g.Carrier.Carry(ctx, carrier.Caller{Principal: s.caller}, carrier.Call{
+		Request: request,
+		// MCP has no place for proofs; what is presented as a plan must be its token.
+		Proof: enforcement.Carried{ProofRequired: enforcement.ProofOptional},
+	}, e.send)
 	if outcome.Failure != nil {
 		return nil, outcome.Answer, outcome.Failure
 	}

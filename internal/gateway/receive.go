@@ -109,14 +109,14 @@ func (s *session) answer(
 
 // explain makes an error one that a client may read.
 func (s *session) explain(ctx context.Context, method string, err error) error {
-	if own, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return own
-	}
 	if failure, ok := errors.AsType[*upstream.Failure](err); ok {
 		if failure.Kind == upstream.Answered {
-			return &jsonrpc.Error{Code: failure.Code, Message: failure.Message}
+			return answered(failure)
 		}
 		return &jsonrpc.Error{Code: codeUnreachable, Message: failure.Error()}
+	}
+	if own, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return own
 	}
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind != fault.Internal {
 		return &jsonrpc.Error{Code: codeDenied, Message: f.Message}
@@ -128,6 +128,16 @@ func (s *session) explain(ctx context.Context, method string, err error) error {
 		s.g.Logger.ErrorContext(ctx, "an MCP request failed", "method", method, "error", err)
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "this server could not answer: try again"}
+}
+
+// answered is an error with which a server has answered, as it sent it. A question to the user in it is left out: those
+// are judged, and servers have another way to ask.
+func answered(f *upstream.Failure) error {
+	e := &jsonrpc.Error{Code: f.Code, Message: f.Message}
+	if sent, ok := errors.AsType[*jsonrpc.Error](f.Cause); ok && f.Code != sdk.CodeURLElicitationRequired {
+		e.Data = sent.Data
+	}
+	return e
 }
 
 // initialize begins a session. A client of one server is told what that server can do.

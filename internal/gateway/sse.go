@@ -65,7 +65,8 @@ func (g *Gateway) postSSE(w *patient, r *http.Request, caller principal.Principa
 		return fault.New(fault.NotFound, "the session is not one of the SSE transport: send its id as %s", sessionHeader)
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return fault.New(fault.Invalid, "Content-Type must be application/json")
+		refuse("Content-Type must be application/json").write(w, nil)
+		return nil
 	}
 	defer s.use()()
 	transport.ServeHTTP(w, r)

@@ -86,8 +86,9 @@ func startSide(t *testing.T, stateless bool) *side {
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.server },
 		&mcp.StreamableHTTPOptions{Stateless: stateless})
 	s.http = httptest.NewServer(handler)
-	t.Cleanup(s.http.CloseClientConnections)
 	t.Cleanup(s.http.Close)
+	t.Cleanup(s.http.CloseClientConnections)
+	t.Cleanup(func() { close(s.release) })
 	s.URL = s.http.URL + "/mcp"
 	return s
 }
@@ -104,11 +105,12 @@ func (s *side) addTools() {
 			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				s.note(name, req)
 				text, err := do(ctx, req)
-				result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 				if err != nil {
+					result := &mcp.CallToolResult{}
 					result.SetError(err)
+					return result, nil
 				}
-				return result, nil
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
 			})
 	}
 	tool("fail", func(context.Context, *mcp.CallToolRequest) (string, error) { return "", errors.New("it failed") })

@@ -41,6 +41,7 @@ func (h *Handlers) Mount(r *route.Router) {
 		get := caller(route.Get(path, "The stream of an MCP session, or a session of the SSE transport: "+which))
 		end := caller(route.Delete(path, "End an MCP session: "+which)).Unrecorded().Answers(http.StatusNoContent)
 		route.Raw[MCPMessageBody, MCPMessageBody](r, post, h.serve)
+		documentRefusals(r, path)
 		r.Serve(get, h.serve)
 		r.Document(get, streamed("Messages, as server-sent events"), http.StatusNotFound, http.StatusInternalServerError)
 		r.Serve(end, h.serve)
@@ -53,6 +54,18 @@ func caller(rt route.Route) route.Route { return rt.For(route.Key).Scoped(princi
 
 func (h *Handlers) serve(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
 	return h.Gateway.Serve(w, r, caller, r.PathValue("mcpId"))
+}
+
+// documentRefusals says that a message which is not taken is answered as JSON-RPC has it.
+func documentRefusals(r *route.Router, path string) {
+	responses := r.OpenAPI().Paths[path].Post.Responses
+	for _, status := range []int{
+		http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+	} {
+		responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status), Content: route.Content[MCPMessageBody](r),
+		}
+	}
 }
 
 func streamed(what string) huma.Operation {
