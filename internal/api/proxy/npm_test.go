@@ -68,7 +68,7 @@ func everything(t *testing.T, v visit) (lines []string) {
 		if failed != nil {
 			t.Fatal(failed)
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s %v", what, text, err))
+		lines = append(lines, fmt.Sprintf("%s: %s %v", what, unscoped(text), err))
 	}
 	listed, err := s.ListTools(ctx, nil)
 	if err != nil {
