@@ -100,7 +100,7 @@ var table = layout.Table{
 
 	// Edges.
 	row("internal/api",
-		"internal/api/servers", "internal/mcp",
+		"internal/api/servers", "internal/mcp", "internal/api/invoke", "internal/carrier",
 		"internal/api/accounts", "internal/api/organizations", "internal/api/policies", "internal/api/decisions",
 		"internal/api/approvals", "internal/api/traces", "internal/api/notifications", "internal/api/auditlog",
 		"internal/api/agents", "internal/api/search", "internal/agent",
@@ -120,6 +120,12 @@ var table = layout.Table{
 		"internal/api/route", "internal/enforcement", "internal/mcp", "internal/mcp/definition", "internal/telemetry",
 		"internal/throttle", "internal/principal", "internal/secret", "internal/toolclass", "internal/toolname",
 		"internal/fault",
+	),
+	row("internal/api/invoke",
+		"internal/api/decisions", "internal/api/policies", "internal/api/route", "internal/carrier",
+		"internal/enforcement", "internal/intent/plan", "internal/policy", "internal/mcp", "internal/mcp/upstream",
+		"internal/decision", "internal/verdict", "internal/audit/ledger", "internal/principal", "internal/canonical",
+		"internal/names", "internal/fault",
 	),
 	row("internal/api/decisions",
 		"internal/mcp",

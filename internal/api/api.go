@@ -18,6 +18,7 @@ import (
 	"writ/internal/api/approvals"
 	"writ/internal/api/auditlog"
 	"writ/internal/api/decisions"
+	"writ/internal/api/invoke"
 	"writ/internal/api/notifications"
 	"writ/internal/api/organizations"
 	"writ/internal/api/policies"
@@ -31,6 +32,7 @@ import (
 	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/auth/federation"
+	"writ/internal/carrier"
 	"writ/internal/database"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
@@ -61,6 +63,7 @@ type Config struct {
 	Drafts        *drafting.Author
 	Intent        *intent.Service
 	Enforcement   *enforcement.Service
+	Carrier       *carrier.Carrier
 	Approvals     *approval.Service
 	Agents        *agent.Service
 	Servers       *mcp.Service
@@ -268,6 +271,11 @@ func (a *API) mountWork(c Config) {
 	a.traces.MountForwarding(a.router)
 	(&agents.Handlers{Agents: c.Agents, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
 	(&servers.Handlers{Servers: c.Servers, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
+	(&invoke.Handlers{
+		Carrier:      c.Carrier,
+		Bodies:       &route.Bodies{Limit: decisionBytes},
+		MaxBodyBytes: c.MaxBodyBytes,
+	}).Mount(a.router)
 	(&proxy.Handlers{Gateway: c.Gateway}).Mount(a.router)
 	(&auditlog.Handlers{
 		Audit:          c.Audit,

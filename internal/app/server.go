@@ -121,6 +121,7 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Drafts:            s.Drafts,
 		Intent:            s.Intent,
 		Enforcement:       s.Enforcement,
+		Carrier:           s.Carrier,
 		Approvals:         s.Approvals,
 		Agents:            s.Agents,
 		Servers:           s.Servers,

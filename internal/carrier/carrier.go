@@ -14,11 +14,11 @@ package carrier
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -88,8 +88,9 @@ type Send func(ctx context.Context, arguments jsontext.Value) (any, error)
 type Outcome struct {
 	// Answer is the decision. Unless it allows, nothing was sent.
 	Answer enforcement.Answer
-	// Result is what the server answered, as Send gave it; nil: see Failure.
+	// Result is what the server answered, as Send gave it, and Output the same as JSON; nil: see Failure.
 	Result any
+	Output jsontext.Value
 	// Failure is why an allowed call has no result; nil: it has one, or was not allowed.
 	Failure *upstream.Failure
 	// Unrecorded: the outcome is not in the log yet.
@@ -123,6 +124,7 @@ func (c *Carrier) Carry(ctx context.Context, by Caller, call Call, send Send) Ou
 	began := c.Now()
 	timer := time.Now()
 	o.Result, o.Failure = c.send(ctx, by, call, reach, settings, send)
+	o.write(reach.Name)
 	o.Unrecorded = !c.report(ctx, by, call, &o, began, time.Since(timer))
 	return o
 }
@@ -212,10 +214,24 @@ func (c *Carrier) wait(ctx context.Context, by Caller, try int) bool {
 	}
 }
 
-// asJSON is a result as it is scanned, bounded and reported.
-func asJSON(result any) (jsontext.Value, error) {
-	text, err := json.Marshal(result)
-	return text, err
+// write writes a result as JSON, as the SDK that made it does.
+func (o *Outcome) write(server string) {
+	if o.Failure != nil {
+		return
+	}
+	text, err := json.Marshal(o.Result)
+	if err == nil {
+		o.Output = text
+		return
+	}
+	o.Result = nil
+	o.Failure = &upstream.Failure{
+		Kind:   upstream.Broken,
+		Server: server,
+		Reason: "its result cannot be written as JSON",
+		Sent:   true,
+		Cause:  err,
+	}
 }
 
 // failed reports whether a result says that the tool failed.

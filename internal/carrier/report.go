@@ -61,12 +61,7 @@ func (c *Carrier) describe(r *execution.Carried, o *Outcome) {
 	if failed(o.Result) {
 		r.Status = execution.Failed
 	}
-	output, err := asJSON(o.Result)
-	if err != nil {
-		r.Status, r.Error = execution.Unknown, "the result cannot be written as JSON"
-		return
-	}
-	r.Output, r.Marks = output, scanResult(output)
+	r.Output, r.Marks = o.Output, scanResult(o.Output)
 }
 
 const (

@@ -55,7 +55,8 @@ type Answer struct {
 
 	DecisionID string
 	PlanID     string
-	Step       int // of the plan; -1: none
+	PlanRoot   string // of the plan's tree, in hex
+	Step       int    // of the plan; -1: none
 	Server     string
 	// AgentID and SessionID are those that the call states, else its plan's.
 	AgentID, SessionID string

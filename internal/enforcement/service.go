@@ -216,7 +216,7 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 	}
 	a.Reason = cmp.Or(o.agentMessage, a.Reason)
 	if o.plan != nil {
-		a.PlanID = o.plan.ID
+		a.PlanID, a.PlanRoot = o.plan.ID, o.plan.Root
 	}
 	receipt, err := o.appended.Receipt()
 	if err != nil {

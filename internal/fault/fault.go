@@ -25,6 +25,9 @@ const (
 	TooLarge        Kind = "too_large"   // a size limit
 	TooMany         Kind = "too_many"    // a rate limit; see RetryAfter
 	Unavailable     Kind = "unavailable" // a dependency is away; see RetryAfter
+	// What was called for the caller, such as an MCP server, has failed or is late.
+	UpstreamFailed Kind = "upstream_failed"
+	UpstreamLate   Kind = "upstream_late"
 )
 
 // Detail names one field of the input and what was expected of it, never its value,

@@ -82,6 +82,12 @@ type PluginDecisionBody struct {
 	MatchedPolicy *policies.MatchedBody `json:"matched_policy" doc:"The policy that decided; null: none did."`
 }
 
+// BodyOf is a decision in the words of every client.
+func BodyOf(d enforcement.Answer) DecisionBody { return decisionBody(d) }
+
+// MatchedPolicy names the policy that decided; nil: none did.
+func MatchedPolicy(d enforcement.Answer) *policies.MatchedBody { return matchedPolicy(d) }
+
 func decisionBody(d enforcement.Answer) DecisionBody {
 	v := d.Verdict
 	if v == verdict.Allow && !d.Allowed() {

@@ -116,6 +116,13 @@ func (r *Router) DocumentAlso(path string, status int, description string) {
 	}
 }
 
+// DocumentEither says that the answer of a POST with a status may also be a T.
+func DocumentEither[T any](r *Router, path string, status int) {
+	for _, media := range r.OpenAPI().Paths[path].Post.Responses[strconv.Itoa(status)].Content {
+		media.Schema = &huma.Schema{OneOf: []*huma.Schema{media.Schema, Schema[T](r)}}
+	}
+}
+
 // DocumentNull says that the answer of a GET may be null, which the type of a body cannot say.
 func (r *Router) DocumentNull(path string) {
 	for _, media := range r.OpenAPI().Paths[path].Get.Responses[strconv.Itoa(http.StatusOK)].Content {

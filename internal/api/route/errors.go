@@ -106,6 +106,8 @@ var statuses = map[fault.Kind]int{
 	fault.TooLarge:        http.StatusRequestEntityTooLarge,
 	fault.TooMany:         http.StatusTooManyRequests,
 	fault.Unavailable:     http.StatusServiceUnavailable,
+	fault.UpstreamFailed:  http.StatusBadGateway,
+	fault.UpstreamLate:    http.StatusGatewayTimeout,
 }
 
 // Render turns an error into its answer. What is not a fault goes to the log and not to the caller.

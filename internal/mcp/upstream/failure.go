@@ -60,6 +60,8 @@ func (s *Session) explain(ctx context.Context, err error, of *call) *Failure {
 	switch {
 	case seen.reason != "":
 		f.Kind, f.Reason = seen.kind, seen.reason
+	case errors.Is(ctx.Err(), context.Canceled):
+		f.Kind, f.Reason = Abandoned, "its caller did not wait for the answer"
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		f.Kind, f.Reason = TimedOut, "it did not answer in time"
 	case isRefusal:

@@ -48,9 +48,6 @@ func (s *Session) Ask(ctx context.Context, do func(ctx context.Context) error) e
 	}
 	failure := s.explain(bounded, err, call)
 	cancel()
-	if ctx.Err() != nil && failure.Kind != TooLong {
-		failure.Kind, failure.Reason = Abandoned, "its caller did not wait for the answer"
-	}
 	return failure
 }
 

@@ -1,0 +1,191 @@
+package invoke
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/api/route"
+	"writ/internal/canonical"
+	"writ/internal/carrier"
+	"writ/internal/enforcement"
+	"writ/internal/fault"
+	"writ/internal/intent/plan"
+	"writ/internal/mcp"
+)
+
+// wireCall is what is read of a body. All else that SDKs send is their own word.
+type wireCall struct {
+	MCP         *string        `json:"mcp"`
+	Tool        *string        `json:"tool"`
+	Action      *string        `json:"action"`
+	Arguments   jsontext.Value `json:"arguments"`
+	Params      jsontext.Value `json:"params"`
+	IntentToken jsontext.Value `json:"intent_token"`
+	MerkleProof jsontext.Value `json:"merkle_proof"`
+	UserEmail   *string        `json:"user_email"`
+	SessionID   *string        `json:"session_id"`
+	EnforceOnly *bool          `json:"enforce_only"`
+}
+
+// read reads a call. What two readers could take for different calls is refused.
+func (h *Handlers) read(r *http.Request) (sentCall, error) {
+	body, release, err := h.Bodies.Read(r, h.MaxBodyBytes)
+	defer release()
+	if err != nil {
+		return sentCall{}, err
+	}
+	var in wireCall
+	if err := route.ReadObject(body, &in); err != nil {
+		return sentCall{}, fault.Field("body", "%s", route.Describe(err))
+	}
+	sent := sentCall{enforceOnly: in.EnforceOnly != nil && *in.EnforceOnly}
+	sent.SDK, sent.TokenRequired, sent.UserOfPlan = true, true, true
+	sent.Server = strings.TrimSpace(route.OrEmpty(in.MCP))
+	sent.UserEmail, sent.SessionID = route.OrEmpty(in.UserEmail), route.OrEmpty(in.SessionID)
+	sent.Presented = plan.ParsePresented(in.IntentToken)
+	if sent.Tool, err = in.tool(); err != nil {
+		return sentCall{}, err
+	}
+	if sent.Arguments, err = in.arguments(); err != nil {
+		return sentCall{}, err
+	}
+	if sent.enforceOnly {
+		return sent, nil
+	}
+	if sent.Server == "" {
+		return sentCall{}, fault.Field("mcp", "must name the MCP server")
+	}
+	sent.Proof = readProof(r.Header, in.MerkleProof)
+	sent.own, err = readCredentials(r.Header)
+	return sent, err
+}
+
+func (in *wireCall) tool() (string, error) {
+	tool, action := strings.TrimSpace(route.OrEmpty(in.Tool)), strings.TrimSpace(route.OrEmpty(in.Action))
+	switch {
+	case tool == "" && action == "":
+		return "", fault.Field("tool", "must name the tool")
+	case tool == "":
+		return action, nil
+	case action != "" && action != tool:
+		return "", fault.Field("action", "must be the same as tool, or absent")
+	}
+	return tool, nil
+}
+
+// arguments are those of the call, which SDKs send twice.
+func (in *wireCall) arguments() ([]byte, error) {
+	isSent := func(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != jsontext.KindNull }
+	switch {
+	case !isSent(in.Arguments) && !isSent(in.Params):
+		return nil, nil
+	case !isSent(in.Arguments):
+		return bytes.Clone(in.Params), nil
+	case !isSent(in.Params) || bytes.Equal(in.Arguments, in.Params):
+		return bytes.Clone(in.Arguments), nil
+	}
+	one, err := canonical.Transform(in.Arguments)
+	if err != nil {
+		return nil, fault.Field("arguments", "must be JSON that everyone reads alike")
+	}
+	other, err := canonical.Transform(in.Params)
+	if err != nil || !bytes.Equal(one, other) {
+		return nil, fault.Field("params", "must be the same as arguments, or absent")
+	}
+	return bytes.Clone(in.Arguments), nil
+}
+
+// Headers that prove the step of a call.
+const (
+	pathHeader   = "X-Csrg-Path"
+	digestHeader = "X-Csrg-Value-Digest"
+	proofHeader  = "X-Csrg-Proof"
+)
+
+// subtreeHeaders belong to tokens of a part of a plan, which this server does not issue.
+var subtreeHeaders = []string{
+	"X-Csrg-Subtree-Path", "X-Csrg-Subtree-Root", "X-Csrg-Parent-Root", "X-Csrg-Subtree-Proof",
+}
+
+// readProof reads the proof of a step. One that cannot be read proves nothing, and is refused as a false one is.
+func readProof(header http.Header, inBody jsontext.Value) (c enforcement.Carried) {
+	demanded(&c)
+	for _, name := range subtreeHeaders {
+		if len(header[name]) > 0 {
+			c.Problem = "this server issues no tokens for parts of a plan, so that " + name + " proves nothing"
+		}
+	}
+	raw := []byte(header.Get(proofHeader))
+	if len(raw) == 0 && inBody.Kind() != jsontext.KindNull {
+		raw = inBody
+	}
+	if len(raw) == 0 || header.Get(pathHeader) == "" {
+		return c
+	}
+	c.Proof = &plan.Claim{}
+	proof, ok := plan.ParseProof(raw)
+	for _, name := range []string{pathHeader, digestHeader, proofHeader} {
+		ok = ok && len(header[name]) <= 1
+	}
+	if ok {
+		c.Proof.Path, c.Proof.Digest, c.Proof.Proof = header.Get(pathHeader), header.Get(digestHeader), proof
+	}
+	return c
+}
+
+// credentialsHeader carries a caller's own credentials for an MCP server. It goes no further.
+const credentialsHeader = "X-Armoriq-Mcp-Auth"
+
+const maxCredentials = 16 << 10
+
+// readCredentials reads a caller's own credentials. Its errors show nothing of them.
+func readCredentials(header http.Header) (c carrier.Credentials, err error) {
+	values := header[credentialsHeader]
+	if len(values) == 0 {
+		return c, nil
+	}
+	wrong := func(message string) (carrier.Credentials, error) {
+		return carrier.Credentials{}, fault.Field("X-Armoriq-MCP-Auth", "%s", message)
+	}
+	var in struct {
+		Type       string `json:"authType"`
+		Token      string `json:"token"`
+		APIKey     string `json:"apiKey"`
+		HeaderName string `json:"headerName"`
+		Username   string `json:"username"`
+		Password   string `json:"password"`
+	}
+	text, err := base64.StdEncoding.DecodeString(values[0])
+	if len(values) > 1 || err != nil || len(text) > maxCredentials || json.Unmarshal(text, &in) != nil {
+		return wrong("must be base64 of a JSON object with authType")
+	}
+	switch in.Type {
+	case "none":
+		return c, nil
+	case "bearer":
+		c = carrier.Credentials{Name: "Authorization", Value: "Bearer " + in.Token}
+	case "basic":
+		pair := base64.StdEncoding.EncodeToString([]byte(in.Username + ":" + in.Password))
+		c = carrier.Credentials{Name: "Authorization", Value: "Basic " + pair}
+	case "api_key":
+		c = carrier.Credentials{Name: mcp.DefaultHeader, Value: in.APIKey}
+		if in.HeaderName != "" {
+			c.Name = in.HeaderName
+		}
+	default:
+		return wrong("must have the authType bearer, api_key, basic or none")
+	}
+	if !mcp.IsHeader(c.Name) || !isPrintable(c.Value) {
+		return wrong("must be a header of ASCII that does not belong to the connection")
+	}
+	return c, nil
+}
+
+func isPrintable(value string) bool {
+	return !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' })
+}
