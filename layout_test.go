@@ -83,6 +83,7 @@ var table = layout.Table{
 
 	// Assembly.
 	row("internal/app",
+		"internal/gateway",
 		"internal/carrier",
 		"internal/mcp", "internal/mcp/definition", "internal/mcp/discovery", "internal/mcp/upstream",
 		"internal/policy/drafting", "internal/policy/drafting/model",
@@ -100,6 +101,7 @@ var table = layout.Table{
 
 	// Edges.
 	row("internal/api",
+		"internal/api/proxy", "internal/gateway",
 		"internal/api/servers", "internal/mcp", "internal/api/invoke", "internal/carrier",
 		"internal/api/accounts", "internal/api/organizations", "internal/api/policies", "internal/api/decisions",
 		"internal/api/approvals", "internal/api/traces", "internal/api/notifications", "internal/api/auditlog",
@@ -115,6 +117,12 @@ var table = layout.Table{
 	row("internal/api/agents",
 		"internal/api/route", "internal/enforcement", "internal/agent", "internal/agent/lease", "internal/telemetry",
 		"internal/throttle", "internal/principal", "internal/page", "internal/fault",
+	),
+	row("internal/api/proxy", "internal/api/route", "internal/decision", "internal/gateway", "internal/principal"),
+	row("internal/gateway",
+		"internal/approval", "internal/audit", "internal/carrier", "internal/enforcement", "internal/fault",
+		"internal/intent/plan", "internal/mcp", "internal/mcp/definition", "internal/mcp/upstream",
+		"internal/principal", "internal/toolname", "internal/verdict",
 	),
 	row("internal/api/servers",
 		"internal/api/route", "internal/enforcement", "internal/mcp", "internal/mcp/definition", "internal/telemetry",

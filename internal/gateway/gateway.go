@@ -1,9 +1,9 @@
 // Package gateway is the MCP endpoint through which agents reach their MCP servers.
 //
 // To an agent it is one MCP server, or each registered server by itself; to those servers it is their client, with
-// credentials that the agent never sees. What an agent lists is what people have accepted and what policy and plan could
-// ever allow; what it calls goes through package carrier, which has every call judged with the agent's own key, sends
-// it once and reports it. What servers ask of their client (sampling, elicitation) is judged as well.
+// credentials that the agent never sees. What an agent lists is what people have accepted and what policy and plan
+// could ever allow; what it calls goes through package carrier, which has every call judged with the agent's own key,
+// sends it once and reports it. What servers ask of their client (sampling, elicitation) is judged as well.
 //
 //	agent ──> session ──> judge, carry out once, report ──> link ──> MCP server
 //
@@ -227,7 +227,8 @@ func (g *Gateway) post(w *patient, r *http.Request, caller principal.Principal, 
 		return nil
 	}
 	if m.method != methodInitialize {
-		refuse("there is no session: send initialize first, and then "+sessionHeader+" with each request").write(w, m.id)
+		none := refuse("there is no session: send initialize first, and then " + sessionHeader + " with each request")
+		none.write(w, m.id)
 		return nil
 	}
 	s, err := g.open(r, caller, at, rand.Text())

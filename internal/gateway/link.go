@@ -68,7 +68,8 @@ func (l *link) reach(ctx context.Context, of *offered) error {
 	if stale != nil {
 		stale.End()
 	}
-	up, err := l.s.g.Carrier.Open(ctx, carrier.Caller{Principal: l.s.caller}, of.Name, carrier.Credentials{}, upstream.Options{
+	by := carrier.Caller{Principal: l.s.caller}
+	up, err := l.s.g.Carrier.Open(ctx, by, of.Name, carrier.Credentials{}, upstream.Options{
 		Client:  l.s.clientOptions(l),
 		Prepare: l.prepare,
 		Listen:  !l.s.stateless,
@@ -123,7 +124,9 @@ func (l *link) ask(
 ) error {
 	up := l.session()
 	if up == nil {
-		return &upstream.Failure{Kind: upstream.Broken, Server: l.of.Name, Reason: "it has ended the session: try again"}
+		return &upstream.Failure{
+			Kind: upstream.Broken, Server: l.of.Name, Reason: "it has ended the session: try again",
+		}
 	}
 	r := &running{ctx: ctx, client: token, token: l.tokens.Add(1)}
 	l.mu.Lock()
@@ -149,7 +152,7 @@ func (l *link) done(r *running) {
 }
 
 // stream is the context with which something reaches the client on the stream of the request that the server most
-// likely means: its newest. Without any it goes to the stream of the session. Nothing says which request a server means.
+// likely means: its newest. Without any it goes to the stream of the session. Nothing says which one a server means.
 func (l *link) stream(otherwise context.Context) (context.Context, context.CancelFunc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -55,7 +55,9 @@ func (r *refusal) write(w http.ResponseWriter, id jsontext.Value) {
 // readBody reads a body within a limit.
 func readBody(r *http.Request, most int64) ([]byte, *refusal) {
 	if r.Header.Get("Content-Encoding") != "" {
-		return nil, &refusal{http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "the body must not be compressed"}
+		return nil, &refusal{
+			http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "the body must not be compressed",
+		}
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
 	switch {
@@ -63,7 +65,8 @@ func readBody(r *http.Request, most int64) ([]byte, *refusal) {
 		return nil, refuse("the body could not be read")
 	case int64(len(body)) > most:
 		return nil, &refusal{
-			http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, "the message is larger than this server takes",
+			http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest,
+			"the message is larger than this server takes",
 		}
 	}
 	return body, nil

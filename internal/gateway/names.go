@@ -34,7 +34,8 @@ func publicNames(of []toolname.Name) []string {
 		plain[public[i]]++
 	}
 	for i, n := range of {
-		if name := public[i]; plain[name] > 1 || len(name) > maxName || unfit.MatchString(name) || marked.MatchString(name) {
+		name := public[i]
+		if plain[name] > 1 || len(name) > maxName || unfit.MatchString(name) || marked.MatchString(name) {
 			public[i] = withMark(n)
 		}
 	}

@@ -186,7 +186,9 @@ func (s *session) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.
 		return nil, err
 	}
 	if !may {
-		return nil, &jsonrpc.Error{Code: codeDenied, Message: "a policy or the plan denies every " + of.Name + "." + tool}
+		return nil, &jsonrpc.Error{
+			Code: codeDenied, Message: "a policy or the plan denies every " + of.Name + "." + tool,
+		}
 	}
 	var result *sdk.CompleteResult
 	err = s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) (err error) {

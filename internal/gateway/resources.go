@@ -41,7 +41,11 @@ func (s *session) listResources(ctx context.Context, req *sdk.ListResourcesReque
 	}
 	for _, r := range found {
 		result.Resources = append(result.Resources, &sdk.Resource{
-			URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType,
+			URI:         r.URI,
+			Name:        r.Name,
+			Title:       r.Title,
+			Description: r.Description,
+			MIMEType:    r.MIMEType,
 		})
 	}
 	slices.SortStableFunc(result.Resources, func(a, b *sdk.Resource) int { return strings.Compare(a.URI, b.URI) })
@@ -80,7 +84,11 @@ func (s *session) listTemplates(
 	}
 	for _, r := range found {
 		result.ResourceTemplates = append(result.ResourceTemplates, &sdk.ResourceTemplate{
-			URITemplate: r.URITemplate, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType,
+			URITemplate: r.URITemplate,
+			Name:        r.Name,
+			Title:       r.Title,
+			Description: r.Description,
+			MIMEType:    r.MIMEType,
 		})
 	}
 	uri := func(r *sdk.ResourceTemplate) string { return r.URITemplate }
@@ -146,7 +154,8 @@ func ownersOf(servers []*offered, uri string) (listed, matching []*offered) {
 			listed = append(listed, of)
 			continue
 		}
-		if slices.ContainsFunc(of.About.Templates, func(r definition.Resource) bool { return fits(r.URITemplate, uri) }) {
+		suits := func(r definition.Resource) bool { return fits(r.URITemplate, uri) }
+		if slices.ContainsFunc(of.About.Templates, suits) {
 			matching = append(matching, of)
 		}
 	}
@@ -219,7 +228,9 @@ func (s *session) fetchResource(
 }
 
 // subscribe lets the client be told when a resource changes, if it may read it.
-func (s *session) subscribe(ctx context.Context, req *sdk.SubscribeRequest, next sdk.MethodHandler) (sdk.Result, error) {
+func (s *session) subscribe(
+	ctx context.Context, req *sdk.SubscribeRequest, next sdk.MethodHandler,
+) (sdk.Result, error) {
 	of, err := s.findResource(ctx, req.Params.URI)
 	if err != nil {
 		return nil, err

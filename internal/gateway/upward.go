@@ -163,8 +163,13 @@ func byClient(server string, err error) error {
 		return nil
 	}
 	failure := &upstream.Failure{
-		Kind: upstream.Answered, Server: server, Reason: "the client did not answer its question", Sent: true, Cause: err,
-		Code: jsonrpc.CodeInternalError, Message: "the client did not answer",
+		Kind:    upstream.Answered,
+		Server:  server,
+		Reason:  "the client did not answer its question",
+		Sent:    true,
+		Code:    jsonrpc.CodeInternalError,
+		Message: "the client did not answer",
+		Cause:   err,
 	}
 	if answered, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		failure.Code, failure.Message = answered.Code, answered.Message

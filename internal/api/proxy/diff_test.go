@@ -45,7 +45,8 @@ func (h *heard) options() *mcp.ClientOptions {
 		Capabilities: &mcp.ClientCapabilities{RootsV2: &mcp.RootCapabilities{ListChanged: true}},
 		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			h.add("sampling", r.Params)
-			return &mcp.CreateMessageResult{Model: "mind", Role: "assistant", Content: &mcp.TextContent{Text: "40 m"}}, nil
+			said := &mcp.TextContent{Text: "40 m"}
+			return &mcp.CreateMessageResult{Model: "mind", Role: "assistant", Content: said}, nil
 		},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			h.add("elicitation", r.Params.Message)
@@ -85,7 +86,8 @@ func transcript(t *testing.T, v visit) []string {
 	hello := s.InitializeResult()
 	if c := hello.Capabilities; v.version == stateless {
 		// Without sessions the proxy has no stream on which it could tell of changes.
-		c.Tools, c.Prompts, c.Resources = &mcp.ToolCapabilities{}, &mcp.PromptCapabilities{}, &mcp.ResourceCapabilities{}
+		c.Tools, c.Prompts = &mcp.ToolCapabilities{}, &mcp.PromptCapabilities{}
+		c.Resources = &mcp.ResourceCapabilities{}
 	}
 	note("initialize", []any{hello.Capabilities, hello.Instructions, hello.ServerInfo, hello.ProtocolVersion}, nil)
 	tools, err := s.ListTools(ctx, nil)

@@ -118,7 +118,8 @@ func (s *side) addTools() {
 	tool("wipe", func(context.Context, *mcp.CallToolRequest) (string, error) { return "wiped", nil })
 	tool("progress", progress)
 	tool("log", func(ctx context.Context, req *mcp.CallToolRequest) (string, error) {
-		return "logged", req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "warning", Logger: "crane", Data: "swings"})
+		line := &mcp.LoggingMessageParams{Level: "warning", Logger: "crane", Data: "swings"}
+		return "logged", req.Session.Log(ctx, line)
 	})
 	tool("slow", s.slow)
 	tool("sample", sample)
@@ -129,7 +130,9 @@ func (s *side) addTools() {
 			return &mcp.CallToolResult{Content: []mcp.Content{
 				&mcp.ImageContent{MIMEType: "image/png", Data: []byte{1, 2, 3}},
 				&mcp.ResourceLink{URI: "yard://crane/1", Name: "crane"},
-				&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "yard://log", Text: "fine", MIMEType: "text/plain"}},
+				&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
+					URI: "yard://log", Text: "fine", MIMEType: "text/plain",
+				}},
 			}}, nil
 		})
 }

@@ -44,8 +44,9 @@ func TestWhatIsDeniedIsNeitherShownNorRun(t *testing.T) {
 			t.Errorf("sees %v", seen)
 		}
 		denied := call(t, s, "wipe", m{})
+		text := textOf(denied)
 		if d := decisionOf(t, denied); d["rule"] != "no-wiping" || d["decisionId"] == "" ||
-			!strings.Contains(textOf(denied), "ask the harbour master") || !strings.Contains(textOf(denied), "no-wiping") {
+			!strings.Contains(text, "ask the harbour master") || !strings.Contains(text, "no-wiping") {
 			t.Errorf("%q, %v", textOf(denied), d)
 		}
 		decisionOf(t, call(t, s, "echo", m{"text": "shout"}))
@@ -67,7 +68,8 @@ func TestWhatIsDeniedIsNeitherShownNorRun(t *testing.T) {
 		if codeOf(err) != -32060 || !strings.Contains(err.Error(), "Rule: shut") {
 			t.Errorf("a denied prompt: %v", err)
 		}
-		if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "yard://crane/3"}); codeOf(err) != -32060 {
+		_, err = s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "yard://crane/3"})
+		if codeOf(err) != -32060 {
 			t.Errorf("a denied resource: %v", err)
 		}
 		if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "yard://crane/4"}); err != nil {
@@ -118,14 +120,16 @@ func TestPlansAreKept(t *testing.T) {
 			t.Errorf("pay ran %d times", n)
 		}
 		r, err := free.CallTool(t.Context(), &mcp.CallToolParams{
-			Name: "yard__echo", Arguments: m{"text": "a"}, Meta: mcp.Meta{"io.example/claim": "root", "writ/agent": "a1"},
+			Name: "yard__echo", Arguments: m{"text": "a"},
+			Meta: mcp.Meta{"io.example/claim": "root", "writ/agent": "a1"},
 		})
 		if err != nil || r.IsError {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		y.side.mu.Lock()
 		defer y.side.mu.Unlock()
-		if y.side.meta["io.example/claim"] != nil || y.side.meta["writ/agent"] != nil || y.side.seen.Get("X-Api-Key") != "" {
+		if y.side.meta["io.example/claim"] != nil || y.side.meta["writ/agent"] != nil ||
+			y.side.seen.Get("X-Api-Key") != "" {
 			t.Errorf("the server got %v, %v", y.side.meta, y.side.seen)
 		}
 	})

@@ -43,7 +43,8 @@ func (h *Handlers) Mount(r *route.Router) {
 		route.Raw[MCPMessageBody, MCPMessageBody](r, post, h.serve)
 		documentRefusals(r, path)
 		r.Serve(get, h.serve)
-		r.Document(get, streamed("Messages, as server-sent events"), http.StatusNotFound, http.StatusInternalServerError)
+		r.Document(get, streamed("Messages, as server-sent events"), http.StatusNotFound,
+			http.StatusInternalServerError)
 		r.Serve(end, h.serve)
 		r.Document(end, ended(), http.StatusNotFound, http.StatusInternalServerError)
 	}

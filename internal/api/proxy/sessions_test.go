@@ -149,7 +149,8 @@ func TestAChangedToolIsNeitherShownNorRun(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		s := y.one().connect(t)
 		changed := func(what string) {
-			y.side.server.AddTool(&mcp.Tool{Name: "pay", Description: what, InputSchema: json.RawMessage(`{"type":"object"}`)},
+			schema := json.RawMessage(`{"type":"object"}`)
+			y.side.server.AddTool(&mcp.Tool{Name: "pay", Description: what, InputSchema: schema},
 				func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 					y.side.mu.Lock()
 					defer y.side.mu.Unlock()
@@ -221,7 +222,8 @@ func TestAServerThatDies(t *testing.T) {
 		case <-time.After(patience):
 			t.Fatal("the call does not end")
 		}
-		if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "yard__echo", Arguments: m{"text": "b"}}); codeOf(err) != -32061 {
+		_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "yard__echo", Arguments: m{"text": "b"}})
+		if codeOf(err) != -32061 {
 			t.Errorf("a call of a dead server: %v", err)
 		}
 		if r := call(t, s, "other__echo", m{"text": "c"}); r.IsError {
@@ -256,6 +258,8 @@ func TestBadMessagesAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, y *yard) {
 		s := y.one().connect(t)
 		good := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay","arguments":{}}}`
+		const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+		long, deep := strings.Repeat("a", 2<<20), strings.Repeat("[", 5000)+strings.Repeat("]", 5000)
 		for what, sent := range map[string]struct {
 			body    string
 			headers []string
@@ -271,12 +275,9 @@ func TestBadMessagesAreRefused(t *testing.T) {
 			"an id like none":   {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, nil, 400, "id:"},
 			"another method":    {good, []string{"Mcp-Method", "tools/list"}, 400, "Mcp-Method"},
 			"another name":      {good, []string{"Mcp-Name", "echo"}, 400, "Mcp-Name"},
-			"a name of nothing": {`{"jsonrpc":"2.0","id":1,"method":"ping"}`, []string{"Mcp-Name", "echo"}, 400, "Mcp-Name"},
-			"too long":          {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("a", 2<<20) + `"}`, nil, 413, "larger"},
-			"too deep": {
-				`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}}`,
-				nil, 400, "deep",
-			},
+			"a name of nothing": {ping, []string{"Mcp-Name", "echo"}, 400, "Mcp-Name"},
+			"too long":          {`{"jsonrpc":"2.0","id":1,"method":"` + long + `"}`, nil, 413, "larger"},
+			"too deep":          {`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":` + deep + `}}`, nil, 400, "deep"},
 		} {
 			headers := append([]string{"X-Api-Key", y.key, "Mcp-Session-Id", s.ID(), "Content-Type", "application/json",
 				"Accept", "application/json, text/event-stream"}, sent.headers...)
