@@ -197,17 +197,16 @@ type place struct {
 
 // post takes a message.
 func (g *Gateway) post(w *patient, r *http.Request, caller principal.Principal, at place) error {
-	body, refused := readBody(r, g.MaxBodyBytes)
-	var m message
-	if refused == nil {
-		m, refused = readMessage(body)
+	body, err := readBody(r, g.MaxBodyBytes)
+	if err != nil {
+		return err
 	}
-	if refused == nil {
-		refused = m.checkHeaders(r.Header)
+	m, err := readMessage(body)
+	if err == nil {
+		err = m.checkHeaders(r.Header)
 	}
-	if refused != nil {
-		refused.write(w, m.id)
-		return nil
+	if err != nil {
+		return err
 	}
 	w.listen()
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -227,9 +226,7 @@ func (g *Gateway) post(w *patient, r *http.Request, caller principal.Principal, 
 		return nil
 	}
 	if m.method != methodInitialize {
-		none := refuse("there is no session: send initialize first, and then " + sessionHeader + " with each request")
-		none.write(w, m.id)
-		return nil
+		return refuse("there is no session: send initialize first, and then " + sessionHeader + " with each request")
 	}
 	s, err := g.open(r, caller, at, rand.Text())
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"writ/internal/fault"
 )
 
 // maxDepth is how many arrays and objects of a message may be within each other.
@@ -19,7 +19,6 @@ const maxDepth = 128
 
 // message is what a client sends, as far as it must be known before the SDK reads it.
 type message struct {
-	id     jsontext.Value
 	method string // empty: an answer to something that the client was asked
 	params struct {
 		Name string `json:"name"`
@@ -27,54 +26,27 @@ type message struct {
 	}
 }
 
-// refusal is why a message is not taken. It is answered as JSON-RPC wants it, because the SDKs of clients show that.
-type refusal struct {
-	status int
-	code   int64
-	reason string
-}
-
-func (r *refusal) Error() string { return r.reason }
-
-func refuse(reason string) *refusal {
-	return &refusal{http.StatusBadRequest, jsonrpc.CodeInvalidRequest, reason}
-}
-
-// write answers with the refusal.
-func (r *refusal) write(w http.ResponseWriter, id jsontext.Value) {
-	if len(id) == 0 {
-		id = jsontext.Value("null")
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(r.status)
-	_ = json.MarshalWrite(w, map[string]any{ // a client that is gone cannot be told
-		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": r.code, "message": r.reason},
-	})
-}
+// refuse is why a message is not taken.
+func refuse(reason string) error { return fault.New(fault.Invalid, "%s", reason) }
 
 // readBody reads a body within a limit.
-func readBody(r *http.Request, most int64) ([]byte, *refusal) {
+func readBody(r *http.Request, most int64) ([]byte, error) {
 	if r.Header.Get("Content-Encoding") != "" {
-		return nil, &refusal{
-			http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "the body must not be compressed",
-		}
+		return nil, refuse("the body must not be compressed")
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
 	switch {
 	case err != nil:
 		return nil, refuse("the body could not be read")
 	case int64(len(body)) > most:
-		return nil, &refusal{
-			http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest,
-			"the message is larger than this server takes",
-		}
+		return nil, fault.New(fault.TooLarge, "the message is larger than this server takes")
 	}
 	return body, nil
 }
 
 // readMessage reads one message. What two readers could take for different messages is refused: a member given twice,
 // text that is no UTF-8, something behind the message. So is a batch, which MCP does not have.
-func readMessage(body []byte) (message, *refusal) {
+func readMessage(body []byte) (message, error) {
 	text := bytes.TrimLeft(body, " \t\r\n")
 	if len(text) > 0 && text[0] == '[' {
 		return message{}, refuse("batches are not taken: send one message at a time")
@@ -89,15 +61,14 @@ func readMessage(body []byte) (message, *refusal) {
 		Params  jsontext.Value `json:"params"`
 	}
 	if err := json.Unmarshal(body, &sent); err != nil {
-		return message{}, &refusal{http.StatusBadRequest, jsonrpc.CodeParseError, "the message " + describe(err)}
+		return message{}, refuse("the message " + describe(err))
 	}
-	m := message{id: sent.ID, method: sent.Method}
+	m := message{method: sent.Method}
 	if sent.Version != "2.0" {
-		return m, refuse(`jsonrpc: must be "2.0"`)
+		return m, fault.Field("jsonrpc", `must be "2.0"`)
 	}
 	if kind := sent.ID.Kind(); kind == '{' || kind == '[' {
-		m.id = nil
-		return m, refuse("id: must be a text or a number")
+		return m, fault.Field("id", "must be a text or a number")
 	}
 	if sent.Params.Kind() == '{' {
 		// Members of other types are for the SDK to refuse.
@@ -153,13 +124,13 @@ func (m *message) subject() (name string, ok bool) {
 
 // checkHeaders refuses headers that say another method or name than the message: whoever stands between us and the
 // client would judge by the one, and we by the other.
-func (m *message) checkHeaders(h http.Header) *refusal {
-	mismatch := func(header string) *refusal {
-		return &refusal{http.StatusBadRequest, sdk.CodeHeaderMismatch, header + " is not what the message says"}
+func (m *message) checkHeaders(h http.Header) error {
+	mismatch := func(header string) error {
+		return fault.Field(header, "is not what the message says")
 	}
 	for _, name := range []string{"Mcp-Method", "Mcp-Name", sessionHeader, versionHeader} {
 		if len(h.Values(name)) > 1 {
-			return &refusal{http.StatusBadRequest, sdk.CodeHeaderMismatch, name + " is given twice"}
+			return fault.Field(name, "is given twice")
 		}
 	}
 	if method := h.Get("Mcp-Method"); method != "" && method != m.method {

@@ -65,8 +65,7 @@ func (g *Gateway) postSSE(w *patient, r *http.Request, caller principal.Principa
 		return fault.New(fault.NotFound, "the session is not one of the SSE transport: send its id as %s", sessionHeader)
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		refuse("Content-Type must be application/json").write(w, nil)
-		return nil
+		return fault.Field("Content-Type", "must be application/json")
 	}
 	defer s.use()()
 	transport.ServeHTTP(w, r)

@@ -20,33 +20,55 @@ type Handlers struct {
 
 // MCPMessageBody is a message of MCP: JSON-RPC 2.0.
 type MCPMessageBody struct {
-	Version string `json:"jsonrpc" enum:"2.0"`
-	ID      any    `json:"id,omitempty" doc:"A text or a number; absent of a notification."`
-	Method  string `json:"method,omitempty" example:"tools/call"`
-	Params  any    `json:"params,omitempty"`
-	Result  any    `json:"result,omitempty"`
-	Error   any    `json:"error,omitempty"`
+	Version string         `json:"jsonrpc" enum:"2.0"`
+	ID      string         `json:"id,omitempty" doc:"Or a number; absent of a notification."`
+	Method  string         `json:"method,omitempty" example:"tools/call"`
+	Params  map[string]any `json:"params,omitempty"`
+	Result  map[string]any `json:"result,omitempty"`
+	Error   map[string]any `json:"error,omitempty"`
 }
 
-// Mount serves the routes.
+// Mount serves the routes. Where the path names no server they are about all that are permitted.
 func (h *Handlers) Mount(r *route.Router) {
 	r = r.Tagged("proxy")
-	const all, one = "/proxy/mcp", "/proxy/mcp/{mcpId}"
-	for _, path := range []string{all, one} {
-		which := "all permitted MCP servers; names of tools begin with their server's"
-		if path == one {
-			which = "one MCP server, by its id or name, under its own names"
+	h.mount(r, posting(route.Post("/proxy/mcp", "Send an MCP message to all permitted MCP servers")),
+		route.Get("/proxy/mcp", "The stream of an MCP session, or a session of the SSE transport"),
+		ending(route.Delete("/proxy/mcp", "End an MCP session")))
+	h.mount(r, posting(route.Post("/proxy/mcp/{mcpId}", "Send an MCP message to one MCP server, under its own names")),
+		route.Get("/proxy/mcp/{mcpId}", "The stream of an MCP session with one server, or one of the SSE transport"),
+		ending(route.Delete("/proxy/mcp/{mcpId}", "End an MCP session with one server")), &huma.Param{
+			Name: "mcpId", In: "path", Required: true, Description: "The server, by its id or name.",
+			Schema: &huma.Schema{Type: huma.TypeString},
+		})
+}
+
+func posting(rt route.Route) route.Route { return rt.Records(decision.Action) }
+
+func ending(rt route.Route) route.Route { return rt.Unrecorded().Answers(http.StatusNoContent) }
+
+func (h *Handlers) mount(r *route.Router, post, get, end route.Route, parameters ...*huma.Param) {
+	answers := func(status int, response *huma.Response) huma.Operation {
+		return huma.Operation{
+			Parameters: parameters, Responses: map[string]*huma.Response{strconv.Itoa(status): response},
 		}
-		post := caller(route.Post(path, "Send an MCP message to "+which)).Records(decision.Action)
-		get := caller(route.Get(path, "The stream of an MCP session, or a session of the SSE transport: "+which))
-		end := caller(route.Delete(path, "End an MCP session: "+which)).Unrecorded().Answers(http.StatusNoContent)
-		route.Raw[MCPMessageBody, MCPMessageBody](r, post, h.serve)
-		documentRefusals(r, path)
-		r.Serve(get, h.serve)
-		r.Document(get, streamed("Messages, as server-sent events"), http.StatusNotFound,
-			http.StatusInternalServerError)
-		r.Serve(end, h.serve)
-		r.Document(end, ended(), http.StatusNotFound, http.StatusInternalServerError)
+	}
+	posted := answers(http.StatusOK, &huma.Response{
+		Description: "The answer, also as server-sent events", Content: route.Content[MCPMessageBody](r),
+	})
+	posted.RequestBody = &huma.RequestBody{Required: true, Content: route.Content[MCPMessageBody](r)}
+	streamed := answers(http.StatusOK, &huma.Response{
+		Description: "Messages, as server-sent events",
+		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: route.Schema[MCPMessageBody](r)}},
+	})
+	ended := answers(http.StatusNoContent, &huma.Response{Description: "The session has ended"})
+	for _, mounted := range []struct {
+		rt route.Route
+		op huma.Operation
+	}{{post, posted}, {get, streamed}, {end, ended}} {
+		rt := caller(mounted.rt)
+		r.Serve(rt, h.serve)
+		r.Document(rt, mounted.op, http.StatusNotFound, http.StatusRequestEntityTooLarge,
+			http.StatusTooManyRequests, http.StatusInternalServerError)
 	}
 }
 
@@ -55,28 +77,4 @@ func caller(rt route.Route) route.Route { return rt.For(route.Key).Scoped(princi
 
 func (h *Handlers) serve(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
 	return h.Gateway.Serve(w, r, caller, r.PathValue("mcpId"))
-}
-
-// documentRefusals says that a message which is not taken is answered as JSON-RPC has it.
-func documentRefusals(r *route.Router, path string) {
-	responses := r.OpenAPI().Paths[path].Post.Responses
-	for _, status := range []int{
-		http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
-	} {
-		responses[strconv.Itoa(status)] = &huma.Response{
-			Description: http.StatusText(status), Content: route.Content[MCPMessageBody](r),
-		}
-	}
-}
-
-func streamed(what string) huma.Operation {
-	return huma.Operation{Responses: map[string]*huma.Response{strconv.Itoa(http.StatusOK): {
-		Description: what, Content: map[string]*huma.MediaType{"text/event-stream": {}},
-	}}}
-}
-
-func ended() huma.Operation {
-	return huma.Operation{Responses: map[string]*huma.Response{
-		strconv.Itoa(http.StatusNoContent): {Description: "The session has ended"},
-	}}
 }

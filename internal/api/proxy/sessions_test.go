@@ -277,7 +277,7 @@ func TestBadMessagesAreRefused(t *testing.T) {
 			"another name":      {good, []string{"Mcp-Name", "echo"}, 400, "Mcp-Name"},
 			"a name of nothing": {ping, []string{"Mcp-Name", "echo"}, 400, "Mcp-Name"},
 			"too long":          {`{"jsonrpc":"2.0","id":1,"method":"` + long + `"}`, nil, 413, "larger"},
-			"too deep":          {`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":` + deep + `}}`, nil, 400, "deep"},
+			"too deep":          {`{"jsonrpc":"2.0","id":1,"method":"ping","params":` + deep + `}`, nil, 400, "deep"},
 		} {
 			headers := append([]string{"X-Api-Key", y.key, "Mcp-Session-Id", s.ID(), "Content-Type", "application/json",
 				"Accept", "application/json, text/event-stream"}, sent.headers...)
