@@ -118,7 +118,7 @@ var table = layout.Table{
 		"internal/api/route", "internal/enforcement", "internal/agent", "internal/agent/lease", "internal/telemetry",
 		"internal/throttle", "internal/principal", "internal/page", "internal/fault",
 	),
-	row("internal/api/proxy", "internal/api/route", "internal/decision", "internal/gateway", "internal/principal"),
+	row("internal/api/proxy", "internal/api/route", "internal/gateway", "internal/principal"),
 	row("internal/gateway",
 		"internal/approval", "internal/audit", "internal/carrier", "internal/enforcement", "internal/fault",
 		"internal/intent/plan", "internal/mcp", "internal/mcp/definition", "internal/mcp/upstream",

@@ -8,7 +8,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"writ/internal/api/route"
-	"writ/internal/decision"
 	"writ/internal/gateway"
 	"writ/internal/principal"
 )
@@ -42,7 +41,8 @@ func (h *Handlers) Mount(r *route.Router) {
 		})
 }
 
-func posting(rt route.Route) route.Route { return rt.Records(decision.Action) }
+// posting is of a route whose decisions record themselves, with whatever they are about: a message need not have one.
+func posting(rt route.Route) route.Route { return rt.Unrecorded() }
 
 func ending(rt route.Route) route.Route { return rt.Unrecorded().Answers(http.StatusNoContent) }
 
