@@ -100,6 +100,7 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /iap/sdk/enforce":                 w.enforceSDK,
 		"POST /iap/enforce":                     w.enforcePlugin,
 		"POST /iap/verify-step":                 w.verifyStep,
+		"POST /invoke":                          w.invoke,
 		"POST /intent":                          w.bindPolicy,
 		"POST /verify/action":                   w.verifyAction,
 		"POST /iap/sdk/bootstrap":               w.bootstrap,

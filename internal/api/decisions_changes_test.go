@@ -84,6 +84,17 @@ func (w *changes) enforcePlugin() func(context.Context) (string, error) {
 	})
 }
 
+func (w *changes) invoke() func(context.Context) (string, error) {
+	agent := w.agent()
+	w.firstDecision(agent)
+	return inLog(w.org, func(ctx context.Context) error {
+		var d client.Decision
+		err := agent.Call(ctx, http.MethodPost, "/invoke", nil,
+			map[string]any{"mcp": "bank", "tool": "pay", "enforce_only": true}, &d)
+		return decided(d, err)
+	})
+}
+
 func (w *changes) verifyStep() func(context.Context) (string, error) {
 	token := w.Declare(w.agent().APIKey, "verify").JWT
 	return inLog(w.org, func(ctx context.Context) error {

@@ -103,6 +103,8 @@ type Call struct {
 	Labels                                    []string
 	// Widens: the step was added to a plan in use, or no step fits, and nobody has agreed to it. Not stored.
 	Widens bool
+	// Carried: the proxy would carry it out. Not stored; see ViaProxy.
+	Carried bool
 	// Since is the index of the log before which answers about the call have ended. Not stored.
 	Since int64
 }
@@ -149,6 +151,9 @@ const (
 	// ViaStep: a decision about a step of a plan, whose call nobody has seen, ended in hold or ask. Only a decision
 	// about the same step of the same plan uses its grant.
 	ViaStep Via = "step"
+	// ViaProxy: a decision about a call that the proxy would carry out ended in hold or ask. Only such a decision uses
+	// its grant: clients are told of the approval, and have the proxy call again.
+	ViaProxy Via = "proxy"
 )
 
 // Request is a call that waits for an approval, or was answered.

@@ -74,7 +74,7 @@ func planOf(r *Request) risk.Plan {
 		return risk.OutsidePlan
 	case r.PlanID == "":
 		return risk.NoPlan
-	case r.Via == ViaDecision, r.Via == ViaStep:
+	case r.Via == ViaDecision, r.Via == ViaStep, r.Via == ViaProxy:
 		return risk.WithinPlan
 	}
 	return risk.PlanUnchecked

@@ -69,7 +69,11 @@ func (s *Service) Open(ctx context.Context, tx *database.Tx, call Call, want Req
 	if len(call.Digest) == 0 {
 		return nil, fmt.Errorf("open a request for approval of %s.%s: the call has no digest", call.Server, call.Tool)
 	}
-	return s.open(ctx, tx, Request{Call: call, Via: ViaDecision}, want)
+	via := ViaDecision
+	if call.Carried {
+		via = ViaProxy
+	}
+	return s.open(ctx, tx, Request{Call: call, Via: via}, want)
 }
 
 // OpenForStep is Open for a decision about a step of a plan, whose call nobody has seen.

@@ -88,6 +88,18 @@ func (s *Service) Release(ctx context.Context, tx *database.Tx, r *Request, deci
 	}, nil
 }
 
+// Announce tells of the grant of a request that the proxy will use, and uses nothing up.
+func (s *Service) Announce(ctx context.Context, reader database.Reader, r *Request) (*Release, error) {
+	if s.sources.Address == nil {
+		return nil, errors.New("tell of a grant: nothing here knows the approver")
+	}
+	email, err := s.sources.Address(ctx, reader, r.DecidedBy)
+	if err != nil {
+		return nil, fmt.Errorf("find who approved request %s: %w", r.ID, err)
+	}
+	return &Release{Request: *r, ApproverID: r.DecidedBy, ApproverEmail: email, ApproverRole: r.DecidedRole}, nil
+}
+
 // MarkExecuted notes that the client reports the call as run, and closes an unused
 // grant. Reporting it again changes nothing.
 func (s *Service) MarkExecuted(ctx context.Context, p principal.Principal, id string) (Request, error) {

@@ -103,6 +103,7 @@ func (c *call) approvalCall(o *outcome) approval.Call {
 		Step:      -1,
 		Labels:    r.Labels,
 		Widens:    o.widened || o.grounded.outside,
+		Carried:   r.Carried != nil,
 		Since:     o.endedBefore,
 	}
 	if o.plan != nil {

@@ -36,6 +36,9 @@ func (s *Service) CheckApproved(
 	if err != nil || !usable {
 		return nil, err
 	}
+	if found.Via == approval.ViaProxy {
+		return s.approvals.Announce(ctx, s.db, found) // the client has the proxy call again, which uses it
+	}
 	named, err := s.planNamed(ctx, v, found)
 	if err != nil {
 		return nil, err
@@ -109,7 +112,7 @@ func (s *Service) wouldUse(
 	c := callFor(p, Parties{r.AgentID, r.UserID, r.Email})
 	c.request.Tool, c.request.SessionID = r.Tool, r.SessionID
 	c.request.TokenRequired = true // ignore what the session declared since
-	if r.Via == approval.ViaDecision {
+	if r.Via == approval.ViaDecision || r.Via == approval.ViaProxy {
 		c.request.Presented.PlanID = r.PlanID // only a decision has compared the call with its plan
 	}
 	if v, err = s.loadCurrent(ctx, c); err != nil {
@@ -242,7 +245,8 @@ func (s *Service) recordRelease(
 		Reason:        r.Reason,
 		Message:       r.Message,
 	}
-	if r.PlanID != "" && r.Via == approval.ViaDecision { // only a decision has checked the plan
+	// Only a decision has checked the plan.
+	if r.PlanID != "" && (r.Via == approval.ViaDecision || r.Via == approval.ViaProxy) {
 		o.plan, o.step = &plan.Declared{ID: r.PlanID}, r.Step
 		if v.plan != nil {
 			o.plan.Under = v.plan.Under

@@ -19,6 +19,7 @@ import (
 	"writ/internal/carrier"
 	"writ/internal/decision"
 	"writ/internal/enforcement"
+	"writ/internal/intent/plan"
 	"writ/internal/mcp/upstream"
 	"writ/internal/principal"
 )
@@ -32,11 +33,15 @@ type Handlers struct {
 
 // Mount serves calls of SDKs.
 func (h *Handlers) Mount(r *route.Router) {
+	r.ShapeErrors(route.Shape{
+		Matches:    func(path string) bool { return path == "/invoke" },
+		Of:         func(error, route.ErrorBody) any { return nil },
+		Documented: InvokeRefusedBody{},
+	})
 	route.Raw[InvokedCallBody, InvokedResultBody](r.Tagged("proxy"),
 		route.Post("/invoke", "Call a tool of a registered MCP server or, with enforce_only, ask whether it may be called").
 			For(route.Key).Scoped(principal.Enforce).StoppedToo().Records(decision.Action), h.invoke)
 	route.DocumentEither[InvokeEnforcedBody](r, "/invoke", http.StatusOK)
-	route.DocumentEither[InvokeRefusedBody](r, "/invoke", http.StatusForbidden)
 }
 
 // InvokedCallBody documents what an SDK sends. What it says of itself beside that is not read.
@@ -46,8 +51,8 @@ type InvokedCallBody struct {
 	Action      string         `json:"action,omitempty" doc:"The tool again."`
 	Arguments   map[string]any `json:"arguments,omitempty" doc:"The arguments of the call. Members that SDKs add are taken out before it is judged: _policy_context, _delegation_id, _approvals, _iam_context, user_email."`
 	Params      map[string]any `json:"params,omitempty" doc:"The arguments again."`
-	IntentToken map[string]any `json:"intent_token" doc:"What POST /iap/sdk/token answered. Without one the call is denied. The copy of the plan in it is not read."`
-	MerkleProof []any          `json:"merkle_proof,omitempty" doc:"The proof of the step, if X-CSRG-Proof is absent."`
+	IntentToken map[string]any `json:"intent_token,omitempty" doc:"What POST /iap/sdk/token answered. Without one the call is denied. The copy of the plan in it is not read."`
+	MerkleProof []plan.Sibling `json:"merkle_proof,omitempty" nullable:"false" doc:"The proof of the step, if X-CSRG-Proof is absent."`
 	UserEmail   string         `json:"user_email,omitempty" doc:"The member the agent works for. Absent: the plan's."`
 	EnforceOnly bool           `json:"enforce_only,omitempty" doc:"Only ask: the caller calls the tool itself."`
 }

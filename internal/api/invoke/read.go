@@ -3,7 +3,9 @@ package invoke
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -41,7 +43,10 @@ func (h *Handlers) read(r *http.Request) (sentCall, error) {
 	}
 	var in wireCall
 	if err := route.ReadObject(body, &in); err != nil {
-		return sentCall{}, fault.Field("body", "%s", route.Describe(err))
+		return sentCall{}, unreadable(err)
+	}
+	if err := in.check(); err != nil {
+		return sentCall{}, err
 	}
 	sent := sentCall{enforceOnly: in.EnforceOnly != nil && *in.EnforceOnly}
 	sent.SDK, sent.TokenRequired, sent.UserOfPlan = true, true, true
@@ -65,6 +70,42 @@ func (h *Handlers) read(r *http.Request) (sentCall, error) {
 	return sent, err
 }
 
+// unreadable names the member that has the wrong type, if one has.
+func unreadable(err error) error {
+	field := "body"
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok && semantic.JSONPointer != "" {
+		field, _, _ = strings.Cut(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/")
+	}
+	return fault.Field(field, "%s", route.Describe(err))
+}
+
+// check refuses members that are not what they should be. Null is none, as some clients write it.
+func (in *wireCall) check() error {
+	for _, member := range []struct {
+		name  string
+		value jsontext.Value
+		kind  jsontext.Kind
+	}{
+		{"arguments", in.Arguments, jsontext.KindBeginObject}, {"params", in.Params, jsontext.KindBeginObject},
+		{"intent_token", in.IntentToken, jsontext.KindBeginObject},
+		{"merkle_proof", in.MerkleProof, jsontext.KindBeginArray},
+	} {
+		if isSent(member.value) && member.value.Kind() != member.kind {
+			return fault.Field(member.name, "has a value of the wrong type")
+		}
+	}
+	if !isSent(in.MerkleProof) {
+		return nil
+	}
+	proof, ok := plan.ParseProof(in.MerkleProof)
+	if !ok || slices.ContainsFunc(proof, func(s plan.Sibling) bool { return s == plan.Sibling{} }) {
+		return fault.Field("merkle_proof", "must be a proof as it was issued")
+	}
+	return nil
+}
+
+func isSent(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != jsontext.KindNull }
+
 func (in *wireCall) tool() (string, error) {
 	tool, action := strings.TrimSpace(route.OrEmpty(in.Tool)), strings.TrimSpace(route.OrEmpty(in.Action))
 	switch {
@@ -80,7 +121,6 @@ func (in *wireCall) tool() (string, error) {
 
 // arguments are those of the call, which SDKs send twice.
 func (in *wireCall) arguments() ([]byte, error) {
-	isSent := func(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != jsontext.KindNull }
 	switch {
 	case !isSent(in.Arguments) && !isSent(in.Params):
 		return nil, nil
@@ -121,7 +161,7 @@ func readProof(header http.Header, inBody jsontext.Value) (c enforcement.Carried
 		}
 	}
 	raw := []byte(header.Get(proofHeader))
-	if len(raw) == 0 && inBody.Kind() != jsontext.KindNull {
+	if len(raw) == 0 && isSent(inBody) {
 		raw = inBody
 	}
 	if len(raw) == 0 || header.Get(pathHeader) == "" {

@@ -33,13 +33,13 @@ func TestRefusalsAreDecisions(t *testing.T) {
 			{"a proposed server", "not_carried", "must approve", search.with(m{"mcp": "waits"})},
 			{"a program", "not_carried", "cannot reach", search.with(m{"mcp": "files"})},
 			{"a tool that nobody listed", "not_carried", "no such tool", e.invocation(plan, minted, "unlisted", m{})},
-			{"a tool outside the plan", "not_in_plan", "not in the plan", search.with(m{"tool": "other", "action": "other"})},
+			{"a tool outside the plan", "not_in_plan", "not in the plan", search.with(m{"tool": "b", "action": "b"})},
 			{"no token", "no_plan", "no plan", search.with(m{"intent_token": nil})},
 			{"a made-up token", "no_plan", "no plan", search.with(m{"intent_token": m{"plan_id": "7", "token": m{}}})},
 			{"no proof", "bad_proof", "must prove its step", search.header("X-CSRG-Proof", "")},
 			{"no path", "bad_proof", "must prove its step", search.header("X-CSRG-Path", "")},
 			{"another path", "bad_proof", "does not lead", search.header("X-CSRG-Path", "/steps/[1]/action")},
-			{"another digest", "bad_proof", "does not lead", search.header("X-CSRG-Value-Digest", strings.Repeat("0", 64))},
+			{"another digest", "bad_proof", "does not lead", search.header("X-CSRG-Value-Digest", "00")},
 			{"a proof that is none", "bad_proof", "does not lead", search.header("X-CSRG-Proof", "[[[")},
 			{"the proof of another step", "bad_proof", "another step", invocation{pay.headers, search.body}},
 			{"a part of a plan", "not_carried", "parts of a plan", search.header("X-CSRG-Subtree-Path", "/steps/[0]")},
@@ -51,7 +51,8 @@ func TestRefusalsAreDecisions(t *testing.T) {
 				continue
 			}
 			said := body["enforcement"].(m)
-			if said["action"] != "block" || said["rule"] != c.rule || !strings.Contains(said["reason"].(string), c.reason) {
+			if said["action"] != "block" || said["rule"] != c.rule ||
+				!strings.Contains(said["reason"].(string), c.reason) {
 				t.Errorf("%s: %v, want %s: %s", c.name, said, c.rule, c.reason)
 			}
 			if after := len(e.entries("call.decided")); after != before+1 || body["decisionId"] == nil {
@@ -72,7 +73,8 @@ func TestOtherOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		plan := planOf()
 		stolen := e.invocation(plan, e.Mint(plan), "search", m{})
-		other := &env{Published: &testserver.Published{Server: e.Server, T: t, Owner: e.Person("mallory")}, bank: e.bank}
+		other := &env{bank: e.bank}
+		other.Published = &testserver.Published{Server: e.Server, T: t, Owner: e.Person("mallory")}
 		other.Org = e.Organization(other.Owner, "Elsewhere")
 		e.ActivePolicy(other.Owner, other.Org, policyText)
 		other.Key = e.KeyFor(other.Owner.ID, other.Org).Secret.Reveal()

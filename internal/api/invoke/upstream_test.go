@@ -46,7 +46,8 @@ func TestHostileServers(t *testing.T) {
 			{"fails", 200, "no such account", "failed"},
 		} {
 			answer, body := e.send(e.invocation(plan, minted, c.tool, m{"n": c.tool}))
-			if answer.Status != c.status || !strings.Contains(string(answer.Body), c.text) || body["enforcement"] != nil {
+			if answer.Status != c.status || !strings.Contains(string(answer.Body), c.text) ||
+				body["enforcement"] != nil {
 				t.Errorf("%s: %d %s", c.tool, answer.Status, answer.Body)
 			}
 			if c.status > 500 && !strings.Contains(string(answer.Body), "may have run") {
@@ -132,7 +133,8 @@ func TestMarksOfResults(t *testing.T) {
 		}
 		for _, kind := range []string{"result_with_instructions", "result_with_secret"} {
 			found, err := e.Owner.Findings(t.Context(), e.Org, kind, client.List{})
-			if err != nil || len(found.Items) == 0 || found.Items[0].DecisionID != answer.Header.Get("X-Writ-Decision-Id") {
+			if err != nil || len(found.Items) == 0 ||
+				found.Items[0].DecisionID != answer.Header.Get("X-Writ-Decision-Id") {
 				t.Errorf("%s: %+v, %v", kind, found, err)
 			}
 		}

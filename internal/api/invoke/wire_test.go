@@ -94,8 +94,22 @@ func hold(t *testing.T, e *env, i invocation, minted m) {
 		t.Error("asking again opened another request")
 	}
 	id := about["delegationId"].(string)
+	status, asked := e.Call("/delegation/request", testserver.JSON(t, m{
+		"tool": "pay", "action": "execute", "arguments": m{"amount": 5000}, "amount": 5000, "domain": about["domain"],
+		"requesterEmail": e.Owner.Email, "planId": about["planId"], "intentReference": about["intentReference"],
+		"merkleRoot": about["merkleRoot"], "reason": "it is held",
+	}), append(e.SDK(), "X-User-Email", e.Owner.Email)...)
+	if status >= 400 || asked["delegationId"] != id {
+		t.Errorf("the SDK asks again: %d %v, want %s", status, asked, id)
+	}
 	if _, err := e.Owner.Approve(t.Context(), e.Org, client.Approval{ID: id}); err != nil {
 		t.Fatal(err)
+	}
+	user := append(e.SDK(), "X-User-Email", e.Owner.Email)
+	asks := "/delegation/check-approved?tool=pay&amount=5000"
+	told := e.Members("check-approved", e.Request(t, "GET", asks, "", user...))
+	if told["approved"] != true || told["delegationId"] != id {
+		t.Errorf("check-approved: %v", told)
 	}
 	args := m{"amount": 5000, "_delegation_id": id, "_approvals": 999}
 	answer, body = e.send(i.with(m{"params": args, "arguments": args}))

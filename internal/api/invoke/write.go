@@ -54,10 +54,10 @@ func writeEnforced(w http.ResponseWriter, d enforcement.Answer) error {
 // InvokeRefusedBody is the answer about a call that does not run.
 type InvokeRefusedBody struct {
 	route.ErrorBody
-	Enforcement InvokeEnforcementBody `json:"enforcement"`
-	Delegation  InvokeDelegationBody  `json:"delegation_context"`
-	DecisionID  string                `json:"decisionId,omitempty"`
-	Receipt     *ledger.Receipt       `json:"receipt,omitempty"`
+	Enforcement *InvokeEnforcementBody `json:"enforcement,omitempty" doc:"Absent: the call was not decided about, or its token has ended."`
+	Delegation  *InvokeDelegationBody  `json:"delegation_context,omitempty" doc:"Of a hold."`
+	DecisionID  string                 `json:"decisionId,omitempty"`
+	Receipt     *ledger.Receipt        `json:"receipt,omitempty"`
 }
 
 // InvokeEnforcementBody is why a call does not run.
@@ -103,7 +103,7 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, d enforcement.Answer) 
 			ErrorText:  http.StatusText(http.StatusForbidden),
 			RequestID:  route.RequestOf(r.Context()).ID,
 		},
-		Enforcement: InvokeEnforcementBody{
+		Enforcement: &InvokeEnforcementBody{
 			Action:           said.EnforcementAction,
 			Reason:           said.Reason,
 			RequiresApproval: held,
@@ -112,14 +112,16 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, d enforcement.Answer) 
 			DecidedBy:        said.DecidedBy,
 			Rule:             said.Rule,
 		},
-		Delegation: InvokeDelegationBody{
-			DelegationID: said.ApprovalID, Domain: said.Server, PlanID: said.PlanID, MerkleRoot: d.PlanRoot,
-		},
 		DecisionID: said.DecisionID,
 		Receipt:    said.Receipt,
 	}
-	if said.PlanID != "" {
-		body.Delegation.IntentReference = "ir_" + said.PlanID
+	if held {
+		body.Delegation = &InvokeDelegationBody{
+			DelegationID: said.ApprovalID, Domain: said.Server, PlanID: said.PlanID, MerkleRoot: d.PlanRoot,
+		}
+		if said.PlanID != "" {
+			body.Delegation.IntentReference = "ir_" + said.PlanID
+		}
 	}
 	return writeJSON(w, http.StatusForbidden, body)
 }

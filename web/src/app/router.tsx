@@ -68,6 +68,8 @@ const findingKinds = [
   "refused_by_kernel",
   "decision_without_outcome",
   "sequence_gap",
+  "result_with_instructions",
+  "result_with_secret",
 ] as const;
 
 const framed = [

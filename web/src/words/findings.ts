@@ -10,6 +10,8 @@ export const findings = {
     refused_by_kernel: "The kernel stopped it.",
     decision_without_outcome: "It was allowed, and no outcome was reported.",
     sequence_gap: "Reports are missing.",
+    result_with_instructions: "A result holds text that instructs the model.",
+    result_with_secret: "A result holds what looks like a key.",
   } as Record<string, string>,
   kinds: {
     execution_without_decision: "Not allowed",
@@ -20,6 +22,8 @@ export const findings = {
     refused_by_kernel: "Stopped by the kernel",
     decision_without_outcome: "No outcome",
     sequence_gap: "Missing reports",
+    result_with_instructions: "Instructions in a result",
+    result_with_secret: "A key in a result",
   } as Record<string, string>,
   columns: { found: "Found", kind: "Finding", tool: "Tool", agent: "Agent", state: "State", entry: "Entry" },
   open: "Open",
@@ -45,6 +49,10 @@ export const findings = {
     decision_without_outcome:
       "The call was allowed and nothing was reported within 15 minutes. It may still run, or the client stopped.",
     sequence_gap: "The client numbers its reports, and some did not arrive. They may come later.",
+    result_with_instructions:
+      "A tool returned text that reads like orders to the model. It was passed on as it is. Look at what the agent did next.",
+    result_with_secret:
+      "A tool returned what looks like a key, and the agent has read it. Replace the key if it is real, and keep the tool from returning it.",
   } as Record<string, string>,
   detail: "What does not match",
   agent: "Agent",
