@@ -88,7 +88,7 @@ var table = layout.Table{
 
 	// Assembly.
 	row("internal/app",
-		"internal/carrier", "internal/oauth",
+		"internal/carrier", "internal/gateway", "internal/oauth",
 		"internal/mcp", "internal/mcp/definition", "internal/mcp/discovery", "internal/mcp/upstream",
 		"internal/policy/drafting", "internal/policy/drafting/model",
 		"internal/policy", "internal/policy/document", "internal/policy/template",
@@ -105,6 +105,7 @@ var table = layout.Table{
 
 	// Edges.
 	row("internal/api",
+		"internal/api/proxy", "internal/gateway",
 		"internal/api/servers", "internal/mcp", "internal/api/invoke", "internal/carrier",
 		"internal/api/oauth", "internal/oauth",
 		"internal/api/accounts", "internal/api/organizations", "internal/api/policies", "internal/api/decisions",
@@ -121,6 +122,12 @@ var table = layout.Table{
 	row("internal/api/agents",
 		"internal/api/route", "internal/enforcement", "internal/agent", "internal/agent/lease", "internal/telemetry",
 		"internal/throttle", "internal/principal", "internal/page", "internal/fault",
+	),
+	row("internal/api/proxy", "internal/api/route", "internal/gateway", "internal/principal"),
+	row("internal/gateway",
+		"internal/approval", "internal/audit", "internal/carrier", "internal/enforcement", "internal/fault",
+		"internal/intent/plan", "internal/mcp", "internal/mcp/definition", "internal/mcp/upstream",
+		"internal/principal", "internal/toolname", "internal/verdict",
 	),
 	row("internal/api/servers",
 		"internal/api/route", "internal/enforcement", "internal/mcp", "internal/mcp/definition", "internal/telemetry",

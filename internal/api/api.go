@@ -23,6 +23,7 @@ import (
 	oauthapi "writ/internal/api/oauth"
 	"writ/internal/api/organizations"
 	"writ/internal/api/policies"
+	"writ/internal/api/proxy"
 	"writ/internal/api/route"
 	"writ/internal/api/search"
 	"writ/internal/api/servers"
@@ -37,6 +38,7 @@ import (
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/forwarding"
+	"writ/internal/gateway"
 	"writ/internal/intent"
 	"writ/internal/mcp"
 	"writ/internal/notification"
@@ -68,6 +70,7 @@ type Config struct {
 	Agents        *agent.Service
 	Servers       *mcp.Service
 	OAuth         *oauth.Service
+	Gateway       *gateway.Gateway
 	Limiter       *throttle.Limiter
 	Telemetry     *telemetry.Service
 	Audit         *audit.Service
@@ -113,6 +116,7 @@ type API struct {
 	router  *route.Router
 	metrics *metrics
 	traces  *traces.Handlers
+	gateway *gateway.Gateway
 
 	version      string
 	publicURL    string
@@ -138,6 +142,7 @@ func New(c Config) *API {
 	}
 	a := &API{
 		metrics:       newMetrics(c),
+		gateway:       c.Gateway,
 		version:       c.Version,
 		publicURL:     c.PublicURL.String(),
 		database:      c.Database,
@@ -275,6 +280,7 @@ func (a *API) mountWork(c Config) {
 		Bodies:       &route.Bodies{Limit: decisionBytes},
 		MaxBodyBytes: c.MaxBodyBytes,
 	}).Mount(a.router)
+	(&proxy.Handlers{Gateway: c.Gateway}).Mount(a.router)
 	(&auditlog.Handlers{
 		Audit:          c.Audit,
 		Executions:     c.Executions,

@@ -10,7 +10,10 @@ import (
 )
 
 // Stopping makes /ready answer 503 from now on, so that a load balancer sends no more, and ends the streams.
-func (a *API) Stopping() { a.router.Stop() }
+func (a *API) Stopping() {
+	a.router.Stop()
+	a.gateway.Close()
+}
 
 // HealthBody says that the server works.
 type HealthBody struct {

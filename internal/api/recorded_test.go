@@ -117,6 +117,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		maps.Copy(scenarios, w.agentScenarios())
 		maps.Copy(scenarios, w.serverScenarios())
 		maps.Copy(scenarios, w.oauthScenarios())
+		maps.Copy(scenarios, w.proxyScenarios())
 		for _, r := range s.API.Routes() {
 			if r.Method == http.MethodGet && !r.GetChanges {
 				continue

@@ -49,6 +49,7 @@ func serveTenant(s *testserver.Server, w *tenant) map[string]map[string]string {
 		"PUT /mcp/servers/{mcpId}/definition", "GET /mcp/servers/{mcpId}/health",
 		"GET /mcp/servers/{mcpId}/telemetry", "GET /mcp/servers/{mcpId}/vulnerabilities",
 		"POST /mcp/servers/{mcpId}/scan", "POST /mcp/servers/{mcpId}/vulnerabilities/{fingerprint}/accept",
+		"POST /proxy/mcp/{mcpId}", "GET /proxy/mcp/{mcpId}", "DELETE /proxy/mcp/{mcpId}",
 	} {
 		ids[route] = id
 	}

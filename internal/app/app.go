@@ -32,6 +32,7 @@ import (
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/forwarding"
+	"writ/internal/gateway"
 	"writ/internal/intent"
 	"writ/internal/intent/scope"
 	"writ/internal/keyring"
@@ -90,6 +91,7 @@ type Areas struct {
 	Forwarding    *forwarding.Service
 	Servers       *mcp.Service
 	OAuth         *oauth.Service
+	Gateway       *gateway.Gateway
 	Replays       *replay.Service
 	Drafts        *drafting.Author
 
@@ -190,6 +192,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Scopes, a.Approvals, a.Organizations, a.Keys,
 		a.Agents, a.Servers, o.Logger)
 	a.Carrier = a.newCarrier(c, o)
+	a.Gateway = a.newGateway(o)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
 	a.projector = projection.New(db, a.Telemetry, a.recent)
 	a.Forwarding = forwarding.New(forwarding.Options{

@@ -53,6 +53,7 @@ func (s *Server) startJobs() {
 	s.jobs.Go(func() { s.outgoing.Run(ctx) })
 	s.jobs.Go(func() { s.Webhooks.Run(ctx, s.warnOf("send webhooks")) })
 	s.jobs.Go(func() { s.Servers.Run(ctx, s.warnOf("watch MCP servers")) })
+	s.jobs.Go(func() { s.Gateway.Run(ctx, s.warnOf("look at the sessions of the MCP endpoint")) })
 	s.jobs.Go(func() { s.flushUses(ctx) })
 	rare := func(interval time.Duration, work func()) { s.jobs.Go(func() { every(ctx, interval, work) }) }
 	if s.witness.Enabled() {

@@ -126,6 +126,7 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Agents:            s.Agents,
 		Servers:           s.Servers,
 		OAuth:             s.OAuth,
+		Gateway:           s.Gateway,
 		Limiter:           s.Limiter,
 		Telemetry:         s.Telemetry,
 		TelemetryDatabase: s.TelemetryDB,

@@ -86,7 +86,8 @@ type Config struct {
 	MasterKey    secret.Text // as secret.ParseMasterKey reads it; not set: the app makes one in DataDir
 
 	SignUp     SignUp
-	ProxyToken secret.Text // that the enforcement proxy presents; not set: there is none
+	HoldWait   time.Duration // how long a call through the proxy waits for a person's yes; 0: it does not
+	ProxyToken secret.Text   // that the enforcement proxy presents; not set: there is none
 
 	GoogleClientID     string // empty: no sign-in with Google
 	GoogleClientSecret secret.Text

@@ -71,7 +71,8 @@ func TestDefaults(t *testing.T) {
 		Environment: config.Development, Listen: "127.0.0.1", Port: 8080,
 		MaxBodyBytes: 1 << 20, ShutdownTimeout: 20 * time.Second, DataDir: "./data",
 		SignUp: config.SignUpOpen, GoogleIssuer: "https://accounts.google.com", MailFrom: "Writ <writ@localhost>",
-		Retention: 30 * 24 * time.Hour, SessionIdle: 30 * time.Minute, MaxIngestBytes: 64 << 20,
+		Retention: 30 * 24 * time.Hour, SessionIdle: 30 * time.Minute,
+		HoldWait: 25 * time.Second, MaxIngestBytes: 64 << 20,
 		Draft:    config.Draft{Timeout: 50 * time.Second, MaxTokens: 4000, PerDay: 20},
 		LogLevel: slog.LevelInfo, LogFormat: config.LogText,
 	}

@@ -16,6 +16,7 @@ func Load(environ []string, readFile func(path string) ([]byte, error)) (Config,
 	r.loadServer(&c)
 	r.loadStorage(&c)
 	c.SignUp = read(r, "WRIT_SIGNUP", oneOf(SignUpOpen, SignUpClosed))
+	c.HoldWait = time.Duration(read(r, "WRIT_PROXY_HOLD_SECONDS", wholeNumber(0, 300))) * time.Second
 	c.ProxyToken = read(r, "WRIT_PROXY_TOKEN", token(32))
 	r.loadGoogle(&c)
 	r.loadMail(&c)

@@ -66,6 +66,8 @@ func Variables() []Variable {
 			"`postgres://` URL of another server for telemetry. Without it, telemetry is in a separate schema of the same PostgreSQL. Needs `DATABASE_URL`."),
 
 		plain("WRIT_SIGNUP", Default{"open", "closed"}, "`open`: anyone may register; `closed`: only invited people."),
+		plain("WRIT_PROXY_HOLD_SECONDS", always("25"),
+			"Seconds that a call through the MCP endpoint waits for a person to approve it, 0 to 300. Then the agent is told how to get it approved."),
 		secretFile("WRIT_PROXY_TOKEN", "Token that protects the enforcement proxy, at least 32 characters."),
 
 		plain("WRIT_GOOGLE_CLIENT_ID", none,

@@ -107,7 +107,7 @@ type asked struct {
 // ask connects to a server and reads all its lists. What it answered is in the record of the transport.
 func ask(ctx context.Context, by mcp.Transport) (asked, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "writ", Version: "1"},
-		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+		&mcp.ClientOptions{Capabilities: agentAbilities()})
 	session, err := client.Connect(ctx, by, nil)
 	if err != nil {
 		return asked{}, err
@@ -133,6 +133,18 @@ func ask(ctx context.Context, by mcp.Transport) (asked, error) {
 		err = errors.Join(a.resources(ctx, session), a.templates(ctx, session))
 	}
 	return a, err
+}
+
+// agentAbilities are what clients of agents can do. Some servers list tools only for clients that can do something, and
+// what is not listed here is not pinned. What such a server then asks is refused.
+func agentAbilities() *mcp.ClientCapabilities {
+	return &mcp.ClientCapabilities{
+		RootsV2:  &mcp.RootCapabilities{},
+		Sampling: &mcp.SamplingCapabilities{},
+		Elicitation: &mcp.ElicitationCapabilities{
+			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+		},
+	}
 }
 
 // tooMany says that a server lists more than is read.

@@ -42,6 +42,7 @@ func (s *Session) Ask(ctx context.Context, do func(ctx context.Context) error) e
 	bounded, cancel := context.WithTimeout(withCall(ctx, call), s.timeout)
 	err := do(bounded)
 	if err == nil {
+		s.web.order.settle(bounded)
 		time.AfterFunc(drainTime, cancel)
 		return nil
 	}

@@ -50,6 +50,8 @@ type Target struct {
 type Options struct {
 	// Client has the handlers of what the server asks of its client; nil: it is told that the client can do nothing.
 	Client *mcp.ClientOptions
+	// Prepare sets up the client before it connects; nil: there is nothing to set up.
+	Prepare func(*mcp.Client)
 	// Info is what the server is told of its client; nil: writ.
 	Info *mcp.Implementation
 	// Protocol is the version to ask for; empty: the latest.
@@ -98,7 +100,7 @@ func (d *Dialer) Dial(ctx context.Context, t Target, o Options) (*Session, error
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	web := &web{next: d.next, home: home, header: t.Header, most: o.MaxBytes}
-	web.life = life
+	web.life, web.order = life, newOrder()
 	client := &http.Client{
 		Transport:     web,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -109,7 +111,12 @@ func (d *Dialer) Dial(ctx context.Context, t Target, o Options) (*Session, error
 	opening, stop := context.WithTimeout(ctx, dialTimeout)
 	defer stop()
 	abandoned := context.AfterFunc(opening, end)
-	connected, err := mcp.NewClient(o.Info, o.Client).Connect(life, transport(t, o, client),
+	speaker := mcp.NewClient(o.Info, o.Client)
+	web.order.prepare(speaker)
+	if o.Prepare != nil {
+		o.Prepare(speaker)
+	}
+	connected, err := speaker.Connect(life, transport(t, o, client),
 		&mcp.ClientSessionOptions{ProtocolVersion: o.Protocol})
 	if !abandoned() && err == nil {
 		err = opening.Err()

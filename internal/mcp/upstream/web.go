@@ -38,6 +38,7 @@ type web struct {
 	header  http.Header // the credentials
 	most    int64       // bytes of an answer
 	life    context.Context
+	order   *order
 }
 
 // trouble is what was seen of a server that misbehaves.
@@ -114,6 +115,7 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	response.Body = &bounded{
 		ReadCloser: response.Body,
 		trouble:    t,
+		order:      w.order,
 		most:       w.most,
 		left:       w.most,
 		done:       done,
@@ -209,6 +211,8 @@ type bounded struct {
 	done       func()
 	stream     bool
 	since      time.Time
+	order      *order
+	behind     []byte // the end of what was read, for order
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -220,6 +224,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		return 0, b.trouble.fail(TooLong, fmt.Sprintf("it sends more than %d bytes", b.most))
+	}
+	if b.stream && n > 0 {
+		b.behind = b.order.watch(b.behind, p[:n])
 	}
 	return n, err
 }

@@ -1,0 +1,137 @@
+package proxy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"writ/internal/testserver"
+)
+
+// startEverything serves server-everything from npm by streamable HTTP on a free port.
+func startEverything(t *testing.T) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "../../../scripts/mcp-servers").Output()
+	if err != nil {
+		t.Fatalf("install the MCP servers: %v", err)
+	}
+	start := filepath.Join(strings.TrimSpace(string(out)),
+		"node_modules/@modelcontextprotocol/server-everything/dist/index.js")
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := free.Addr().(*net.TCPAddr).Port
+	_ = free.Close()
+	program := exec.CommandContext(t.Context(), "node", start, "streamableHttp")
+	program.Env = append(program.Environ(), fmt.Sprintf("PORT=%d", port))
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = program.Process.Kill()
+		_ = program.Wait()
+	})
+	url := fmt.Sprintf("http://127.0.0.1:%d/mcp", port)
+	testserver.Soon(t, "server-everything answers", func() bool {
+		answer, err := http.Get(url)
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		return err == nil
+	})
+	return url
+}
+
+// everything runs a client through what server-everything has.
+func everything(t *testing.T, v visit) (lines []string) {
+	t.Helper()
+	h := &heard{}
+	v.options = h.options()
+	// The server lists some tools only for clients that can do all this, as the registry says that it can.
+	v.options.Capabilities.Elicitation = &mcp.ElicitationCapabilities{
+		Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+	}
+	s := v.connect(t)
+	ctx := t.Context()
+	note := func(what string, result any, err error) {
+		text, failed := json.Marshal(result)
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s %v", what, unscoped(text), err))
+	}
+	listed, err := s.ListTools(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tools []string
+	for _, tool := range listed.Tools {
+		tool.Meta, tool.Icons = nil, nil // no pin covers them
+		tools = append(tools, testserver.JSON(t, tool))
+	}
+	slices.Sort(tools)
+	note("tools/list", tools, nil)
+	for _, c := range []struct {
+		name string
+		args m
+	}{
+		{"echo", m{"message": "ahoy"}},
+		{"get-sum", m{"a": 2, "b": 40}},
+		{"get-tiny-image", m{}},
+		{"get-structured-content", m{"location": "Chicago"}},
+		{"get-annotated-message", m{"messageType": "error", "includeImage": false}},
+		{"get-resource-links", m{"count": 2}},
+		{"trigger-sampling-request", m{"prompt": "how high", "maxTokens": 20}},
+		{"trigger-long-running-operation", m{"duration": 1, "steps": 2}},
+		{"get-roots-list", m{}},
+		{"trigger-elicitation-request", m{}},
+	} {
+		params := &mcp.CallToolParams{Name: c.name, Arguments: c.args}
+		if strings.Contains(c.name, "long") {
+			params.SetProgressToken("mine")
+		}
+		result, err := s.CallTool(ctx, params)
+		note("tools/call "+c.name, result, err)
+	}
+	prompts, err := s.ListPrompts(ctx, nil)
+	note("prompts/list", prompts, err)
+	prompt, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "simple-prompt"})
+	note("prompts/get", prompt, err)
+	resources, err := s.ListResources(ctx, nil)
+	note("resources/list", resources, err)
+	for _, resource := range resources.Resources[:min(2, len(resources.Resources))] {
+		read, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: resource.URI})
+		note("resources/read "+resource.URI, read, err)
+	}
+	templates, err := s.ListResourceTemplates(ctx, nil)
+	note("resources/templates/list", templates, err)
+	return append(lines, h.peek("progress")...)
+}
+
+// TestServerEverythingIsEqual runs the same client against server-everything and through the proxy.
+func TestServerEverythingIsEqual(t *testing.T) {
+	t.Parallel()
+	url := startEverything(t)
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		o := &testserver.Org{Server: s, Owner: owner, ID: s.Organization(owner, "Harbour")}
+		y := &yard{Org: o, T: t, key: s.AgentKey(owner, o.ID).APIKey}
+		s.ActivePolicy(owner, o.ID, permissive)
+		y.register("yard", url)
+		direct := everything(t, visit{url: url, version: withSessions})
+		proxied := everything(t, y.one())
+		if d := cmp.Diff(direct, proxied); d != "" {
+			t.Errorf("direct and proxied differ: %s", d)
+		}
+	}, testserver.PermitLoopback...)
+}

@@ -1,0 +1,138 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// offerOne registers what a request of the stateless protocol is about, so that the SDK answers it in the forms of that
+// protocol: a result may be a question to the client.
+func (s *session) offerOne(m *message) {
+	switch m.method {
+	case methodCallTool:
+		s.server.AddTool(&sdk.Tool{Name: m.params.Name, InputSchema: emptySchema}, s.callTool)
+	case methodGetPrompt:
+		s.server.AddPrompt(&sdk.Prompt{Name: m.params.Name}, s.getPrompt)
+	case methodReadResource:
+		if _, err := url.Parse(m.params.URI); err == nil {
+			s.server.AddResource(&sdk.Resource{URI: m.params.URI, Name: m.params.URI}, s.readResource)
+		}
+	}
+}
+
+// findTool is the tool that the client means.
+func (s *session) findTool(ctx context.Context, name string) (*offeredTool, error) {
+	all, servers, err := s.offers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var tool *offeredTool
+	if s.one == "" {
+		tool = all.tools[name]
+	} else {
+		tool = servers[0].tool(name)
+	}
+	if tool == nil || strings.HasPrefix(tool.Name, reservedPrefix) {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", name)}
+	}
+	return tool, nil
+}
+
+// callTool has a call judged and carried out.
+func (s *session) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	tool, err := s.findTool(ctx, req.Params.Name)
+	if err != nil {
+		return nil, err
+	}
+	result, refused, err := carried[*sdk.CallToolResult](ctx, s, errand{
+		req:       req,
+		said:      s.saidOf(req, req.Params.Meta),
+		token:     req.Params.GetProgressToken(),
+		server:    tool.of,
+		tool:      tool.Name,
+		arguments: req.Params.Arguments,
+		send: func(ctx context.Context, arguments jsontext.Value) (any, error) {
+			return s.sendCall(ctx, tool, req.Params, arguments)
+		},
+	})
+	if refused == nil && err == nil && s.stateless && result.InputRequests != nil {
+		refused, err = s.judgeQuestions(ctx, tool.of, req, result.InputRequests)
+	}
+	switch {
+	case refused != nil:
+		return refused.asResult(), nil
+	case err != nil:
+		return nil, err
+	}
+	return result, nil
+}
+
+// sendCall calls the tool. Of what the client sent only the arguments go on: _meta is ours.
+func (s *session) sendCall(
+	ctx context.Context, tool *offeredTool, sent *sdk.CallToolParamsRaw, arguments jsontext.Value,
+) (result *sdk.CallToolResult, err error) {
+	l, err := s.link(ctx, tool.of)
+	if err != nil {
+		return nil, err
+	}
+	err = l.ask(ctx, sent.GetProgressToken(), func(ctx context.Context, up *sdk.ClientSession, token any) (err error) {
+		params := &sdk.CallToolParams{
+			Name:           tool.Name,
+			InputResponses: sent.InputResponses,
+			RequestState:   sent.RequestState,
+		}
+		if len(arguments) > 0 {
+			params.Arguments = json.RawMessage(arguments)
+		}
+		if token != nil {
+			params.Meta = sdk.Meta{"progressToken": token}
+		}
+		result, err = up.CallTool(ctx, params)
+		return err
+	})
+	return result, err
+}
+
+// judgeQuestions has what a server asks of a client without sessions judged like what it asks of others.
+func (s *session) judgeQuestions(
+	ctx context.Context, of *offered, req sdk.Request, questions sdk.InputRequestMap,
+) (*refused, error) {
+	for _, question := range questions {
+		tool := ""
+		switch question.(type) {
+		case *sdk.ElicitParams:
+			tool = toolElicitation
+		case *sdk.CreateMessageParams, *sdk.CreateMessageWithToolsParams:
+			tool = toolSampling
+		case *sdk.ListRootsParams:
+			continue
+		default:
+			return nil, &jsonrpc.Error{Code: codeUnreachable, Message: "the MCP server asks what is not known here"}
+		}
+		arguments, err := json.Marshal(question)
+		if err != nil {
+			return nil, err
+		}
+		_, refused, err := s.carry(ctx, errand{
+			req:       req,
+			said:      s.saidOf(req, nil).unplanned(),
+			server:    of,
+			tool:      tool,
+			arguments: arguments,
+			send: func(context.Context, jsontext.Value) (any, error) {
+				return m{"asked": true}, nil // the client is asked by the result
+			},
+		})
+		if refused != nil || err != nil {
+			return refused, err
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,175 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"writ/internal/carrier"
+	"writ/internal/mcp/upstream"
+)
+
+// link is a session's own session with one server. It is opened when it is first needed, and again when the server has
+// ended it or its registration has changed.
+type link struct {
+	s      *session
+	of     *offered
+	tokens atomic.Int64
+
+	opening sync.Mutex // held while it is opened
+
+	mu      sync.Mutex
+	speaker *sdk.Client
+	up      *upstream.Session
+	changed time.Time // of the registration that it was opened by
+	closed  bool
+	running []*running // requests of the client that this server works on, oldest first
+}
+
+// running is a request of the client while a server works on it.
+type running struct {
+	ctx      context.Context // of its handler: what is sent with it goes to the stream of that request
+	client   any             // the token that the client wants progress for; nil: it does not
+	token    int64           // the one that the server was given
+	progress float64         // of what the client was told last
+	told     bool
+}
+
+// link is the session's link to a server, open.
+func (s *session) link(ctx context.Context, of *offered) (*link, error) {
+	s.mu.Lock()
+	if s.links == nil {
+		s.links = map[string]*link{}
+	}
+	l := s.links[of.ID]
+	if l == nil {
+		l = &link{s: s}
+		s.links[of.ID] = l
+	}
+	s.mu.Unlock()
+	return l, l.reach(ctx, of)
+}
+
+// reach opens the link if it is not open.
+func (l *link) reach(ctx context.Context, of *offered) error {
+	l.opening.Lock()
+	defer l.opening.Unlock()
+	l.mu.Lock()
+	stale := l.up
+	if l.up != nil && l.changed.Equal(of.UpdatedAt) {
+		l.mu.Unlock()
+		return nil
+	}
+	l.up = nil
+	l.mu.Unlock()
+	if stale != nil {
+		stale.End()
+	}
+	by := carrier.Caller{Principal: l.s.caller}
+	up, err := l.s.g.Carrier.Open(ctx, by, of.Name, carrier.Credentials{}, upstream.Options{
+		Client:  l.s.clientOptions(l),
+		Prepare: l.prepare,
+		Listen:  !l.s.stateless,
+		Timeout: callTime,
+	})
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.of, l.up, l.changed = of, up, of.UpdatedAt
+	gone := l.closed || l.s.life.Err() != nil
+	l.mu.Unlock()
+	if gone { // the session ended meanwhile
+		l.close()
+		return context.Cause(l.s.life)
+	}
+	go l.forget(up)
+	l.setLevel(ctx)
+	return nil
+}
+
+// forget waits until the server has ended its session, so that the next call opens another.
+func (l *link) forget(up *upstream.Session) {
+	up.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.up == up {
+		l.up = nil
+	}
+}
+
+func (l *link) close() {
+	l.mu.Lock()
+	up := l.up
+	l.up, l.closed = nil, true
+	l.mu.Unlock()
+	if up != nil {
+		up.End()
+	}
+}
+
+// session is the open session; nil: the server has just ended it.
+func (l *link) session() *upstream.Session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.up
+}
+
+// ask asks the server something on behalf of a request of the client.
+func (l *link) ask(
+	ctx context.Context, token any, do func(ctx context.Context, up *sdk.ClientSession, token any) error,
+) error {
+	up := l.session()
+	if up == nil {
+		return &upstream.Failure{
+			Kind: upstream.Broken, Server: l.of.Name, Reason: "it has ended the session: try again",
+		}
+	}
+	r := &running{ctx: ctx, client: token, token: l.tokens.Add(1)}
+	l.mu.Lock()
+	l.running = append(l.running, r)
+	l.mu.Unlock()
+	defer l.done(r)
+	var mine any
+	if token != nil {
+		mine = r.token
+	}
+	return up.Ask(ctx, func(ctx context.Context) error { return do(ctx, up.Client(), mine) })
+}
+
+func (l *link) done(r *running) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, other := range l.running {
+		if other == r {
+			l.running = append(l.running[:i:i], l.running[i+1:]...)
+			return
+		}
+	}
+}
+
+// stream is the context with which something reaches the client on the stream of the request that the server most
+// likely means: its newest. Without any it goes to the stream of the session. Nothing says which one a server means.
+func (l *link) stream(otherwise context.Context) (context.Context, context.CancelFunc) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.running); n > 0 {
+		ctx, cancel := context.WithCancel(l.running[n-1].ctx)
+		stop := context.AfterFunc(otherwise, cancel) // the server does not wait any more
+		return ctx, func() { stop(); cancel() }
+	}
+	return l.s.within(otherwise)
+}
+
+// capabilities are what the server can do.
+func (l *link) capabilities() *sdk.ServerCapabilities {
+	if up := l.session(); up != nil {
+		if hello := up.Client().InitializeResult(); hello != nil && hello.Capabilities != nil {
+			return hello.Capabilities
+		}
+	}
+	return &sdk.ServerCapabilities{}
+}

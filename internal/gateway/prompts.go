@@ -1,0 +1,199 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// listPrompts lists the prompts of one server as it lists them, or those of all that the registry knows.
+func (s *session) listPrompts(ctx context.Context, req *sdk.ListPromptsRequest) (*sdk.ListPromptsResult, error) {
+	params := cmp.Or(req.Params, &sdk.ListPromptsParams{})
+	by := s.saidOf(req, params.Meta)
+	result := &sdk.ListPromptsResult{Cacheable: unshared(), Prompts: []*sdk.Prompt{}}
+	if s.one != "" {
+		may, of, err := s.mayList(ctx, by, toolPrompt)
+		if err != nil || !may {
+			return result, err
+		}
+		err = s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) (err error) {
+			result, err = up.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: params.Cursor})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		result.Cacheable = unshared()
+		return result, nil
+	}
+	all, _, err := s.offers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	may := map[*offered]bool{}
+	for _, of := range all.servers {
+		if may[of], err = s.mayEver(ctx, by, of.Name, toolPrompt); err != nil {
+			return nil, err
+		}
+	}
+	for _, prompt := range all.prompts {
+		if may[prompt.of] {
+			result.Prompts = append(result.Prompts, prompt.shown())
+		}
+	}
+	slices.SortFunc(result.Prompts, func(a, b *sdk.Prompt) int { return strings.Compare(a.Name, b.Name) })
+	result.Prompts, result.NextCursor, err = pageOf(result.Prompts, params.Cursor,
+		func(p *sdk.Prompt) string { return p.Name })
+	return result, err
+}
+
+func (p *offeredPrompt) shown() *sdk.Prompt {
+	shown := &sdk.Prompt{Name: p.public, Title: p.Title, Description: p.Description}
+	for _, a := range p.Arguments {
+		shown.Arguments = append(shown.Arguments, &sdk.PromptArgument{
+			Name: a.Name, Title: a.Title, Description: a.Description, Required: a.Required,
+		})
+	}
+	return shown
+}
+
+// mayList reports whether anything of a kind could ever be allowed of the session's only server.
+func (s *session) mayList(ctx context.Context, by said, tool string) (bool, *offered, error) {
+	of, err := s.only(ctx)
+	if err != nil {
+		return false, nil, err
+	}
+	may, err := s.mayEver(ctx, by, of.Name, tool)
+	return may, of, err
+}
+
+// pass asks a server something that nobody has to decide about.
+func (s *session) pass(
+	ctx context.Context, of *offered, do func(ctx context.Context, up *sdk.ClientSession) error,
+) error {
+	l, err := s.link(ctx, of)
+	if err != nil {
+		return err
+	}
+	return l.ask(ctx, nil, func(ctx context.Context, up *sdk.ClientSession, _ any) error { return do(ctx, up) })
+}
+
+// findPrompt is the server and the name there of the prompt that the client means.
+func (s *session) findPrompt(ctx context.Context, name string) (*offered, string, error) {
+	if s.one != "" {
+		of, err := s.only(ctx)
+		return of, name, err
+	}
+	all, _, err := s.offers(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	prompt := all.prompts[name]
+	if prompt == nil {
+		return nil, "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", name)}
+	}
+	return prompt.of, prompt.Name, nil
+}
+
+// getPrompt gets a prompt, if that is allowed.
+func (s *session) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	of, name, err := s.findPrompt(ctx, req.Params.Name)
+	if err != nil {
+		return nil, err
+	}
+	given := req.Params.Arguments
+	if given == nil {
+		given = map[string]string{}
+	}
+	arguments, err := json.Marshal(m{"name": name, "arguments": given})
+	if err != nil {
+		return nil, err
+	}
+	result, refused, err := carried[*sdk.GetPromptResult](ctx, s, errand{
+		req:       req,
+		said:      s.saidOf(req, req.Params.Meta),
+		token:     req.Params.GetProgressToken(),
+		server:    of,
+		tool:      toolPrompt,
+		arguments: arguments,
+		send: func(ctx context.Context, _ jsontext.Value) (any, error) {
+			return s.fetchPrompt(ctx, of, name, req.Params)
+		},
+	})
+	if refused == nil && err == nil && s.stateless && result.InputRequests != nil {
+		refused, err = s.judgeQuestions(ctx, of, req, result.InputRequests)
+	}
+	if refused != nil {
+		return nil, refused.asError()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+func (s *session) fetchPrompt(
+	ctx context.Context, of *offered, name string, sent *sdk.GetPromptParams,
+) (result *sdk.GetPromptResult, err error) {
+	l, err := s.link(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	err = l.ask(ctx, sent.GetProgressToken(), func(ctx context.Context, up *sdk.ClientSession, token any) (err error) {
+		params := &sdk.GetPromptParams{
+			Name: name, Arguments: sent.Arguments, InputResponses: sent.InputResponses, RequestState: sent.RequestState,
+		}
+		if token != nil {
+			params.Meta = sdk.Meta{"progressToken": token}
+		}
+		result, err = up.GetPrompt(ctx, params)
+		return err
+	})
+	return result, err
+}
+
+// complete completes an argument. Whoever could never get the prompt or resource is refused; nothing is recorded,
+// because clients ask with every key that is pressed.
+func (s *session) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+	params := *req.Params
+	params.Meta = nil
+	if params.Ref == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "ref: is required"}
+	}
+	ref := *params.Ref
+	params.Ref = &ref
+	tool := toolResource
+	var of *offered
+	var err error
+	if ref.Type == "ref/prompt" {
+		tool = toolPrompt
+		of, ref.Name, err = s.findPrompt(ctx, ref.Name)
+	} else {
+		of, err = s.findResource(ctx, ref.URI)
+	}
+	if err != nil {
+		return nil, err
+	}
+	may, err := s.mayEver(ctx, s.saidOf(req, req.Params.Meta), of.Name, tool)
+	if err != nil {
+		return nil, err
+	}
+	if !may {
+		return nil, &jsonrpc.Error{
+			Code: codeDenied, Message: "a policy or the plan denies every " + of.Name + "." + tool,
+		}
+	}
+	var result *sdk.CompleteResult
+	err = s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) (err error) {
+		result, err = up.Complete(ctx, &params)
+		return err
+	})
+	return result, err
+}

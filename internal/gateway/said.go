@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"writ/internal/enforcement"
+	"writ/internal/intent/plan"
+)
+
+// What a client may say of its calls, in headers or in _meta. Nothing else of _meta is read, and none of it is sent on.
+const (
+	planHeader  = "Writ-Plan"
+	agentHeader = "Writ-Agent"
+	userHeader  = "Writ-User"
+	workHeader  = "Writ-Agent-Session"
+
+	planMeta  = "writ/plan"
+	agentMeta = "writ/agent"
+	userMeta  = "writ/user"
+	workMeta  = "writ/session"
+	// decisionMeta is where results say what was decided.
+	decisionMeta = "writ/decision"
+)
+
+// said is what a client says of a call: words, as anywhere else.
+type said struct {
+	plan    plan.Presented
+	planned bool // it shows something as its plan, and is judged by it
+	agent   string
+	user    string
+	session string
+}
+
+// saidIn is what headers say.
+func saidIn(h http.Header) said {
+	s := said{agent: h.Get(agentHeader), user: h.Get(userHeader), session: h.Get(workHeader)}
+	if text := strings.TrimSpace(h.Get(planHeader)); text != "" {
+		s.planned = true
+		s.plan = presented(text)
+	}
+	return s
+}
+
+// presented reads the token of a plan, or what the server answered when it was declared.
+func presented(text string) plan.Presented {
+	if strings.HasPrefix(text, "{") {
+		return plan.ParsePresented([]byte(text))
+	}
+	quoted, err := jsontext.AppendQuote(nil, text)
+	if err != nil {
+		return plan.Presented{}
+	}
+	return plan.ParsePresented(quoted)
+}
+
+// saidWith is what _meta says.
+func saidWith(meta sdk.Meta) (s said) {
+	text := func(name string) string {
+		value, _ := meta[name].(string)
+		return value
+	}
+	s.agent, s.user, s.session = text(agentMeta), text(userMeta), text(workMeta)
+	switch value := meta[planMeta].(type) {
+	case nil:
+	case string:
+		s.planned, s.plan = true, presented(value)
+	default:
+		s.planned = true
+		if raw, err := json.Marshal(value); err == nil {
+			s.plan = plan.ParsePresented(raw)
+		}
+	}
+	return s
+}
+
+// or is what is said here, and otherwise there.
+func (s said) or(other said) said {
+	if !s.planned {
+		s.plan, s.planned = other.plan, other.planned
+	}
+	s.agent, s.user = cmp.Or(s.agent, other.agent), cmp.Or(s.user, other.user)
+	s.session = cmp.Or(s.session, other.session)
+	return s
+}
+
+// unplanned is what is said, without the plan: what a server asks is not what the agent has planned.
+func (s said) unplanned() said {
+	s.plan, s.planned = plan.Presented{}, false
+	return s
+}
+
+// saidOf is what is said of a message: with it, by its request, or when the session was opened.
+func (s *session) saidOf(req sdk.Request, meta sdk.Meta) said {
+	all := saidWith(meta)
+	if e := exchangeOf(req); e != nil {
+		all = all.or(e.said)
+	}
+	return all.or(s.opened)
+}
+
+// request is a request for a decision by what was said. Who names neither a plan nor a session is given the session of
+// MCP, so that what policies count by session counts.
+func (s *session) request(of said) enforcement.Request {
+	if of.session == "" && !of.planned && s.id != "" {
+		sum := sha256.Sum256([]byte(s.id))
+		of.session = "mcp-" + hex.EncodeToString(sum[:8])
+	}
+	return enforcement.Request{
+		Presented:     of.plan,
+		TokenRequired: of.planned,
+		AgentID:       of.agent,
+		UserID:        of.user,
+		SessionID:     of.session,
+		Source:        "mcp",
+	}
+}

@@ -1,0 +1,71 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"writ/internal/fault"
+)
+
+// watchEvery is how often the sessions are looked at. A kill must end streams within a second.
+const watchEvery = 300 * time.Millisecond
+
+// Run ends the sessions of keys and agents that may not act any more, and those that nobody uses, until ctx ends. It
+// tells clients when what they may list has changed.
+func (g *Gateway) Run(ctx context.Context, report func(error)) {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			g.Close()
+			return
+		case <-ticker.C:
+			if err := g.look(ctx); err != nil && ctx.Err() == nil {
+				report(err)
+			}
+		}
+	}
+}
+
+// holder is who may use sessions.
+type holder struct{ orgID, keyID, agentID string }
+
+// look looks at all sessions once. Each key is asked about once, whatever number of sessions it has.
+func (g *Gateway) look(ctx context.Context) error {
+	by := map[holder][]*session{}
+	now := time.Now()
+	for _, s := range g.sessions.live() {
+		if s.isIdle(now, g.IdleTime) {
+			s.close(errIdle)
+			continue
+		}
+		who := holder{s.caller.OrgID, s.caller.KeyID, s.opened.agent}
+		by[who] = append(by[who], s)
+	}
+	var problems []error
+	for who, sessions := range by {
+		err := g.Decisions.RefuseCaller(ctx, sessions[0].caller, who.agentID)
+		refused := fault.Is(err, fault.Forbidden) || fault.Is(err, fault.Unauthenticated)
+		switch {
+		case refused:
+			for _, s := range sessions {
+				s.close(err)
+			}
+			continue
+		case err != nil: // nobody knows: calls are denied meanwhile
+			problems = append(problems, err)
+			continue
+		}
+		version, err := g.Decisions.Version(ctx, who.orgID)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		for _, s := range sessions {
+			s.noticed(version)
+		}
+	}
+	return errors.Join(problems...)
+}
