@@ -13,11 +13,12 @@ import (
 )
 
 func (w *changes) proxyScenarios() map[string]scenario {
+	type change = func(context.Context) (string, error)
 	return map[string]scenario{
-		"POST /proxy/mcp":           func() func(context.Context) (string, error) { return w.listByProxy("") },
-		"POST /proxy/mcp/{mcpId}":   func() func(context.Context) (string, error) { return w.listByProxy(w.farServer()) },
-		"DELETE /proxy/mcp":         func() func(context.Context) (string, error) { return w.endByProxy("") },
-		"DELETE /proxy/mcp/{mcpId}": func() func(context.Context) (string, error) { return w.endByProxy(w.farServer()) },
+		"POST /proxy/mcp":           func() change { return w.listByProxy("") },
+		"POST /proxy/mcp/{mcpId}":   func() change { return w.listByProxy(w.farServer()) },
+		"DELETE /proxy/mcp":         func() change { return w.endByProxy("") },
+		"DELETE /proxy/mcp/{mcpId}": func() change { return w.endByProxy(w.farServer()) },
 	}
 }
 

@@ -99,7 +99,7 @@ func fullEnviron(certificate, key string) []string {
 		"WRIT_DATA_DIR=/var/lib/writ",
 		"DATABASE_URL=postgresql://writ:database-password@db/writ", "WRIT_MASTER_KEY=" + masterKey,
 		"TELEMETRY_DATABASE_URL=postgres://writ:telemetry-password@db2/writ",
-		"WRIT_SIGNUP=open", "WRIT_PROXY_TOKEN=" + proxyToken,
+		"WRIT_SIGNUP=open", "WRIT_PROXY_HOLD_SECONDS=60", "WRIT_PROXY_TOKEN=" + proxyToken,
 		"WRIT_GOOGLE_CLIENT_ID=google-client",
 		"WRIT_GOOGLE_CLIENT_SECRET=google-secret",
 		"WRIT_GOOGLE_ISSUER=https://google.example.com",
@@ -138,6 +138,7 @@ func TestEveryVariable(t *testing.T) {
 		MasterKey:    secret.NewText(masterKey),
 		TelemetryURL: secret.NewText("postgres://writ:telemetry-password@db2/writ"),
 		Retention:    90 * 24 * time.Hour, SessionIdle: 5 * time.Minute, MaxIngestBytes: 1 << 20,
+		HoldWait:         time.Minute,
 		PricesFile:       "/etc/writ/prices.json",
 		PayloadRetention: 365 * 24 * time.Hour,
 		Witness: config.Witness{
