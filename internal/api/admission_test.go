@@ -109,6 +109,7 @@ func TestWrongKindOfCredential(t *testing.T) {
 			route.Proxy:       {"proxy"},
 
 			route.PlanToken: {"x-api-key: <key>", "Authorization: Bearer <key>", "token"},
+			route.Agent:     {"Authorization: Bearer <access token>", "x-api-key"},
 		}
 		good := map[string]http.Header{
 			"a token": testserver.WithBearer(token), "a key": testserver.WithXAPIKey(key),
@@ -119,6 +120,7 @@ func TestWrongKindOfCredential(t *testing.T) {
 			route.Person: {"a token"}, route.Session: {"a token"}, route.Key: {"a key", "a key as bearer"},
 			route.PersonOrKey: {"a token", "a key", "a key as bearer"},
 			route.PlanToken:   {"a key", "a key as bearer", "nothing"},
+			route.Agent:       {"a key", "a key as bearer"},
 		}
 		for _, r := range s.API.Routes() {
 			if r.Mode == route.Public {

@@ -280,7 +280,7 @@ func (a *API) mountWork(c Config) {
 		Bodies:       &route.Bodies{Limit: decisionBytes},
 		MaxBodyBytes: c.MaxBodyBytes,
 	}).Mount(a.router)
-	(&proxy.Handlers{Gateway: c.Gateway}).Mount(a.router)
+	(&proxy.Handlers{Gateway: c.Gateway, Tokens: c.OAuth}).Mount(a.router)
 	(&auditlog.Handlers{
 		Audit:          c.Audit,
 		Executions:     c.Executions,

@@ -155,6 +155,7 @@ var acceptedSchemes = map[route.Mode][]string{
 	route.Proxy:       {"proxyToken"},
 
 	route.PlanToken: {"apiKey"}, // or none
+	route.Agent:     {"apiKey", "clientToken"},
 }
 
 func checkSecurity(t *testing.T, d *openAPI, r route.Route, op operation) {

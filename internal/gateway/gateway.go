@@ -284,7 +284,7 @@ func (s *session) serve(by http.Handler, w http.ResponseWriter, r *http.Request)
 	defer s.use()()
 	ctx, cancel := s.within(r.Context())
 	defer cancel()
-	said := saidIn(r.Header)
+	said := saidIn(r)
 	e := &exchange{request: ctx, said: said}
 	ctx = context.WithValue(context.WithValue(ctx, sessionKey{}, s), exchangeKey{}, e)
 	r = r.WithContext(ctx)

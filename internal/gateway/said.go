@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -35,13 +36,25 @@ type said struct {
 	plan    plan.Presented
 	planned bool // it shows something as its plan, and is judged by it
 	agent   string
+	granted bool // the agent is the one that a person has let the client act as
 	user    string
 	session string
 }
 
-// saidIn is what headers say.
-func saidIn(h http.Header) said {
+type grantedAgent struct{}
+
+// WithAgent is the context of a request of a client that a person has let act as one agent, whatever it says itself.
+func WithAgent(ctx context.Context, agentID string) context.Context {
+	return context.WithValue(ctx, grantedAgent{}, agentID)
+}
+
+// saidIn is what a request says in its headers.
+func saidIn(r *http.Request) said {
+	h := r.Header
 	s := said{agent: h.Get(agentHeader), user: h.Get(userHeader), session: h.Get(workHeader)}
+	if agentID, granted := r.Context().Value(grantedAgent{}).(string); granted {
+		s.agent, s.granted = agentID, true
+	}
 	if text := strings.TrimSpace(h.Get(planHeader)); text != "" {
 		s.planned = true
 		s.plan = presented(text)
@@ -85,6 +98,9 @@ func saidWith(meta sdk.Meta) (s said) {
 func (s said) or(other said) said {
 	if !s.planned {
 		s.plan, s.planned = other.plan, other.planned
+	}
+	if other.granted && !s.granted {
+		s.agent, s.granted = other.agent, true
 	}
 	s.agent, s.user = cmp.Or(s.agent, other.agent), cmp.Or(s.user, other.user)
 	s.session = cmp.Or(s.session, other.session)

@@ -60,7 +60,7 @@ func (g *Gateway) open(r *http.Request, caller principal.Principal, at place, id
 		id:     id,
 		caller: caller,
 		one:    at.one,
-		opened: saidIn(r.Header),
+		opened: saidIn(r),
 		life:   life,
 		end:    end,
 		used:   time.Now(),

@@ -145,6 +145,8 @@ func (g *Gate) authenticate(request *http.Request, r route.Route) (principal.Pri
 		}
 	case presented.APIKey != "" && !forPeople:
 		return g.Keys.Resolve(request.Context(), presented.APIKey)
+	case mode == route.Agent && (presented.Bearer != "" || len(tokens)+len(keys) == 0):
+		return principal.Principal{}, nil
 	case presented.Bearer != "" && mode != route.Key && mode != route.PlanToken:
 		return g.People.Authenticate(request.Context(), presented.Bearer)
 	case presented.APIKey != "":
@@ -201,6 +203,8 @@ var wanted = map[route.Mode]string{
 	route.Key:         "send an API key: x-api-key: <key>, or Authorization: Bearer <key>",
 	route.PersonOrKey: "send Authorization: Bearer <access token>, or an API key in x-api-key",
 	route.Proxy:       "this route is for the enforcement proxy",
+	route.Agent: "send an API key in x-api-key, or the access token that Writ gave an OAuth client: " +
+		"Authorization: Bearer <access token>",
 	route.PlanToken: "send an API key: x-api-key: <key>, or Authorization: Bearer <key>; " +
 		"or none, and the plan's token in the body",
 }

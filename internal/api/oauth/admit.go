@@ -3,6 +3,8 @@ package oauth
 import (
 	"net/http"
 
+	"writ/internal/api/admission"
+	"writ/internal/api/route"
 	"writ/internal/credential"
 	"writ/internal/fault"
 	"writ/internal/oauth"
@@ -21,8 +23,8 @@ func Admit(
 	case err != nil:
 	case presented.APIKey != "" && presented.Bearer != "":
 		err = credential.Disagree()
-	case presented.Bearer == "":
-		err = fault.New(fault.Unauthenticated, "send Authorization: Bearer <access token>")
+	case !oauth.IsAccessToken(presented.Bearer):
+		err = admission.Wanted(route.Agent)
 	default:
 		granted, err = service.Authenticate(r.Context(), presented.Bearer, mcpID)
 	}

@@ -156,7 +156,7 @@ func TestOtherRoutesRefuseTheseTokens(t *testing.T) {
 		f.wantWorks("before", tokens.AccessToken)
 		tried := 0
 		for _, r := range f.API.Routes() {
-			if r.Mode == route.Public {
+			if r.Mode == route.Public || r.Path == "/proxy/mcp" {
 				continue
 			}
 			path := strings.NewReplacer("{orgId}", f.org, "{agentId}", f.agent).Replace(r.Path)

@@ -7,14 +7,17 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	oauthapi "writ/internal/api/oauth"
 	"writ/internal/api/route"
 	"writ/internal/gateway"
+	"writ/internal/oauth"
 	"writ/internal/principal"
 )
 
 // Handlers serve the endpoint.
 type Handlers struct {
 	Gateway *gateway.Gateway
+	Tokens  *oauth.Service
 }
 
 // MCPMessageBody is a message of MCP: JSON-RPC 2.0.
@@ -72,9 +75,21 @@ func (h *Handlers) mount(r *route.Router, post, get, end route.Route, parameters
 	}
 }
 
-// caller says who may use the endpoint: an agent, with its key. This is the one place that says so.
-func caller(rt route.Route) route.Route { return rt.For(route.Key).Scoped(principal.Enforce) }
+// caller says who may use the endpoint: an agent, with its key or as an OAuth client. This is the one place that says
+// so.
+func caller(rt route.Route) route.Route { return rt.For(route.Agent).Scoped(principal.Enforce) }
 
 func (h *Handlers) serve(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
-	return h.Gateway.Serve(w, r, caller, r.PathValue("mcpId"))
+	server := r.PathValue("mcpId")
+	if caller.Kind == principal.Key {
+		return h.Gateway.Serve(w, r, caller, server)
+	}
+	granted, challenge, err := oauthapi.Admit(h.Tokens, r, server)
+	if challenge != "" {
+		w.Header().Set("WWW-Authenticate", challenge)
+	}
+	if err != nil {
+		return err
+	}
+	return h.Gateway.Serve(w, r.WithContext(gateway.WithAgent(r.Context(), granted.AgentID)), granted.Caller, server)
 }

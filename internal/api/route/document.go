@@ -153,6 +153,9 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 		"apiKey": {
 			Type: "apiKey", In: "header", Name: "x-api-key", Description: "API key of an agent, SDK or plugin.",
 		},
+		"clientToken": {
+			Type: "http", Scheme: "bearer", Description: "Access token of an OAuth client, for the address of the proxy.",
+		},
 		"proxyToken": {Type: "http", Scheme: "bearer", Description: "The enforcement proxy's own token."},
 	}
 }
@@ -170,6 +173,8 @@ func security(mode Mode) []map[string][]string {
 		return []map[string][]string{token, key}
 	case PlanToken:
 		return []map[string][]string{key, {}}
+	case Agent:
+		return []map[string][]string{key, {"clientToken": {}}}
 	case Proxy:
 		return []map[string][]string{{"proxyToken": {}}}
 	case Public:

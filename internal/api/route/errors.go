@@ -67,7 +67,9 @@ func (f *Failure) Write(w http.ResponseWriter) {
 // WriteHead writes status and headers, for an answer whose body is another.
 func (f *Failure) WriteHead(w http.ResponseWriter, contentType string) {
 	for name, values := range f.GetHeaders() {
-		w.Header()[name] = values
+		if _, said := w.Header()[name]; !said { // by a handler that knows more
+			w.Header()[name] = values
+		}
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(f.StatusCode)

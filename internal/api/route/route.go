@@ -44,6 +44,8 @@ const (
 	// PlanToken is an API key, or no credential: then the handler checks the plan's token in the body before
 	// anything else.
 	PlanToken Mode = "plan-token"
+	// Agent is an API key, or else the handler checks the access token of an OAuth client before anything else.
+	Agent Mode = "agent"
 )
 
 // What says which organization a route with an Action is about: one of these in its path, or else the query
@@ -216,7 +218,7 @@ func (r Route) Limits() string {
 
 // check refuses a declaration that would leave something open.
 func (r Route) check() error {
-	takesKeys := r.Mode == Key || r.Mode == PersonOrKey || r.Mode == PlanToken
+	takesKeys := slices.Contains([]Mode{Key, PersonOrKey, PlanToken, Agent}, r.Mode)
 	switch {
 	case r.Mode == "":
 		return fmt.Errorf("%s %s states no mode", r.Method, r.Path)

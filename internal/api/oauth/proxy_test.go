@@ -1,0 +1,119 @@
+package oauth_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"writ/client"
+	"writ/internal/testserver"
+)
+
+// registeredOnly allows calls of registered agents alone.
+const registeredOnly = `version: v1
+name: registered
+default: deny
+rules:
+  - {id: registered, effect: allow, tools: ["yard.*"], when: "agent.registered"}
+`
+
+// startYard serves one tool.
+func startYard(t *testing.T) string {
+	t.Helper()
+	server := mcp.NewServer(&mcp.Implementation{Name: "yard", Version: "1"}, nil)
+	type none struct{}
+	mcp.AddTool(server, &mcp.Tool{Name: "lift", Description: "Lifts a crate."}, func(
+		context.Context, *mcp.CallToolRequest, none,
+	) (*mcp.CallToolResult, none, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "lifted"}}}, none{}, nil
+	})
+	yard := httptest.NewServer(mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(yard.Close)
+	t.Cleanup(yard.CloseClientConnections)
+	return yard.URL
+}
+
+// bearer sends a token with each request.
+type bearer struct{ token string }
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func (f *flow) connect(path, token string) (*mcp.ClientSession, error) {
+	return mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, nil).Connect(f.t.Context(),
+		&mcp.StreamableClientTransport{
+			Endpoint:   "http://" + f.Address + path,
+			HTTPClient: &http.Client{Transport: bearer{token}},
+			MaxRetries: -1,
+		}, nil)
+}
+
+// TestTheProxyTakesTokens: a client is the agent that a person let it act as, whatever it says, and only at the address
+// that its token is for.
+func TestTheProxyTakesTokens(t *testing.T) {
+	t.Parallel()
+	eachFlow(t, func(t *testing.T, f *flow) {
+		f.ActivePolicy(f.owner, f.org, registeredOnly)
+		made, err := f.owner.RegisterMCPServer(t.Context(), f.org, client.NewMCPServer{Name: "yard", URL: startYard(t)})
+		if err != nil || made.Status != "approved" {
+			t.Fatalf("register: %+v, %v", made, err)
+		}
+		tokens := f.tokens()
+		session, err := f.connect("/proxy/mcp", tokens.AccessToken)
+		if err != nil {
+			t.Fatalf("connect: %v", err)
+		}
+		defer session.Close()
+		listed, err := session.ListTools(t.Context(), nil)
+		if err != nil || len(listed.Tools) != 1 {
+			t.Fatalf("tools: %+v, %v", listed, err)
+		}
+		params := &mcp.CallToolParams{Name: listed.Tools[0].Name, Meta: mcp.Meta{"writ/agent": "somebody"}}
+		if result, err := session.CallTool(t.Context(), params); err != nil || result.IsError {
+			t.Errorf("call as the agent: %+v, %v", result, err)
+		}
+		if _, err := f.connect("/proxy/mcp/yard", tokens.AccessToken); err == nil {
+			t.Error("a token for all servers is good at the address of one")
+		}
+		if err := f.end(f.owner, f.consents(f.owner)[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		refused := func() bool {
+			_, err := session.CallTool(t.Context(), params)
+			return err != nil
+		}
+		testserver.Soon(t, "the end of the consent ends the session", refused)
+	}, testserver.PermitLoopback...)
+}
+
+// TestTheProxySaysWhereTokensAre: without credentials, and with ones that do not work.
+func TestTheProxySaysWhereTokensAre(t *testing.T) {
+	t.Parallel()
+	eachFlow(t, func(t *testing.T, f *flow) {
+		for path, metadata := range map[string]string{
+			"/proxy/mcp":      "/.well-known/oauth-protected-resource/proxy/mcp",
+			"/proxy/mcp/yard": "/.well-known/oauth-protected-resource/proxy/mcp/yard",
+		} {
+			for name, headers := range map[string][]string{
+				"nothing":            nil,
+				"a token that ended": {"Authorization", "Bearer " + f.refresh("gone").AccessToken + "x"},
+				"a person's token":   {"Authorization", "Bearer " + f.owner.Tokens.AccessToken},
+			} {
+				got := f.Request(t, http.MethodPost, path, `{}`, headers...)
+				challenge := got.Header.Get("WWW-Authenticate")
+				if got.Status != http.StatusUnauthorized ||
+					!strings.Contains(challenge, `resource_metadata="`+f.OAuth.Issuer()+metadata+`"`) {
+					t.Errorf("%s with %s: %d, challenge %q", path, name, got.Status, challenge)
+				}
+			}
+		}
+	})
+}
