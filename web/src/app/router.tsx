@@ -1,12 +1,5 @@
-// Every address of the dashboard, in one place. A screen is loaded when it is opened.
-import {
-  type AnyRoute,
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  retainSearchParams,
-} from "@tanstack/react-router";
+// Every address of the dashboard, here and in router.settings. A screen is loaded when it is opened.
+import { type AnyRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { approvalsSearch } from "../screens/approvals/search";
 import { entryFields } from "../screens/audit/search";
 import { findingFields } from "../screens/findings/search";
@@ -15,21 +8,10 @@ import { sessionSearch, sessionsSearch } from "../screens/sessions/search";
 import { traceSearch, tracesSearch } from "../screens/traces/search";
 import { queryClient } from "./queries";
 import { RouteError, RouteMissing } from "./RouteError";
+import { bare, frame, root } from "./router.roots";
+import { settings } from "./router.settings";
 import { oneOf, parseSearch, rangeFields, search, stringifySearch, text, whole } from "./search";
-import { Shell } from "./shell/Shell";
-import { onFirstLoad, signInFirst } from "./signInFirst";
-
-const root = createRootRouteWithContext<{ queryClient: typeof queryClient }>()({
-  validateSearch: search({ org: text(40) }),
-  // Every link stays in the organization that is shown.
-  search: { middlewares: [retainSearchParams(["org"])] },
-});
-
-// Screens in the frame, for people who are signed in.
-const frame = createRoute({ getParentRoute: () => root, id: "frame", component: Shell, beforeLoad: signInFirst });
-
-// Pages without the frame.
-const bare = createRoute({ getParentRoute: () => root, id: "bare" });
+import { onFirstLoad } from "./signInFirst";
 
 const framed = [
   createRoute({
@@ -68,7 +50,7 @@ const framed = [
   }),
   createRoute({
     getParentRoute: () => frame,
-    path: "/plans/$planId",
+    path: "/plans/$id",
     validateSearch: search({ step: whole }),
     component: lazyRouteComponent(() => import("../screens/plans/plan"), "PlanDetail"),
   }),
@@ -178,57 +160,7 @@ const framed = [
     path: "/me",
     component: lazyRouteComponent(() => import("../screens/me/screen"), "Me"),
   }),
-  createRoute({
-    getParentRoute: () => frame,
-    path: "/settings",
-    component: lazyRouteComponent(() => import("../screens/settings/organization"), "OrganizationSettings"),
-  }),
-  createRoute({
-    getParentRoute: () => frame,
-    path: "/settings/members",
-    component: lazyRouteComponent(() => import("../screens/settings/members"), "Members"),
-  }),
-  createRoute({
-    getParentRoute: () => frame,
-    path: "/settings/roles",
-    component: lazyRouteComponent(() => import("../screens/settings/roles"), "Roles"),
-  }),
-  createRoute({
-    getParentRoute: () => frame,
-    path: "/settings/keys",
-    component: lazyRouteComponent(() => import("../screens/settings/keys"), "Keys"),
-  }),
-  createRoute({
-    getParentRoute: () => frame,
-    path: "/settings/identity",
-    component: lazyRouteComponent(() => import("../screens/settings/identity"), "IdentityProvider"),
-  }),
-  createRoute({
-    getParentRoute: () => frame,
-    path: "/settings/webhooks",
-    component: lazyRouteComponent(() => import("../screens/settings/webhooks"), "Webhooks"),
-  }),
-  createRoute({
-    getParentRoute: () => frame,
-    path: "/settings/webhooks/$id",
-    validateSearch: search({ status: oneOf("waiting", "delivered", "dead") }),
-    component: lazyRouteComponent(() => import("../screens/settings/webhook"), "Webhook"),
-  }),
-  createRoute({
-    getParentRoute: () => frame,
-    path: "/settings/forwarding",
-    component: lazyRouteComponent(() => import("../screens/settings/forwarding"), "Forwarding"),
-  }),
-  createRoute({
-    getParentRoute: () => frame,
-    path: "/settings/enforcement",
-    component: lazyRouteComponent(() => import("../screens/settings/enforcement"), "Enforcement"),
-  }),
-  createRoute({
-    getParentRoute: () => frame,
-    path: "/settings/retention",
-    component: lazyRouteComponent(() => import("../screens/settings/retention"), "Retention"),
-  }),
+  ...settings,
   createRoute({
     getParentRoute: () => frame,
     path: "/usage",

@@ -43,7 +43,7 @@ export function Facts({ agent: a }: { agent: Agent }) {
         )}
         <Fact name={w.plan}>
           {a.currentPlan ? (
-            <Link to="/plans/$planId" params={{ planId: a.currentPlan.planId }}>
+            <Link to="/plans/$id" params={{ id: a.currentPlan.planId }}>
               <AgentText text={a.currentPlan.planId} short />
             </Link>
           ) : (

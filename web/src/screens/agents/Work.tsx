@@ -107,7 +107,7 @@ export function Plans({ id }: { id: string }) {
               <li key={p.id}>
                 <When at={p.createdAt} />
                 <StatusBadge word={words.plans.statuses[p.status] ?? p.status} error={p.status === "failed"} />
-                <Link className="grow one-line" to="/plans/$planId" params={{ planId: p.id }}>
+                <Link className="grow one-line" to="/plans/$id" params={{ id: p.id }}>
                   <AgentText text={p.goal || w.noGoal} short />
                 </Link>
                 <span className="small muted">{words.plans.stepCount(String(p.stepCount))}</span>

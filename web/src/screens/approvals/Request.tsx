@@ -190,7 +190,7 @@ function Facts({ request: r }: { request: Shown }) {
         )}
         {r.planId && (
           <Fact name={w.planName}>
-            <Link to="/plans/$planId" params={{ planId: r.planId }}>
+            <Link to="/plans/$id" params={{ id: r.planId }}>
               <AgentText text={r.planGoal || r.planId} short />
             </Link>
           </Fact>

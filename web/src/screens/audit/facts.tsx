@@ -81,7 +81,7 @@ export function Facts({ entry }: { entry: Told }) {
       )}
       {entry.plan && (
         <Fact name={w.plan}>
-          <Link to="/plans/$planId" params={{ planId: entry.plan }} search={step ? { step: Number(step) } : {}}>
+          <Link to="/plans/$id" params={{ id: entry.plan }} search={step ? { step: Number(step) } : {}}>
             <AgentText text={entry.plan} short />
             {step && `, ${w.step(step)}`}
           </Link>

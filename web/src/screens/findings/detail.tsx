@@ -111,7 +111,7 @@ function Shown({ finding: f }: { finding: Finding }) {
           )}
           {f.planId && (
             <Fact name={w.plan}>
-              <Link to="/plans/$planId" params={{ planId: f.planId }}>
+              <Link to="/plans/$id" params={{ id: f.planId }}>
                 <AgentText text={f.planId} short />
               </Link>
             </Fact>

@@ -58,8 +58,8 @@ function Step({ planId, planned, done, uses, chosen }: StepProps) {
         <div className="row">
           <Link
             className="plan-number"
-            to="/plans/$planId"
-            params={{ planId }}
+            to="/plans/$id"
+            params={{ id: planId }}
             search={{ step: done.step }}
             replace
             resetScroll={false}

@@ -22,11 +22,11 @@ import "../../ui/proof/proof.css";
 import "./plans.css";
 
 const w = words.plans;
-const route = getRouteApi("/frame/plans/$planId");
+const route = getRouteApi("/frame/plans/$id");
 
 /** PlanDetail is one plan: what was planned, beside what was decided and reported as run. */
 export function PlanDetail() {
-  const { planId } = route.useParams();
+  const { id: planId } = route.useParams();
   const { step } = route.useSearch();
   const org = useOrg();
   const plan = useQuery(planQuery(org.id, planId));
@@ -118,7 +118,7 @@ function Facts({ plan: p }: { plan: Plan }) {
       )}
       {p.parentId && (
         <Fact name={w.parent}>
-          <Link to="/plans/$planId" params={{ planId: p.parentId }}>
+          <Link to="/plans/$id" params={{ id: p.parentId }}>
             {p.parentId}
           </Link>
         </Fact>

@@ -62,10 +62,7 @@ export function Plans() {
   const { table, rows } = useList(plansQuery(org.id, search));
   useNeighbours("/plans", rows, keyOf);
   const narrow = (change: object) => void navigate({ to: ".", search: (old) => ({ ...old, ...change }) });
-  const open = useCallback(
-    (p: ListedPlan) => void navigate({ to: "/plans/$planId", params: { planId: p.id } }),
-    [navigate],
-  );
+  const open = useCallback((p: ListedPlan) => void navigate({ to: "/plans/$id", params: { id: p.id } }), [navigate]);
   return (
     <div className="screen fill">
       <div className="screen-head">

@@ -1,0 +1,58 @@
+// The addresses of an organization's settings.
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { frame } from "./router.roots";
+import { oneOf, search } from "./search";
+
+export const settings = [
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/settings",
+    component: lazyRouteComponent(() => import("../screens/settings/organization"), "OrganizationSettings"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/settings/members",
+    component: lazyRouteComponent(() => import("../screens/settings/members"), "Members"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/settings/roles",
+    component: lazyRouteComponent(() => import("../screens/settings/roles"), "Roles"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/settings/keys",
+    component: lazyRouteComponent(() => import("../screens/settings/keys"), "Keys"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/settings/identity",
+    component: lazyRouteComponent(() => import("../screens/settings/identity"), "IdentityProvider"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/settings/webhooks",
+    component: lazyRouteComponent(() => import("../screens/settings/webhooks"), "Webhooks"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/settings/webhooks/$id",
+    validateSearch: search({ status: oneOf("waiting", "delivered", "dead") }),
+    component: lazyRouteComponent(() => import("../screens/settings/webhook"), "Webhook"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/settings/forwarding",
+    component: lazyRouteComponent(() => import("../screens/settings/forwarding"), "Forwarding"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/settings/enforcement",
+    component: lazyRouteComponent(() => import("../screens/settings/enforcement"), "Enforcement"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/settings/retention",
+    component: lazyRouteComponent(() => import("../screens/settings/retention"), "Retention"),
+  }),
+] as const;
