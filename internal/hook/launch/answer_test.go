@@ -71,8 +71,8 @@ func TestAnswersHere(t *testing.T) {
 func TestStartsAnother(t *testing.T) {
 	t.Parallel()
 	// The program that is named is this one, which as writ says nothing.
-	if stdout, stderr, exit := startHere(t, "another", "before-tool"); exit != 2 || stderr != "" ||
-		!strings.HasPrefix(stdout, `{"decision":"deny"`) {
+	if stdout, stderr, exit := startHere(t, "another", "before-tool"); exit != 2 ||
+		!strings.HasPrefix(stderr, `{"decision":"deny"`) || !strings.HasPrefix(stdout, `{"decision":"deny"`) {
 		t.Errorf("it prints %q and on stderr %q with %d", stdout, stderr, exit)
 	}
 	ours, err := os.Executable()
@@ -83,6 +83,39 @@ func TestStartsAnother(t *testing.T) {
 	line.Config = "/srv/answer"
 	if got, exit := start(t, ours, line.Command()); exit != 0 || !strings.Contains(got, "another") {
 		t.Errorf("a program of another build does not answer: %q with %d", got, exit)
+	}
+}
+
+// TestAKilledLauncherHasDenied: the host reads stderr where stdout is empty.
+func TestAKilledLauncherHasDenied(t *testing.T) {
+	t.Parallel()
+	ours, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := filepath.Join(t.TempDir(), "started")
+	line := lineOf(program(t, "touch "+started+"; exec sleep 300"), "before-tool")
+	c := exec.CommandContext(t.Context(), ours)
+	c.Args = []string{"bash", "-c", line.Command()}
+	var out, messages bytes.Buffer
+	c.Stdout, c.Stderr = &out, &messages
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(started); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the hook does not start")
+		}
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait() // killed
+	if out.Len() > 0 || !strings.HasPrefix(messages.String(), `{"decision":"deny"`) {
+		t.Errorf("it printed %q, and on stderr %q", out.String(), messages.String())
 	}
 }
 

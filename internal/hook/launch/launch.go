@@ -32,14 +32,17 @@ type Program struct {
 // Anything else is denied.
 //
 // Where this program is a copy of the one that the command names, it answers by itself: that saves a process for every
-// call. Nobody would then deny in its place if it were killed. So the deny goes to stderr first, which the host reads
-// unless there is an answer on stdout; and the kernel kills this process if it is late.
+// call. Otherwise it starts that one. Nobody would deny in its place if it were killed. So the deny goes to stderr first,
+// which the host reads unless there is an answer on stdout; and the kernel kills this process if it is late.
 func Main(args []string, program Program) int {
 	if len(args) != 3 || args[1] != "-c" {
 		return deny()
 	}
 	line, ok := Parse(args[2])
 	if !ok {
+		return deny()
+	}
+	if kindOf(line.Event) == mustAnswer && line.denyFirst() != nil {
 		return deny()
 	}
 	hook := []string{"--config", line.Config, line.Event}
@@ -49,15 +52,32 @@ func Main(args []string, program Program) int {
 	return line.start()
 }
 
-// prepare makes sure that a process which is killed has denied.
+// grace is how much later than a hook its launcher is killed: until then it denies by itself.
+const grace = 2 * time.Second
+
+// denyFirst makes sure that a launcher which is killed has denied, and that one which hangs is killed. Where the kernel
+// cannot do the latter, the limit on reading the answer is left.
+func (l Line) denyFirst() error {
+	if l.Patience > 0 {
+		_ = killAfter(l.Patience + grace)
+	}
+	_, err := os.Stderr.WriteString(unanswered)
+	return err
+}
+
+// prepare makes sure that this process is killed if it is late with the answer, and then has denied.
 func (l Line) prepare() error {
-	if kindOf(l.Event) == neverFails {
+	kind := kindOf(l.Event)
+	if kind == neverFails {
 		return nil
 	}
 	if l.Patience > 0 {
 		if err := killAfter(l.Patience); err != nil {
 			return err
 		}
+	}
+	if kind == mustAnswer {
+		return nil // it has
 	}
 	_, err := os.Stderr.WriteString(unanswered)
 	return err
