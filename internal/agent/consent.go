@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -61,6 +62,30 @@ func (s *Service) BindConsented(
 		return err
 	}
 	return s.record(ctx, tx, p, p.OrgID, updated, a)
+}
+
+// MayConsent reports whether a person with a role may let clients act as an agent.
+func (s *Service) MayConsent(
+	ctx context.Context, orgID, agentID, userID string, role principal.Role,
+) (bool, error) {
+	if role.May(principal.ManageAgents) {
+		return true, nil
+	}
+	a, err := find(ctx, s.db, orgID, agentID)
+	if fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	return err == nil && a.OwnerID == userID, err
+}
+
+// EnvironmentOf is the environment that the key of a consent acts in: the agent's, and where it names none, production,
+// so that rules about production hold.
+func (s *Service) EnvironmentOf(ctx context.Context, r database.Reader, orgID, agentID string) (string, error) {
+	a, err := find(ctx, r, orgID, agentID)
+	if err != nil && !fault.Is(err, fault.NotFound) { // BindConsented says what is wrong with the id
+		return "", err
+	}
+	return cmp.Or(a.Environment, "production"), nil
 }
 
 // UnbindConsented takes the key of a consent that ends from its agent, unless no other key is bound to it: an agent

@@ -73,7 +73,7 @@ func (s *Service) callerOf(ctx context.Context, c Consent) (principal.Principal,
 	if caller.OrgID != c.OrgID || caller.UserID != c.UserID {
 		return principal.Principal{}, refusedToken()
 	}
-	standing, err := s.sources.Standing(ctx, c.OrgID, c.AgentID, c.KeyID)
+	standing, err := s.sources.Standing(ctx, caller, c.AgentID)
 	switch {
 	case err != nil:
 		return principal.Principal{}, err

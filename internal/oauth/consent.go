@@ -93,7 +93,9 @@ func (s *Service) consent(
 		CreatedAt:   tx.Now(),
 		ExpiresAt:   tx.Now().Add(ConsentLife),
 	}
-	c.KeyID, err = s.sources.AddKey(ctx, tx, p, NewKey{Name: keyName(r.Client), ExpiresAt: c.ExpiresAt})
+	c.KeyID, err = s.sources.AddKey(ctx, tx, p, NewKey{
+		Name: keyName(r.Client), AgentID: agentID, ExpiresAt: c.ExpiresAt,
+	})
 	if err != nil {
 		return Consent{}, err
 	}

@@ -77,7 +77,7 @@ const (
 
 // Standing is what the registry says of an agent that a client acts as. The zero value may not act.
 type Standing struct {
-	Bound   bool // the key is bound to the agent
+	Bound   bool // the key is bound to the agent, and its owner may still give the agent's name away
 	Stopped bool // by the kill switch, or suspended
 }
 
@@ -93,8 +93,8 @@ type Sources struct {
 	Unbind func(ctx context.Context, tx *database.Tx, by principal.Principal, orgID, agentID, keyID string) error
 	// Holder is the caller that a hidden key stands for, or an Unauthenticated fault if the key has ended.
 	Holder func(ctx context.Context, keyID string) (principal.Principal, error)
-	// Standing is what the registry says of the agent now.
-	Standing func(ctx context.Context, orgID, agentID, keyID string) (Standing, error)
+	// Standing is what the registry says now of the agent that a hidden key acts as.
+	Standing func(ctx context.Context, key principal.Principal, agentID string) (Standing, error)
 	// Fetch reads a client's document, of at most so many bytes, from an address that anyone may have named.
 	Fetch func(ctx context.Context, url string, most int64) ([]byte, error)
 	// MayBePlain reports whether the operator lets a document be read without TLS.
@@ -104,6 +104,7 @@ type Sources struct {
 // NewKey describes a hidden key.
 type NewKey struct {
 	Name      string
+	AgentID   string // that it will act as
 	ExpiresAt time.Time
 }
 

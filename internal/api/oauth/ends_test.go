@@ -95,6 +95,8 @@ func (f *flow) endingsOfOthers(admin *testserver.Person) []ending {
 			_, err := f.owner.UpdateAgent(ctx, f.org, f.agent, m{"keys": []string{f.AgentKey(f.owner, f.org).ID}})
 			return err
 		}},
+		{name: "its owner no longer manages agents", end: func(consent, answer) error { return setRole("member") },
+			undo: func() error { return setRole("admin") }},
 		{name: "its owner a viewer", end: func(consent, answer) error { return setRole("viewer") },
 			undo: func() error { return setRole("admin") }},
 		{name: "its owner's password changed", end: func(consent, answer) error {

@@ -1,6 +1,7 @@
 package oauth_test
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -115,5 +116,40 @@ func TestTheProxySaysWhereTokensAre(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// TestAClientActsInTheEnvironmentOfItsAgent: rules about production hold for it.
+func TestAClientActsInTheEnvironmentOfItsAgent(t *testing.T) {
+	t.Parallel()
+	eachFlow(t, func(t *testing.T, f *flow) {
+		for agentID, environment := range map[string]string{"careful": "production", "free": "", "tester": "sandbox"} {
+			_, err := f.owner.RegisterAgent(t.Context(), f.org, client.NewAgent{
+				AgentID: agentID, OwnerID: f.owner.ID, Environment: environment,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.agent = agentID
+			got := f.wantWorks(agentID, f.tokens().AccessToken).Caller.Environment
+			if want := cmp.Or(environment, "production"); got != want {
+				t.Errorf("the client of %s acts in %q, want %q", agentID, got, want)
+			}
+		}
+	})
+}
+
+// TestACodeThatOthersHaveSeen ends no consent: only its own client proves that it was used twice.
+func TestACodeThatOthersHaveSeen(t *testing.T) {
+	t.Parallel()
+	eachFlow(t, func(t *testing.T, f *flow) {
+		code := f.approve()
+		tokens := f.exchange(code)
+		f.wantWorks("before", tokens.AccessToken)
+		f.wantError("with another verifier", f.exchange(code, "code_verifier", strings.Repeat("x", 43)),
+			http.StatusBadRequest, "invalid_grant")
+		f.wantError("of another client", f.exchange(code, "client_id", f.register(redirect)),
+			http.StatusBadRequest, "invalid_grant")
+		f.wantWorks("after", tokens.AccessToken)
 	})
 }
