@@ -83,8 +83,8 @@ type presented struct {
 	clientID, secret, verifier, redirectURI, resource string
 }
 
-// exchange gives the first tokens for a code. A code that was used ends what it gave, if its own client sends it: others
-// who have seen it must not end a consent.
+// exchange gives the first tokens for a code. A code that was used ends what it gave, if its own client sends it:
+// others who have seen it must not end a consent.
 func (s *Service) exchange(ctx context.Context, p presented) (Tokens, error) {
 	hash := secret.Hash(p.secret)
 	// Anyone may call this, so bad codes are refused before the write queue.

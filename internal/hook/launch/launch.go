@@ -32,8 +32,8 @@ type Program struct {
 // Anything else is denied.
 //
 // Where this program is a copy of the one that the command names, it answers by itself: that saves a process for every
-// call. Otherwise it starts that one. Nobody would deny in its place if it were killed. So the deny goes to stderr first,
-// which the host reads unless there is an answer on stdout; and the kernel kills this process if it is late.
+// call. Otherwise it starts that one. Nobody would deny in its place if it were killed. So the deny goes to stderr
+// first, which the host reads unless there is an answer on stdout; and the kernel kills this process if it is late.
 func Main(args []string, program Program) int {
 	if len(args) != 3 || args[1] != "-c" {
 		return deny()

@@ -13,6 +13,15 @@ const reply = async (path: string) => {
   return replies[path]?.(calls.filter((c) => c === path).length);
 };
 
+// What is done when another person signs in.
+const cleans = vi.hoisted(() => [] as (() => void)[]);
+vi.mock("../../auth/session", async (original) => ({
+  ...(await original<typeof import("../../auth/session")>()),
+  onSignOut: (clean: () => void) => {
+    cleans.push(clean);
+  },
+}));
+
 vi.mock("../../api/client", () => ({
   api: { post: (path: string) => reply(path), get: (path: string) => reply(path) },
 }));
@@ -93,6 +102,27 @@ it("says nothing more where the lost answer had arrived", async () => {
   };
   await send("o", "f", { is: "reject", note: "no" });
   expect(stateOf("f")).toBeUndefined();
+});
+
+it("asks the server where half of its answer came", async () => {
+  replies = {
+    "/delegation/approve": () => {
+      throw new TypeError("the connection ended in the body");
+    },
+    "/delegation/requests/{id}": () => ({ status: "approved" }),
+  };
+  await send("o", "i", { is: "approve" });
+  expect(calls).toContain("/delegation/requests/{id}");
+  expect(stateOf("i")).toBeUndefined();
+});
+
+it("sends no answer of a person who signed out", async () => {
+  replies = { "/delegation/approve": () => ({ status: "approved" }) };
+  answer("o", request("j"), { is: "approve" });
+  for (const clean of cleans) clean();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(calls).toEqual([]);
+  expect(stateOf("j")).toBeUndefined();
 });
 
 it("tells a late answer from a refused one", async () => {

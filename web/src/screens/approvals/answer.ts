@@ -4,10 +4,11 @@ import { useSyncExternalStore } from "react";
 import { api } from "../../api/client";
 import { statusOf } from "../../api/errors";
 import type { Json } from "../../api/exact";
+import { leavesOpen } from "../../app/act/useOnce";
 import { queryClient } from "../../app/queries";
 import { onSignOut } from "../../auth/session";
 import { clean } from "../../ui/clean";
-import { sendSoon, somethingPending, toast } from "../../ui/Toast";
+import { sendSoon, somethingPending, toast, undoPending } from "../../ui/Toast";
 import { approvals as w } from "../../words/approvals";
 import { readRequest, requestKey, type Scope, type Shown } from "./queries";
 
@@ -35,6 +36,7 @@ function set(id: string, progress: Progress | undefined): void {
 }
 
 onSignOut(() => {
+  undoPending(); // else the answer of one person would go out as another's
   for (const id of [...all.keys()]) set(id, undefined);
 });
 
@@ -80,11 +82,10 @@ export async function send(org: string, id: string, given: Given): Promise<void>
     set(id, undefined);
     toast(answered.status === "pending" ? w.counted : given.is === "reject" ? w.rejectedNow : w.approvedNow);
   } catch (error) {
-    const status = statusOf(error);
-    if (status === 0 || status >= 500) {
+    if (leavesOpen(error)) {
       set(id, { is: "unknown", given });
       await find(org, id);
-    } else set(id, status === 409 ? { is: "late" } : { is: "refused", error });
+    } else set(id, statusOf(error) === 409 ? { is: "late" } : { is: "refused", error });
   }
   void queryClient.invalidateQueries({ queryKey: [org, "approvals"] });
 }
