@@ -24,7 +24,7 @@ func TestPathsNoDatabaseTakes(t *testing.T) {
 		d := document(t, s)
 		for _, r := range s.API.Routes() {
 			headers := token
-			if r.Mode == route.Key {
+			if r.Mode == route.Key || r.Mode == route.Agent {
 				headers = key
 			}
 			op, _ := d.operation(r)

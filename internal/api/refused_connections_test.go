@@ -22,7 +22,7 @@ func TestPostgreSQLRefusesConnections(t *testing.T) {
 	refusesEverything(t, s, owner, orgID, key.ID)
 	for _, r := range s.API.Routes() {
 		headers := testserver.Credentials(owner.Client)
-		if r.Mode == route.Key {
+		if r.Mode == route.Key || r.Mode == route.Agent {
 			headers = []string{"X-Api-Key", key.APIKey}
 		}
 		answer := s.Request(t, r.Method, pathOf(r, map[string]string{"orgId": orgID}), plausibleBody, headers...)

@@ -388,7 +388,7 @@ func TestForeignIDsAreUnknown(t *testing.T) {
 			if r.Mode == route.Person || r.Mode == route.PersonOrKey {
 				compare(r, "another's owner", testserver.WithBearer(other.owner.Tokens.AccessToken), foreign, unknown)
 			}
-			if r.Mode == route.Key || r.Mode == route.PersonOrKey {
+			if r.Mode == route.Key || r.Mode == route.PersonOrKey || r.Mode == route.Agent {
 				secret := other.terminalSecret
 				if r.Scope == principal.DraftPolicy {
 					secret = other.draftSecret
