@@ -21,6 +21,7 @@ const (
 	User   Kind = "user"   // a person with an access token
 	Key    Kind = "key"    // an agent, SDK or plugin with an API key
 	System Kind = "system" // the operator at the command line, and our own jobs
+	Proxy  Kind = "proxy"  // the enforcement proxy: it has no rights, and acts for agents with their own keys
 )
 
 // Principal is a verified caller.

@@ -141,7 +141,7 @@ func (g *Gate) authenticate(request *http.Request, r route.Route) (principal.Pri
 		return g.withPlanToken(request.Context(), mode, presented)
 	case mode == route.Proxy:
 		if g.ProxyToken.Equal(presented.Bearer) {
-			return principal.Principal{Kind: principal.System}, nil
+			return principal.Principal{Kind: principal.Proxy}, nil
 		}
 	case presented.APIKey != "" && !forPeople:
 		return g.Keys.Resolve(request.Context(), presented.APIKey)

@@ -47,7 +47,7 @@ func TestProxyMode(t *testing.T) {
 			}
 			caller, err := gate.Admit(request, r)
 			switch {
-			case test.admitted && (err != nil || caller.Kind != principal.System):
+			case test.admitted && (err != nil || caller.Kind != principal.Proxy || caller.May(principal.ReadOrganization)):
 				t.Errorf("caller %+v, err %v, want the proxy", caller, err)
 			case !test.admitted && (!fault.Is(err, fault.Unauthenticated) || caller.Kind != ""):
 				t.Errorf("caller %+v, err %v, want nobody and unauthenticated", caller, err)
