@@ -123,11 +123,13 @@ func TestUnreadableCalls(t *testing.T) {
 			sent  invocation
 			field string
 		}{
-			"no server":       {search.with(m{"mcp": ""}), "mcp"},
-			"no tool":         {search.with(m{"tool": nil, "action": nil}), "tool"},
-			"two tools":       {search.with(m{"action": "pay"}), "action"},
-			"two arguments":   {search.with(m{"params": m{"q": 1}}), "params"},
-			"bad credentials": {search.header("X-Armoriq-MCP-Auth", "%%"), "X-Armoriq-MCP-Auth"},
+			"no server":          {search.with(m{"mcp": ""}), "mcp"},
+			"no tool":            {search.with(m{"tool": nil, "action": nil}), "tool"},
+			"two tools":          {search.with(m{"action": "pay"}), "action"},
+			"what is no tool":    {search.with(m{"tool": "mcp:wipe", "action": "mcp:wipe"}), "tool"},
+			"the same as action": {search.with(m{"tool": nil, "action": "mcp:wipe"}), "tool"},
+			"two arguments":      {search.with(m{"params": m{"q": 1}}), "params"},
+			"bad credentials":    {search.header("X-Armoriq-MCP-Auth", "%%"), "X-Armoriq-MCP-Auth"},
 			"a foreign header": {search.header("X-Armoriq-MCP-Auth", base64.StdEncoding.EncodeToString(
 				[]byte(`{"authType":"api_key","apiKey":"s3cret","headerName":"Host"}`))), "X-Armoriq-MCP-Auth"},
 		} {
