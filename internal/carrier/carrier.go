@@ -82,6 +82,8 @@ type Call struct {
 	NoTool bool
 	// Proof says whether the call must prove its step, and how it does.
 	Proof enforcement.Carried
+	// Own are the caller's credentials for the server, with which Send opens its session.
+	Own Credentials
 }
 
 // ReservedPrefix begins the names under which policies see what is no tool: mcp:sampling, mcp:resource, mcp:prompt,
@@ -161,6 +163,9 @@ func (c *Carrier) prepare(ctx context.Context, by Caller, call Call) (registry.R
 		return registry.Reach{}, s, err
 	}
 	reach, err := c.Servers.ReachOf(ctx, by.Principal.OrgID, call.Server, tool)
+	if err == nil {
+		err = call.Own.check(reach)
+	}
 	return reach, s, err
 }
 

@@ -67,7 +67,7 @@ func (h *Handlers) read(r *http.Request) (sentCall, error) {
 		return sentCall{}, fault.Field("mcp", "must name the MCP server")
 	}
 	sent.Proof = readProof(r.Header, in.MerkleProof)
-	sent.own, err = readCredentials(r.Header)
+	sent.Own, err = readCredentials(r.Header)
 	return sent, err
 }
 
