@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -197,7 +198,7 @@ func (c *Carrier) send(
 	ctx context.Context, by Caller, call Call, reach registry.Reach, s settings, send Send,
 ) (any, *upstream.Failure) {
 	for try := 0; ; try++ {
-		result, err := send(ctx, call.Arguments)
+		result, err := c.sendOnce(ctx, call, reach, send)
 		if err == nil {
 			return result, nil
 		}
@@ -216,6 +217,21 @@ func (c *Carrier) send(
 			return nil, failure
 		}
 	}
+}
+
+// sendOnce sends a call. What makes its reader panic is an answer that cannot be read: the tool may have run, and that
+// must be recorded.
+func (c *Carrier) sendOnce(ctx context.Context, call Call, reach registry.Reach, send Send) (result any, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			c.Logger.ErrorContext(ctx, "reading the answer of an MCP server panicked", "server", reach.Name,
+				"panic", cause, "stack", string(debug.Stack()))
+			result, err = nil, &upstream.Failure{
+				Kind: upstream.Broken, Server: reach.Name, Reason: "its answer cannot be read", Sent: true,
+			}
+		}
+	}()
+	return send(ctx, call.Arguments)
 }
 
 // mayRepeat reports whether a call that failed may be sent again.

@@ -90,7 +90,8 @@ func (l *link) roots(ctx context.Context) (*sdk.ListRootsResult, error) {
 // sample passes on that the server wants a model to be asked, if a policy allows it.
 func (l *link) sample(
 	ctx context.Context, req *sdk.CreateMessageWithToolsRequest,
-) (*sdk.CreateMessageWithToolsResult, error) {
+) (answer *sdk.CreateMessageWithToolsResult, err error) {
+	defer l.s.g.recovered(ctx, toolSampling, &err) // the SDK also calls it from a result, behind no middleware
 	down := l.s.client()
 	if down == nil {
 		return nil, unsupported("sampling")
@@ -107,7 +108,8 @@ func (l *link) sample(
 }
 
 // elicit passes on a question to the user, if a policy allows it.
-func (l *link) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+func (l *link) elicit(ctx context.Context, req *sdk.ElicitRequest) (answer *sdk.ElicitResult, err error) {
+	defer l.s.g.recovered(ctx, toolElicitation, &err) // as sample
 	down := l.s.client()
 	if down == nil {
 		return nil, unsupported("elicitation")
