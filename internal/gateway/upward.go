@@ -19,10 +19,10 @@ func (s *session) clientOptions(l *link) *sdk.ClientOptions {
 		Capabilities:                can,
 		LoggingMessageHandler:       l.log,
 		ProgressNotificationHandler: l.progress,
+		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true}, // see answering
 	}
 	if s.stateless {
 		// Nothing can be sent to the client but the result of its request, which may be what the server wants to know.
-		o.MultiRoundTrip = &sdk.MultiRoundTripOptions{Disabled: true}
 		return o
 	}
 	if can.Sampling != nil {
@@ -61,6 +61,9 @@ func (l *link) prepare(c *sdk.Client) {
 	l.mu.Lock()
 	l.speaker = c
 	l.mu.Unlock()
+	if !l.s.stateless {
+		c.AddSendingMiddleware(l.answering)
+	}
 	c.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (answer sdk.Result, err error) {
 			defer l.s.g.recovered(ctx, method, &err)
