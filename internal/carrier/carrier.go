@@ -17,6 +17,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -76,9 +78,18 @@ type Call struct {
 	enforcement.Request
 	// SDK: a published SDK sent it, which puts members of its own among the arguments.
 	SDK bool
+	// NoTool: it calls no tool of the server, and Tool is a name with ReservedPrefix, such as mcp:sampling. No agent
+	// may say so.
+	NoTool bool
 	// Proof says whether the call must prove its step, and how it does.
 	Proof enforcement.Carried
+	// Own are the caller's credentials for the server, with which Send opens its session.
+	Own Credentials
 }
+
+// ReservedPrefix begins the names under which policies see what is no tool: mcp:sampling, mcp:resource, mcp:prompt,
+// mcp:elicitation. A tool of a server with such a name is never called.
+const ReservedPrefix = "mcp:"
 
 // Send sends a call to its server, with the arguments that were judged. Its error is an *upstream.Failure, else the
 // call counts as sent.
@@ -148,16 +159,29 @@ func (c *Carrier) prepare(ctx context.Context, by Caller, call Call) (registry.R
 		s.Timeout = min(max(s.Timeout, time.Second), MaxTimeout)
 		s.Retries = min(max(s.Retries, 0), maxRetries)
 	}
-	reach, err := c.Servers.ReachOf(ctx, by.Principal.OrgID, call.Server, toolOf(call))
+	tool, err := toolOf(call)
+	if err != nil {
+		return registry.Reach{}, s, err
+	}
+	reach, err := c.Servers.ReachOf(ctx, by.Principal.OrgID, call.Server, tool)
+	if err == nil {
+		err = call.Own.check(reach)
+	}
 	return reach, s, err
 }
 
-// toolOf is the tool that the server must have; empty: the call is none of a tool, such as mcp:sampling.
-func toolOf(call Call) string {
-	if isPseudo(call.Tool) {
-		return ""
+// toolOf is the tool that the server must have; empty: the call is of none. The name alone never says so, because an
+// agent chooses it: a tool that nobody has listed would run.
+func toolOf(call Call) (string, error) {
+	switch {
+	case strings.HasPrefix(call.Tool, ReservedPrefix) != call.NoTool:
+		return "", fault.New(fault.NotFound, "no tool of a server may have this name, which stands for something else")
+	case call.NoTool:
+		return "", nil
+	case call.Tool == "":
+		return "", fault.New(fault.Invalid, "the call names no tool")
 	}
-	return call.Tool
+	return call.Tool, nil
 }
 
 // reason is what an agent may know of why a call cannot be carried out.
@@ -174,7 +198,7 @@ func (c *Carrier) send(
 	ctx context.Context, by Caller, call Call, reach registry.Reach, s settings, send Send,
 ) (any, *upstream.Failure) {
 	for try := 0; ; try++ {
-		result, err := send(ctx, call.Arguments)
+		result, err := c.sendOnce(ctx, call, reach, send)
 		if err == nil {
 			return result, nil
 		}
@@ -193,6 +217,21 @@ func (c *Carrier) send(
 			return nil, failure
 		}
 	}
+}
+
+// sendOnce sends a call. What makes its reader panic is an answer that cannot be read: the tool may have run, and that
+// must be recorded.
+func (c *Carrier) sendOnce(ctx context.Context, call Call, reach registry.Reach, send Send) (result any, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			c.Logger.ErrorContext(ctx, "reading the answer of an MCP server panicked", "server", reach.Name,
+				"panic", cause, "stack", string(debug.Stack()))
+			result, err = nil, &upstream.Failure{
+				Kind: upstream.Broken, Server: reach.Name, Reason: "its answer cannot be read", Sent: true,
+			}
+		}
+	}()
+	return send(ctx, call.Arguments)
 }
 
 // mayRepeat reports whether a call that failed may be sent again.

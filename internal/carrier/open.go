@@ -6,11 +6,21 @@ import (
 	"net/http"
 
 	"writ/internal/fault"
+	registry "writ/internal/mcp"
 	"writ/internal/mcp/upstream"
 )
 
 // Credentials are a caller's own for a server, as a header. The zero value is none.
 type Credentials struct{ Name, Value string }
+
+// check refuses credentials that count, in a header that is not for them.
+func (own Credentials) check(reach registry.Reach) error {
+	if own.Name == "" || !reach.CallerCredentials || reach.TakesHeader(own.Name) {
+		return nil
+	}
+	return fault.New(fault.Invalid, "X-Armoriq-MCP-Auth: headerName must be absent, or the header that the MCP server is "+
+		"registered with")
+}
 
 // Open opens a session with a registered server of the caller's organization, with the credentials that it is
 // registered with, or with the caller's own where it is registered so. The error is an *upstream.Failure: no call was
@@ -24,6 +34,9 @@ func (c *Carrier) Open(
 	}
 	header, err := c.Servers.Credentials(reach)
 	if err != nil {
+		return nil, c.unreachable(ctx, server, err)
+	}
+	if err := own.check(reach); err != nil {
 		return nil, c.unreachable(ctx, server, err)
 	}
 	if own.Name != "" && reach.CallerCredentials {

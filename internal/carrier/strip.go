@@ -2,7 +2,6 @@ package carrier
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -59,6 +58,3 @@ func unquoted(name jsontext.Value) string {
 	}
 	return string(text)
 }
-
-// isPseudo reports whether a name is not that of a tool: mcp:sampling, mcp:resource, mcp:prompt, mcp:elicitation.
-func isPseudo(tool string) bool { return strings.HasPrefix(tool, "mcp:") }

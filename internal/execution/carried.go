@@ -3,12 +3,15 @@ package execution
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/names"
 	"writ/internal/principal"
 )
 
@@ -55,17 +58,40 @@ func (c *Carried) row() (jsontext.Value, error) {
 	return json.Marshal(row, json.Deterministic(true))
 }
 
-// ReportCarried records a call that the proxy has carried out for a key, with its findings. Reported again, it counts
-// once.
-func (s *Service) ReportCarried(ctx context.Context, by principal.Principal, c Carried) (Reported, error) {
+// read is the report as it is stored. Its names are those of the decision, also where a client that sends them says
+// nothing by them, such as unknown.
+func (c *Carried) read() (row, error) {
 	raw, err := c.row()
 	if err != nil {
-		return Reported{}, fmt.Errorf("write a report of the proxy: %w", err)
+		return row{}, fault.Wrap(err, fault.Invalid, "a report of the proxy cannot be written")
+	}
+	r, err := readRow(raw)
+	if err != nil {
+		return row{}, fault.Wrap(err, fault.Invalid, "a report of the proxy cannot be read")
+	}
+	r.server, r.tool = decidedAs(c.Server), decidedAs(c.Tool)
+	r.agentID, r.sessionID = decidedAs(c.AgentID), decidedAs(c.SessionID)
+	r.payload.Server, r.payload.Tool, r.payload.Session = r.server, r.tool, r.sessionID
+	if r.tool == "" {
+		return row{}, fault.New(fault.Invalid, "a report of the proxy names no tool")
+	}
+	return r, nil
+}
+
+// decidedAs is a name as decisions store it.
+func decidedAs(name string) string { return names.Clean(strings.TrimSpace(name)) }
+
+// ReportCarried records a call that the proxy has carried out for a key, with its findings. Reported again, it counts
+// once. An Invalid fault is about the report: it can never be recorded.
+func (s *Service) ReportCarried(ctx context.Context, by principal.Principal, c Carried) (Reported, error) {
+	r, err := c.read()
+	if err != nil {
+		return Reported{}, err
 	}
 	known := &presented{s: s, ids: map[shownIn]string{}}
-	it, problem, err := s.prepare(ctx, by, raw, known)
+	it, problem, err := s.place(ctx, by, r, known)
 	if err == nil && problem != "" {
-		err = fmt.Errorf("the report of the proxy %s", problem)
+		err = fault.New(fault.Invalid, "the report of the proxy %s", problem)
 	}
 	if err != nil {
 		return Reported{}, fmt.Errorf("read a report of the proxy: %w", err)

@@ -85,7 +85,7 @@ func (s *Service) Report(ctx context.Context, caller principal.Principal, rows [
 	return answers, nil
 }
 
-// prepare reads a row and finds what it belongs to, before any transaction.
+// prepare reads a row of a client and finds what it belongs to, before any transaction.
 func (s *Service) prepare(
 	ctx context.Context, caller principal.Principal, raw jsontext.Value, known *presented,
 ) (it *item, problem string, err error) {
@@ -93,6 +93,13 @@ func (s *Service) prepare(
 	if err != nil {
 		return nil, err.Error(), nil
 	}
+	return s.place(ctx, caller, r, known)
+}
+
+// place finds what a row belongs to.
+func (s *Service) place(
+	ctx context.Context, caller principal.Principal, r row, known *presented,
+) (it *item, problem string, err error) {
 	it = &item{row: r, by: caller}
 	if caller.Kind == "" {
 		if it.by, problem, err = known.holder(ctx, r.shown); err != nil || problem != "" {

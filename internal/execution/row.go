@@ -156,6 +156,15 @@ type payload struct {
 // parseRow reads a row of any shape. The result holds no secrets except in arguments,
 // which are not stored, and in output, which is sealed.
 func parseRow(raw jsontext.Value) (row, error) {
+	r, err := readRow(raw)
+	if err == nil && r.tool == "" {
+		err = errors.New("names no tool")
+	}
+	return r, err
+}
+
+// readRow is parseRow for a row that may name its tool in a way that says nothing.
+func readRow(raw jsontext.Value) (row, error) {
 	var w wireRow
 	if raw.Kind() != '{' || json.Unmarshal(raw, &w) != nil {
 		return row{}, errors.New("is not a JSON object that everyone reads alike")
@@ -166,9 +175,6 @@ func parseRow(raw jsontext.Value) (row, error) {
 		sessionID: label(w.SessionID), userID: label(w.UserID), agentID: label(w.AgentID), seq: number(w.Seq),
 		executedAt: instant(w.ExecutedAt, w.At), hash: hashOf(raw),
 		lease: text(w.Lease), leaseUse: number(w.LeaseUse), alarm: label(w.Alarm),
-	}
-	if r.tool == "" {
-		return row{}, errors.New("names no tool")
 	}
 	if n := number(w.StepIndex); n != nil {
 		r.step = *n

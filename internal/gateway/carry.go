@@ -79,6 +79,8 @@ func (s *session) try(ctx context.Context, e errand) (any, enforcement.Answer, e
 	request.Server, request.Tool, request.Arguments = e.server.Name, e.tool, e.arguments
 	outcome := s.g.Carrier.Carry(ctx, carrier.Caller{Principal: s.caller}, carrier.Call{
 		Request: request,
+		// Only what the gateway does itself has such a name: see findTool.
+		NoTool: strings.HasPrefix(e.tool, reservedPrefix),
 		// MCP has no place for proofs; what is presented as a plan must be its token.
 		Proof: enforcement.Carried{ProofRequired: enforcement.ProofOptional},
 	}, e.send)

@@ -19,10 +19,10 @@ func (s *session) clientOptions(l *link) *sdk.ClientOptions {
 		Capabilities:                can,
 		LoggingMessageHandler:       l.log,
 		ProgressNotificationHandler: l.progress,
+		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true}, // see answering
 	}
 	if s.stateless {
 		// Nothing can be sent to the client but the result of its request, which may be what the server wants to know.
-		o.MultiRoundTrip = &sdk.MultiRoundTripOptions{Disabled: true}
 		return o
 	}
 	if can.Sampling != nil {
@@ -61,6 +61,9 @@ func (l *link) prepare(c *sdk.Client) {
 	l.mu.Lock()
 	l.speaker = c
 	l.mu.Unlock()
+	if !l.s.stateless {
+		c.AddSendingMiddleware(l.answering)
+	}
 	c.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (answer sdk.Result, err error) {
 			defer l.s.g.recovered(ctx, method, &err)
@@ -90,7 +93,8 @@ func (l *link) roots(ctx context.Context) (*sdk.ListRootsResult, error) {
 // sample passes on that the server wants a model to be asked, if a policy allows it.
 func (l *link) sample(
 	ctx context.Context, req *sdk.CreateMessageWithToolsRequest,
-) (*sdk.CreateMessageWithToolsResult, error) {
+) (answer *sdk.CreateMessageWithToolsResult, err error) {
+	defer l.s.g.recovered(ctx, toolSampling, &err) // the SDK also calls it from a result, behind no middleware
 	down := l.s.client()
 	if down == nil {
 		return nil, unsupported("sampling")
@@ -107,7 +111,8 @@ func (l *link) sample(
 }
 
 // elicit passes on a question to the user, if a policy allows it.
-func (l *link) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+func (l *link) elicit(ctx context.Context, req *sdk.ElicitRequest) (answer *sdk.ElicitResult, err error) {
+	defer l.s.g.recovered(ctx, toolElicitation, &err) // as sample
 	down := l.s.client()
 	if down == nil {
 		return nil, unsupported("elicitation")

@@ -210,19 +210,24 @@ func (p *problems) checkAuth(a Auth) Auth {
 	return a
 }
 
-// reservedHeaders belong to the connection or the protocol.
+// reservedHeaders belong to the connection; by some of them clients of HTTP know that a request may be sent twice.
 var reservedHeaders = []string{
 	"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect",
-	"host", "keep-alive", "last-event-id", "mcp-protocol-version", "mcp-session-id", "proxy-authorization",
-	"proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
+	"host", "idempotency-key", "keep-alive", "last-event-id", "proxy-authorization", "proxy-connection", "te",
+	"trailer", "transfer-encoding", "upgrade", "user-agent", "x-idempotency-key",
 }
+
+// reservedBeginning is that of the headers of the protocol.
+const reservedBeginning = "mcp-"
 
 func isHeader(name string) bool {
 	other := func(c rune) bool {
 		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
 	}
+	// Some servers take one with underscores for the one with hyphens.
+	read := strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	return name != "" && len(name) <= 100 && !strings.ContainsFunc(name, other) &&
-		!slices.Contains(reservedHeaders, strings.ToLower(name))
+		!slices.Contains(reservedHeaders, read) && !strings.HasPrefix(read, reservedBeginning)
 }
 
 func isPrintable(value string) bool {

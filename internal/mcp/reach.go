@@ -88,5 +88,12 @@ func isStorable(name string) bool { return utf8.ValidString(name) && !strings.Co
 // Credentials are the headers by which the server knows its caller. They are for the server alone.
 func (s *Service) Credentials(r Reach) (http.Header, error) { return s.credentials(&r.of) }
 
+// TakesHeader reports whether a caller may send its own credentials to the server in this header: the one that people
+// have registered, or a usual one. In others an agent could tell the server things that only a proxy may.
+func (r Reach) TakesHeader(name string) bool {
+	return strings.EqualFold(name, "Authorization") || strings.EqualFold(name, DefaultHeader) ||
+		r.of.Auth.Type == definition.AuthAPIKey && strings.EqualFold(name, r.of.Auth.Header)
+}
+
 // IsHeader reports whether credentials may be sent in a header of this name.
 func IsHeader(name string) bool { return isHeader(name) }

@@ -27,14 +27,14 @@ version: v1
 name: wired
 default: deny
 rules:
-  - {id: reads, effect: allow, tools: ["bank.search", "bank.hang", "bank.crash", "bank.flood", "bank.lie", "bank.fails"]}
+  - {id: reads, effect: allow, tools: ["bank.search", "bank.hang", "bank.crash", "bank.flood", "bank.lie", "bank.fails", "bank.asks"]}
   - {id: pays, effect: hold, tools: ["*.pay"], message: A person must approve payments.}
   - {id: drops, effect: deny, tools: ["*.drop"], message: Nothing is dropped here.}
   - {id: elsewhere, effect: allow, tools: ["nowhere.search", "waits.search", "refused.search", "files.search"]}
   - {id: unlisted, effect: allow, tools: ["bank.unlisted"]}
 `
 
-var tools = []string{"search", "pay", "drop", "hang", "crash", "flood", "lie", "fails"}
+var tools = []string{"search", "pay", "drop", "hang", "crash", "flood", "lie", "fails", "asks"}
 
 // planOf is a plan with a step for each tool of the bank, and for some of other servers.
 func planOf(more ...string) string {
@@ -117,15 +117,21 @@ func (b *bank) misbehaves(w http.ResponseWriter, r *http.Request, body string) b
 	case called("lie"):
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"jsonrpc":"2.0","id":4711,"result":{"content":[]}}`)
-	case called("fails"):
-		id := strings.SplitN(strings.SplitN(body, `"id":`, 2)[1], ",", 2)[0]
+	case called("asks"): // something that the SDK cannot read
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"no such account"}}`, id)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"inputRequests":{"x":null},"resultType":"input_required"}}`,
+			idOf(body))
+	case called("fails"):
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"no such account"}}`, idOf(body))
 	default:
 		return false
 	}
 	return true
 }
+
+// idOf is the id of a request.
+func idOf(body string) string { return strings.SplitN(strings.SplitN(body, `"id":`, 2)[1], ",", 2)[0] }
 
 func (b *bank) note(tool, args string) string {
 	b.mu.Lock()

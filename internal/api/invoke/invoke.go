@@ -102,7 +102,7 @@ const decisionHeader = "X-Writ-Decision-Id"
 // sender calls the tool in a session of its own, which nobody else uses.
 func (h *Handlers) sender(by carrier.Caller, sent sentCall) carrier.Send {
 	return func(ctx context.Context, arguments jsontext.Value) (any, error) {
-		session, err := h.Carrier.Open(ctx, by, sent.Server, sent.own, upstream.Options{Timeout: carrier.MaxTimeout})
+		session, err := h.Carrier.Open(ctx, by, sent.Server, sent.Own, upstream.Options{Timeout: carrier.MaxTimeout})
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +119,6 @@ func (h *Handlers) sender(by carrier.Caller, sent sentCall) carrier.Send {
 // sentCall is a call as it was sent.
 type sentCall struct {
 	carrier.Call
-	own         carrier.Credentials
 	enforceOnly bool
 }
 

@@ -2,6 +2,7 @@ package invoke
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -66,7 +67,7 @@ func (h *Handlers) read(r *http.Request) (sentCall, error) {
 		return sentCall{}, fault.Field("mcp", "must name the MCP server")
 	}
 	sent.Proof = readProof(r.Header, in.MerkleProof)
-	sent.own, err = readCredentials(r.Header)
+	sent.Own, err = readCredentials(r.Header)
 	return sent, err
 }
 
@@ -108,15 +109,16 @@ func isSent(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != jsontext.K
 
 func (in *wireCall) tool() (string, error) {
 	tool, action := strings.TrimSpace(route.OrEmpty(in.Tool)), strings.TrimSpace(route.OrEmpty(in.Action))
+	called := cmp.Or(tool, action)
 	switch {
-	case tool == "" && action == "":
+	case called == "":
 		return "", fault.Field("tool", "must name the tool")
-	case tool == "":
-		return action, nil
-	case action != "" && action != tool:
+	case action != "" && action != called:
 		return "", fault.Field("action", "must be the same as tool, or absent")
+	case strings.HasPrefix(called, carrier.ReservedPrefix):
+		return "", fault.Field("tool", "must not begin with %s, which stands for no tool", carrier.ReservedPrefix)
 	}
-	return tool, nil
+	return called, nil
 }
 
 // arguments are those of the call, which SDKs send twice.

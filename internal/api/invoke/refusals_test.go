@@ -1,6 +1,7 @@
 package invoke_test
 
 import (
+	"cmp"
 	"encoding/base64"
 	"strings"
 	"testing"
@@ -123,11 +124,13 @@ func TestUnreadableCalls(t *testing.T) {
 			sent  invocation
 			field string
 		}{
-			"no server":       {search.with(m{"mcp": ""}), "mcp"},
-			"no tool":         {search.with(m{"tool": nil, "action": nil}), "tool"},
-			"two tools":       {search.with(m{"action": "pay"}), "action"},
-			"two arguments":   {search.with(m{"params": m{"q": 1}}), "params"},
-			"bad credentials": {search.header("X-Armoriq-MCP-Auth", "%%"), "X-Armoriq-MCP-Auth"},
+			"no server":          {search.with(m{"mcp": ""}), "mcp"},
+			"no tool":            {search.with(m{"tool": nil, "action": nil}), "tool"},
+			"two tools":          {search.with(m{"action": "pay"}), "action"},
+			"what is no tool":    {search.with(m{"tool": "mcp:wipe", "action": "mcp:wipe"}), "tool"},
+			"the same as action": {search.with(m{"tool": nil, "action": "mcp:wipe"}), "tool"},
+			"two arguments":      {search.with(m{"params": m{"q": 1}}), "params"},
+			"bad credentials":    {search.header("X-Armoriq-MCP-Auth", "%%"), "X-Armoriq-MCP-Auth"},
 			"a foreign header": {search.header("X-Armoriq-MCP-Auth", base64.StdEncoding.EncodeToString(
 				[]byte(`{"authType":"api_key","apiKey":"s3cret","headerName":"Host"}`))), "X-Armoriq-MCP-Auth"},
 		} {
@@ -147,6 +150,49 @@ func TestUnreadableCalls(t *testing.T) {
 		}
 		if answer := e.Request(t, "POST", "/invoke", "{}"); answer.Status != 401 {
 			t.Errorf("without a key: %d", answer.Status)
+		}
+	})
+}
+
+// TestCallersChooseNoHeader: a caller's own key goes into the header that people have registered, or the usual one.
+func TestCallersChooseNoHeader(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		made, err := e.Owner.RegisterMCPServer(t.Context(), e.Org, client.NewMCPServer{
+			Name: "nowhere", URL: e.bank.URL,
+			Auth: &client.MCPAuth{Type: "api_key", HeaderName: "X-Bank-Key", APIKey: "k"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Owner.UpdateMCPServer(t.Context(), e.Org, made.MCPID, m{
+			"metadata": m{"callerCredentials": true},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		plan := `{"goal":"agent task","steps":[{"action":"search","mcp":"nowhere","params":{}}]}`
+		search := e.invocation(plan, e.Mint(plan), "search", m{}).with(m{"mcp": "nowhere"})
+		for _, c := range []struct {
+			header string
+			status int
+		}{
+			{"", 200}, {"X-API-Key", 200}, {"x-bank-key", 200}, {"X-Forwarded-User", 403},
+			{"mcp-name", 400}, {"Mcp_Method", 400}, {"Idempotency-Key", 400}, {"x-idempotency-key", 400},
+		} {
+			before, _ := e.bank.ran("search")
+			answer, body := e.send(search.header("X-Armoriq-MCP-Auth", base64.StdEncoding.EncodeToString(
+				[]byte(`{"authType":"api_key","apiKey":"callers","headerName":"`+c.header+`"}`))))
+			after, _ := e.bank.ran("search")
+			if answer.Status != c.status || (after != before) != (c.status == 200) {
+				t.Errorf("%q: %d %s, ran %d times", c.header, answer.Status, answer.Body, after-before)
+				continue
+			}
+			if name := cmp.Or(c.header, "X-API-Key"); c.status == 200 && e.bank.header(name) != "callers" {
+				t.Errorf("%q: the server got %q", name, e.bank.header(name))
+			}
+			if c.status == 403 && body["enforcement"].(m)["rule"] != "not_carried" {
+				t.Errorf("%q: %s", c.header, answer.Body)
+			}
 		}
 	})
 }

@@ -43,6 +43,7 @@ func TestHostileServers(t *testing.T) {
 			{"crash", 502, "broke", "unknown"},
 			{"flood", 502, "more than", "unknown"},
 			{"lie", 502, "another request", "unknown"},
+			{"asks", 502, "cannot be read", "unknown"},
 			{"fails", 200, "no such account", "failed"},
 		} {
 			answer, body := e.send(e.invocation(plan, minted, c.tool, m{"n": c.tool}))

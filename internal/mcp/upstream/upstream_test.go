@@ -289,6 +289,29 @@ func TestSecondAnswer(t *testing.T) {
 	}
 }
 
+// TestNoHeaderMakesACallRepeatable: net/http sends a request again that has a key of idempotence.
+func TestNoHeaderMakesACallRepeatable(t *testing.T) {
+	for _, name := range []string{"Authorization", "Idempotency-Key", "X-Idempotency-Key"} {
+		var calls atomic.Int64
+		url := hostile(t, func(http.ResponseWriter, *http.Request) {
+			calls.Add(1)
+			panic(http.ErrAbortHandler)
+		})
+		session, err := loopback(t).Dial(t.Context(), upstream.Target{URL: url, Header: http.Header{name: {"s3cret"}}},
+			upstream.Options{Timeout: patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := session.CallTool(t.Context(), say("hello")); err == nil {
+			t.Errorf("%s: a call without an answer succeeded", name)
+		}
+		if n := calls.Load(); n != 1 {
+			t.Errorf("%s: the call was sent %d times", name, n)
+		}
+		_ = session.Close() // the server may have ended it
+	}
+}
+
 func TestNothingIsSentToAnUnreachableServer(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	url := server.URL

@@ -106,6 +106,9 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	for name, values := range w.header {
 		request.Header[name] = values
 	}
+	// By these net/http takes a request for one that it may send again, and a call must run once.
+	request.Header.Del("Idempotency-Key")
+	request.Header.Del("X-Idempotency-Key")
 	response, err := w.send(request, cancel)
 	if err != nil {
 		done()
