@@ -234,14 +234,13 @@ func withoutStreams(of *sdk.ServerCapabilities) *sdk.ServerCapabilities {
 
 // noticed tells the client that its lists may have changed, if they may, and ends links to servers that did.
 func (s *session) noticed(version audit.Version) {
-	s.mu.Lock()
-	first, same := s.seen == audit.Version{}, s.seen == version
+	if !s.mu.TryLock() {
+		return // it is busy, and is looked at again soon
+	}
+	first, same, ready := s.seen == audit.Version{}, s.seen == version, s.ready
 	s.seen = version
 	s.mu.Unlock()
-	if same {
-		return
-	}
-	if !first && s.isInitialized() {
+	if !same && !first && ready {
 		s.changedTools()
 	}
 }

@@ -112,9 +112,12 @@ func (s *session) use() func() {
 	}
 }
 
-// isIdle reports whether nobody has used the session for a time.
+// isIdle reports whether nobody has used the session for a time. It does not wait: who looks at all sessions must not
+// be held up by one, and a session that is busy is not idle.
 func (s *session) isIdle(now time.Time, most time.Duration) bool {
-	s.mu.Lock()
+	if !s.mu.TryLock() {
+		return false
+	}
 	defer s.mu.Unlock()
 	return s.open == 0 && s.running == 0 && now.Sub(s.used) > most
 }
@@ -150,23 +153,35 @@ func (s *session) client() *sdk.ServerSession {
 	return s.down
 }
 
-// close ends the session, its streams and its links. It does not wait for servers that do not answer.
+// close ends the session, its streams and its links. It waits neither for servers that do not answer nor for anything
+// of the session that does not end: others are to be closed too.
 func (s *session) close(cause error) {
 	s.closing.Do(func() {
 		s.end(cause)
 		s.g.sessions.remove(s)
-		s.mu.Lock()
-		links, down := s.links, s.down
-		s.links = nil
-		s.mu.Unlock()
-		for _, l := range links {
-			l.close()
+		if s.mu.TryLock() {
+			s.release()
+			return
 		}
-		if down != nil && !s.stateless {
-			// It waits for handlers, which end with the session.
-			go func() { _ = down.Close() }()
-		}
+		go func() {
+			s.mu.Lock()
+			s.release()
+		}()
 	})
+}
+
+// release ends what a closed session holds. The caller holds the lock, which this gives back.
+func (s *session) release() {
+	links, down := s.links, s.down
+	s.links = nil
+	s.mu.Unlock()
+	for _, l := range links {
+		l.close()
+	}
+	if down != nil && !s.stateless {
+		// It waits for handlers, which end with the session.
+		go func() { _ = down.Close() }()
+	}
 }
 
 // table is all sessions of the process.

@@ -280,9 +280,7 @@ func (s *session) tellRootsChanged() {
 
 // passProgress passes on how far the client is with what a server has asked it.
 func (s *session) passProgress(ctx context.Context, of *sdk.ProgressNotificationParams) {
-	s.mu.Lock()
-	l := s.asked[of.ProgressToken]
-	s.mu.Unlock()
+	l := s.askedWith(of.ProgressToken)
 	if l == nil {
 		return
 	}
@@ -293,12 +291,29 @@ func (s *session) passProgress(ctx context.Context, of *sdk.ProgressNotification
 	}
 }
 
+// askedWith is the link whose server has asked the client something under a token; nil: none has.
+func (s *session) askedWith(token any) *link {
+	if !isToken(token) {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[token]
+}
+
+// isToken reports whether a value can be a token of progress. Others may not even be keys of a map.
+func isToken(value any) bool {
+	switch value.(type) {
+	case string, int64, float64:
+		return true
+	}
+	return false
+}
+
 // follow lets the client report its progress with what a server has asked it, until the end.
 func (l *link) follow(token any) (end func()) {
 	s := l.s
-	switch token.(type) {
-	case string, int64, float64:
-	default:
+	if !isToken(token) {
 		return func() {}
 	}
 	s.mu.Lock()
