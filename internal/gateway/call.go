@@ -58,8 +58,8 @@ func (s *session) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 		server:    tool.of,
 		tool:      tool.Name,
 		arguments: req.Params.Arguments,
-		send: func(ctx context.Context, arguments jsontext.Value) (any, error) {
-			return s.sendCall(ctx, tool, req.Params, arguments)
+		send: func(ctx context.Context, of *offered, arguments jsontext.Value) (any, error) {
+			return s.sendCall(ctx, of, tool.Name, req.Params, arguments)
 		},
 	})
 	if refused == nil && err == nil && s.stateless && result.InputRequests != nil {
@@ -76,15 +76,15 @@ func (s *session) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 
 // sendCall calls the tool. Of what the client sent only the arguments go on: _meta is ours.
 func (s *session) sendCall(
-	ctx context.Context, tool *offeredTool, sent *sdk.CallToolParamsRaw, arguments jsontext.Value,
+	ctx context.Context, of *offered, tool string, sent *sdk.CallToolParamsRaw, arguments jsontext.Value,
 ) (result *sdk.CallToolResult, err error) {
-	l, err := s.link(ctx, tool.of)
+	l, err := s.link(ctx, of)
 	if err != nil {
 		return nil, err
 	}
 	err = l.ask(ctx, sent.GetProgressToken(), func(ctx context.Context, up *sdk.ClientSession, token any) (err error) {
 		params := &sdk.CallToolParams{
-			Name:           tool.Name,
+			Name:           tool,
 			InputResponses: sent.InputResponses,
 			RequestState:   sent.RequestState,
 		}
@@ -126,7 +126,7 @@ func (s *session) judgeQuestions(
 			server:    of,
 			tool:      tool,
 			arguments: arguments,
-			send: func(context.Context, jsontext.Value) (any, error) {
+			send: func(context.Context, *offered, jsontext.Value) (any, error) {
 				return m{"asked": true}, nil // the client is asked by the result
 			},
 		})

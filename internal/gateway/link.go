@@ -38,8 +38,16 @@ type running struct {
 	told     bool
 }
 
-// link is the session's link to a server, open.
+// link is the session's link to a server, open. What was judged goes to the server that it was judged for, as that was
+// registered then.
 func (s *session) link(ctx context.Context, of *offered) (*link, error) {
+	registered := of.UpdatedAt
+	if judged, ok := carrier.Judged(ctx); ok {
+		if judged.ID != of.ID {
+			return nil, carrier.Changed(of.Name)
+		}
+		registered = judged.UpdatedAt
+	}
 	s.mu.Lock()
 	if s.links == nil {
 		s.links = map[string]*link{}
@@ -50,16 +58,16 @@ func (s *session) link(ctx context.Context, of *offered) (*link, error) {
 		s.links[of.ID] = l
 	}
 	s.mu.Unlock()
-	return l, l.reach(ctx, of)
+	return l, l.reach(ctx, of, registered)
 }
 
-// reach opens the link if it is not open.
-func (l *link) reach(ctx context.Context, of *offered) error {
+// reach opens the link if it is not open by this registration.
+func (l *link) reach(ctx context.Context, of *offered, registered time.Time) error {
 	l.opening.Lock()
 	defer l.opening.Unlock()
 	l.mu.Lock()
 	stale := l.up
-	if l.up != nil && l.changed.Equal(of.UpdatedAt) {
+	if l.up != nil && l.changed.Equal(registered) {
 		l.mu.Unlock()
 		return nil
 	}
@@ -79,7 +87,7 @@ func (l *link) reach(ctx context.Context, of *offered) error {
 		return err
 	}
 	l.mu.Lock()
-	l.of, l.up, l.changed = of, up, of.UpdatedAt
+	l.of, l.up, l.changed = of, up, registered
 	gone := l.closed || l.s.life.Err() != nil
 	l.mu.Unlock()
 	if gone { // the session ended meanwhile

@@ -123,7 +123,7 @@ func (s *session) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sd
 		server:    of,
 		tool:      toolPrompt,
 		arguments: arguments,
-		send: func(ctx context.Context, _ jsontext.Value) (any, error) {
+		send: func(ctx context.Context, of *offered, _ jsontext.Value) (any, error) {
 			return s.fetchPrompt(ctx, of, name, req.Params)
 		},
 	})

@@ -177,7 +177,7 @@ func (s *session) readResource(ctx context.Context, req *sdk.ReadResourceRequest
 	if err != nil {
 		return nil, err
 	}
-	about.send = func(ctx context.Context, _ jsontext.Value) (any, error) {
+	about.send = func(ctx context.Context, of *offered, _ jsontext.Value) (any, error) {
 		return s.fetchResource(ctx, of, req.Params)
 	}
 	result, refused, err := carried[*sdk.ReadResourceResult](ctx, s, about)
@@ -239,7 +239,7 @@ func (s *session) subscribe(
 	if err != nil {
 		return nil, err
 	}
-	about.send = func(ctx context.Context, _ jsontext.Value) (any, error) {
+	about.send = func(ctx context.Context, of *offered, _ jsontext.Value) (any, error) {
 		return m{}, s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) error {
 			return up.Subscribe(ctx, &sdk.SubscribeParams{URI: req.Params.URI})
 		})

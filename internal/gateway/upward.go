@@ -143,9 +143,9 @@ func put[R any](
 		server:    l.of,
 		tool:      tool,
 		arguments: arguments,
-		send: func(ctx context.Context, _ jsontext.Value) (any, error) {
+		send: func(ctx context.Context, of *offered, _ jsontext.Value) (any, error) {
 			answer, err := ask(ctx)
-			return answer, byClient(l.of.Name, err)
+			return answer, byClient(of.Name, err)
 		},
 	})
 	switch failure, ok := errors.AsType[*upstream.Failure](err); {

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"writ/client"
 	"writ/internal/testserver"
 )
 
@@ -38,4 +41,36 @@ func TestATokenOfProgressThatIsNone(t *testing.T) {
 		}
 		testserver.Soon(t, "the killed session has ended", func() bool { return y.Gateway.Sessions() == 1 })
 	})
+}
+
+// TestAHeldCallGoesWhereItsServerIsNow moves a server while a call of it waits for a person.
+func TestAHeldCallGoesWhereItsServerIsNow(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, y *yard) {
+		y.ActivePolicy(y.Owner, y.ID, holding)
+		s := y.one().connect(t)
+		call(t, s, "echo", m{"text": "the link is open"})
+		answered := make(chan *mcp.CallToolResult, 1)
+		go func() {
+			r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "pay", Arguments: m{"to": "ann"}})
+			if err != nil {
+				t.Error(err)
+			}
+			answered <- r
+		}()
+		id := y.waiting(t)
+		moved := startSide(t, false)
+		if _, err := y.Owner.UpdateMCPServer(t.Context(), y.ID, "yard", m{"url": moved.URL}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := y.Owner.Approve(t.Context(), y.ID, client.Approval{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+		if r := <-answered; r == nil || r.IsError {
+			t.Errorf("%+v", r)
+		}
+		if old, now := y.side.count("pay"), moved.count("pay"); old != 0 || now != 1 {
+			t.Errorf("it ran %d times at the old address and %d times at the new one", old, now)
+		}
+	}, "WRIT_PROXY_HOLD_SECONDS", "120")
 }
