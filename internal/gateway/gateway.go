@@ -51,6 +51,8 @@ const (
 	versionHeader = "Mcp-Protocol-Version"
 	// statelessFrom is the version of MCP from which on there are no sessions.
 	statelessFrom = "2026-07-28"
+	// withSessions is the last one before.
+	withSessions = "2025-11-25"
 	// sessionParameter names the session of the old SSE transport.
 	sessionParameter = "sessionid"
 )

@@ -21,7 +21,7 @@ func (s *session) clientOptions(l *link) *sdk.ClientOptions {
 		ProgressNotificationHandler: l.progress,
 	}
 	if s.stateless {
-		// Nothing can be sent to the client but the result of its request, which may be what the server wants to know.
+		// Nothing can be sent to the client but the result of its request; one that is a question is refused.
 		o.MultiRoundTrip = &sdk.MultiRoundTripOptions{Disabled: true}
 		return o
 	}
