@@ -109,6 +109,23 @@ func (l *link) forget(up *upstream.Session) {
 	}
 }
 
+// endUnless ends the session with a server that is not approved any more, or registered otherwise since.
+func (l *link) endUnless(all *catalogue) {
+	l.mu.Lock()
+	up := l.up
+	if up != nil {
+		if now := all.byID[l.of.ID]; now != nil && !now.UpdatedAt.After(l.changed) {
+			up = nil
+		} else {
+			l.up = nil
+		}
+	}
+	l.mu.Unlock()
+	if up != nil {
+		up.End()
+	}
+}
+
 func (l *link) close() {
 	l.mu.Lock()
 	up := l.up

@@ -25,7 +25,8 @@ func TestAStuckSessionHoldsUpNoOther(t *testing.T) {
 	looked := make(chan bool, 1)
 	go func() {
 		idle := s.isIdle(time.Now().Add(time.Hour), time.Minute)
-		s.noticed(audit.Version{})
+		s.hasSeen(audit.Version{})
+		s.noticed(&catalogue{})
 		s.close(killed)
 		g.Close()
 		looked <- idle

@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -73,4 +74,35 @@ func TestAHeldCallGoesWhereItsServerIsNow(t *testing.T) {
 			t.Errorf("it ran %d times at the old address and %d times at the new one", old, now)
 		}
 	}, "WRIT_PROXY_HOLD_SECONDS", "120")
+}
+
+// TestLinksToServersThatChangedEnd refuses a server, and moves one, while a client is connected to it.
+func TestLinksToServersThatChangedEnd(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, y *yard) {
+		moved := startSide(t, false)
+		other := startSide(t, false)
+		y.register("other", other.URL)
+		s := y.all().connect(t)
+		sessions := func(of *side) int { return len(slices.Collect(of.server.Sessions())) }
+		for _, step := range []struct {
+			from   *side
+			change m
+		}{{y.side, m{"url": moved.URL}}, {moved, m{"status": "denied", "reason": "odd tools"}}} {
+			call(t, s, "yard__echo", m{"text": "a"})
+			call(t, s, "other__echo", m{"text": "a"})
+			if n := sessions(step.from); n == 0 {
+				t.Fatal("there is no link")
+			}
+			if _, err := y.Owner.UpdateMCPServer(t.Context(), y.ID, "yard", step.change); err != nil {
+				t.Fatal(err)
+			}
+			testserver.Soon(t, "the link has ended", func() bool { return sessions(step.from) == 0 })
+		}
+		other.mu.Lock()
+		defer other.mu.Unlock()
+		if len(other.sessions) != 1 {
+			t.Errorf("%d links to a server that did not change", len(other.sessions))
+		}
+	})
 }
