@@ -16,12 +16,12 @@ import (
 // ended it or its registration has changed.
 type link struct {
 	s      *session
-	of     *offered
 	tokens atomic.Int64
 
 	opening sync.Mutex // held while it is opened
 
 	mu      sync.Mutex
+	of      *offered // the server
 	speaker *sdk.Client
 	up      *upstream.Session
 	changed time.Time // of the registration that it was opened by
@@ -71,7 +71,7 @@ func (l *link) reach(ctx context.Context, of *offered, registered time.Time) err
 		l.mu.Unlock()
 		return nil
 	}
-	l.up = nil
+	l.up, l.of = nil, of // before it is open: the server may ask something while it is opened
 	l.mu.Unlock()
 	if stale != nil {
 		stale.End()
@@ -87,7 +87,7 @@ func (l *link) reach(ctx context.Context, of *offered, registered time.Time) err
 		return err
 	}
 	l.mu.Lock()
-	l.of, l.up, l.changed = of, up, registered
+	l.up, l.changed = up, registered
 	gone := l.closed || l.s.life.Err() != nil
 	l.mu.Unlock()
 	if gone { // the session ended meanwhile
@@ -136,6 +136,13 @@ func (l *link) close() {
 	}
 }
 
+// server is the server that it leads to.
+func (l *link) server() *offered {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.of
+}
+
 // session is the open session; nil: the server has just ended it.
 func (l *link) session() *upstream.Session {
 	l.mu.Lock()
@@ -150,7 +157,7 @@ func (l *link) ask(
 	up := l.session()
 	if up == nil {
 		return &upstream.Failure{
-			Kind: upstream.Broken, Server: l.of.Name, Reason: "it has ended the session: try again",
+			Kind: upstream.Broken, Server: l.server().Name, Reason: "it has ended the session: try again",
 		}
 	}
 	r := &running{ctx: ctx, client: token, token: l.tokens.Add(1)}

@@ -140,7 +140,7 @@ func put[R any](
 	defer cancel()
 	answer, refused, err := carried[R](ctx, l.s, errand{
 		said:      l.s.opened.unplanned(),
-		server:    l.of,
+		server:    l.server(),
 		tool:      tool,
 		arguments: arguments,
 		send: func(ctx context.Context, of *offered, _ jsontext.Value) (any, error) {
