@@ -128,7 +128,8 @@ func (l *link) elicited(ctx context.Context, req *sdk.ElicitationCompleteNotific
 }
 
 // put puts a question of the server to the client, on the stream of a request that it works on. A policy decides first,
-// and no plan: it is not the agent that asks.
+// and no plan: it is not the agent that asks. The answer is not reported: it is the client's own word, and values of
+// later calls must not be grounded in it as in what a server has said.
 func put[R any](
 	ctx context.Context, l *link, tool string, params any, ask func(ctx context.Context) (R, error),
 ) (answer R, err error) {
@@ -138,14 +139,15 @@ func put[R any](
 	}
 	ctx, cancel := l.stream(ctx)
 	defer cancel()
-	answer, refused, err := carried[R](ctx, l.s, errand{
+	_, refused, err := l.s.carry(ctx, errand{
 		said:      l.s.opened.unplanned(),
 		server:    l.server(),
 		tool:      tool,
 		arguments: arguments,
 		send: func(ctx context.Context, of *offered, _ jsontext.Value) (any, error) {
-			answer, err := ask(ctx)
-			return answer, byClient(of.Name, err)
+			var err error
+			answer, err = ask(ctx)
+			return nil, byClient(of.Name, err)
 		},
 	})
 	switch failure, ok := errors.AsType[*upstream.Failure](err); {

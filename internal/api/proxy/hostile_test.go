@@ -1,8 +1,10 @@
 package proxy_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -103,6 +105,46 @@ func TestLinksToServersThatChangedEnd(t *testing.T) {
 		defer other.mu.Unlock()
 		if len(other.sessions) != 1 {
 			t.Errorf("%d links to a server that did not change", len(other.sessions))
+		}
+	})
+}
+
+// TestWhatAClientAnswersIsNoOutput has servers ask the client: its answers are no word of a server.
+func TestWhatAClientAnswersIsNoOutput(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, y *yard) {
+		v := y.one()
+		v.options = (&heard{}).options()
+		s := v.connect(t)
+		for _, tool := range []string{"sample", "elicit"} {
+			if r := call(t, s, tool, m{}); r.IsError {
+				t.Error(textOf(r))
+			}
+		}
+		page, err := y.Owner.LogEntries(t.Context(), y.ID, client.LogFilter{Action: "call.executed"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		for _, entry := range page.Items {
+			var said struct {
+				Tool   string          `json:"tool"`
+				Status string          `json:"status"`
+				Output json.RawMessage `json:"output"`
+			}
+			if err := json.Unmarshal(entry.Payload, &said); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(said.Tool, "mcp:") {
+				continue
+			}
+			asked++
+			if said.Status != "success" || said.Output != nil {
+				t.Errorf("recorded of %s: %s", said.Tool, entry.Payload)
+			}
+		}
+		if asked != 2 {
+			t.Errorf("%d questions are recorded", asked)
 		}
 	})
 }
