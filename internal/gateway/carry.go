@@ -120,8 +120,11 @@ func (s *session) await(ctx context.Context, e errand, on enforcement.Answer) (b
 			defer context.AfterFunc(exchange.request, cancel)()
 		}
 	}
-	s.g.waiting.Add(1)
-	defer s.g.waiting.Add(-1)
+	done, ok := s.g.waiting.add(s.caller.KeyID)
+	if !ok {
+		return false, nil
+	}
+	defer done()
 	waiting, enough := context.WithTimeout(ctx, s.g.HoldTime)
 	defer enough()
 	told := s.tellWaiting(waiting, e, on)

@@ -190,11 +190,13 @@ type table struct {
 	all    map[*session]struct{}
 	byID   map[string]*session
 	perKey map[string]int
+	perOrg map[string]int
 	closed bool
 }
 
 func (t *table) init() {
-	t.all, t.byID, t.perKey = map[*session]struct{}{}, map[string]*session{}, map[string]int{}
+	t.all, t.byID = map[*session]struct{}{}, map[string]*session{}
+	t.perKey, t.perOrg = map[string]int{}, map[string]int{}
 }
 
 // add admits a session, within the limits.
@@ -207,6 +209,8 @@ func (t *table) add(s *session) error {
 		return fault.New(fault.Unavailable, "the server is stopping")
 	case len(t.all) >= MaxSessions:
 		busy = fault.New(fault.Unavailable, "too many sessions are open: try again later")
+	case t.perOrg[s.caller.OrgID] >= MaxSessionsPerOrganization:
+		busy = fault.New(fault.TooMany, "the organization has %d sessions open: close some", MaxSessionsPerOrganization)
 	case t.perKey[s.caller.KeyID] < MaxSessionsPerKey:
 		busy = nil
 	}
@@ -216,6 +220,7 @@ func (t *table) add(s *session) error {
 	}
 	t.all[s] = struct{}{}
 	t.perKey[s.caller.KeyID]++
+	t.perOrg[s.caller.OrgID]++
 	if s.id != "" {
 		t.byID[s.id] = s
 	}
@@ -232,6 +237,9 @@ func (t *table) remove(s *session) {
 	delete(t.byID, s.id)
 	if t.perKey[s.caller.KeyID]--; t.perKey[s.caller.KeyID] == 0 {
 		delete(t.perKey, s.caller.KeyID)
+	}
+	if t.perOrg[s.caller.OrgID]--; t.perOrg[s.caller.OrgID] == 0 {
+		delete(t.perOrg, s.caller.OrgID)
 	}
 }
 

@@ -67,7 +67,9 @@ func TestAnswersThatNobodyHasJudgedAreNotSent(t *testing.T) {
 			_, read := s.ReadResource(t.Context(), &mcp.ReadResourceParams{
 				URI: "yard://log", InputResponses: answers, RequestState: "mine",
 			})
-			for what, err := range map[string]error{"answers": called, "state": stated, "prompt": got, "resource": read} {
+			for what, err := range map[string]error{
+				"answers": called, "state": stated, "prompt": got, "resource": read,
+			} {
 				if codeOf(err) != code || code == 0 && err != nil {
 					t.Errorf("%s, %s: %v", version, what, err)
 				}
