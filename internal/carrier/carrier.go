@@ -134,7 +134,7 @@ func (c *Carrier) Carry(ctx context.Context, by Caller, call Call, send Send) Ou
 	defer cancel()
 	began := c.Now()
 	timer := time.Now()
-	o.Result, o.Failure = c.send(ctx, by, call, reach, settings, send)
+	o.Result, o.Failure = c.send(withJudged(ctx, reach), by, call, reach, settings, send)
 	o.write(reach.Name)
 	o.Unrecorded = !c.report(ctx, by, call, &o, began, time.Since(timer))
 	return o

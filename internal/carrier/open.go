@@ -32,6 +32,9 @@ func (c *Carrier) Open(
 	if err != nil {
 		return nil, c.unreachable(ctx, server, err)
 	}
+	if judged, ok := Judged(ctx); ok && !isSame(judged, reach) {
+		return nil, Changed(server)
+	}
 	header, err := c.Servers.Credentials(reach)
 	if err != nil {
 		return nil, c.unreachable(ctx, server, err)

@@ -13,7 +13,7 @@ import (
 )
 
 // offerOne registers what a request of the stateless protocol is about, so that the SDK answers it in the forms of that
-// protocol: a result may be a question to the client.
+// protocol.
 func (s *session) offerOne(m *message) {
 	switch m.method {
 	case methodCallTool:
@@ -47,6 +47,9 @@ func (s *session) findTool(ctx context.Context, name string) (*offeredTool, erro
 
 // callTool has a call judged and carried out.
 func (s *session) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	if err := s.refuseAnswers(req.Params.InputResponses, req.Params.RequestState); err != nil {
+		return nil, err
+	}
 	tool, err := s.findTool(ctx, req.Params.Name)
 	if err != nil {
 		return nil, err
@@ -58,12 +61,12 @@ func (s *session) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 		server:    tool.of,
 		tool:      tool.Name,
 		arguments: req.Params.Arguments,
-		send: func(ctx context.Context, arguments jsontext.Value) (any, error) {
-			return s.sendCall(ctx, tool, req.Params, arguments)
+		send: func(ctx context.Context, of *offered, arguments jsontext.Value) (any, error) {
+			return s.sendCall(ctx, of, tool.Name, req.Params, arguments)
 		},
 	})
-	if refused == nil && err == nil && s.stateless && result.InputRequests != nil {
-		refused, err = s.judgeQuestions(ctx, tool.of, req, result.InputRequests)
+	if refused == nil && err == nil {
+		err = s.refuseQuestions(tool.of, result.InputRequests)
 	}
 	switch {
 	case refused != nil:
@@ -76,18 +79,14 @@ func (s *session) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 
 // sendCall calls the tool. Of what the client sent only the arguments go on: _meta is ours.
 func (s *session) sendCall(
-	ctx context.Context, tool *offeredTool, sent *sdk.CallToolParamsRaw, arguments jsontext.Value,
+	ctx context.Context, of *offered, tool string, sent *sdk.CallToolParamsRaw, arguments jsontext.Value,
 ) (result *sdk.CallToolResult, err error) {
-	l, err := s.link(ctx, tool.of)
+	l, err := s.link(ctx, of)
 	if err != nil {
 		return nil, err
 	}
 	err = l.ask(ctx, sent.GetProgressToken(), func(ctx context.Context, up *sdk.ClientSession, token any) (err error) {
-		params := &sdk.CallToolParams{
-			Name:           tool.Name,
-			InputResponses: sent.InputResponses,
-			RequestState:   sent.RequestState,
-		}
+		params := &sdk.CallToolParams{Name: tool}
 		if len(arguments) > 0 {
 			params.Arguments = json.RawMessage(arguments)
 		}
@@ -100,39 +99,27 @@ func (s *session) sendCall(
 	return result, err
 }
 
-// judgeQuestions has what a server asks of a client without sessions judged like what it asks of others.
-func (s *session) judgeQuestions(
-	ctx context.Context, of *offered, req sdk.Request, questions sdk.InputRequestMap,
-) (*refused, error) {
-	for _, question := range questions {
-		tool := ""
-		switch question.(type) {
-		case *sdk.ElicitParams:
-			tool = toolElicitation
-		case *sdk.CreateMessageParams, *sdk.CreateMessageWithToolsParams:
-			tool = toolSampling
-		case *sdk.ListRootsParams:
-			continue
-		default:
-			return nil, &jsonrpc.Error{Code: codeUnreachable, Message: "the MCP server asks what is not known here"}
-		}
-		arguments, err := json.Marshal(question)
-		if err != nil {
-			return nil, err
-		}
-		_, refused, err := s.carry(ctx, errand{
-			req:       req,
-			said:      s.saidOf(req, nil).unplanned(),
-			server:    of,
-			tool:      tool,
-			arguments: arguments,
-			send: func(context.Context, jsontext.Value) (any, error) {
-				return m{"asked": true}, nil // the client is asked by the result
-			},
-		})
-		if refused != nil || err != nil {
-			return refused, err
-		}
+// refuseAnswers refuses answers to what a server has asked in the result of an earlier request: nobody has judged them,
+// and nobody could tell which question they answer. In sessions they are left out, because servers ask there while the
+// request runs.
+func (s *session) refuseAnswers(answers sdk.InputResponseMap, state string) error {
+	if !s.stateless || answers == nil && state == "" {
+		return nil
 	}
-	return nil, nil
+	return &jsonrpc.Error{
+		Code:    jsonrpc.CodeInvalidParams,
+		Message: "inputResponses and requestState are not carried: connect with a session of " + withSessions,
+	}
+}
+
+// refuseQuestions refuses a result that is a question: its answer would not be carried.
+func (s *session) refuseQuestions(of *offered, questions sdk.InputRequestMap) error {
+	if questions == nil {
+		return nil
+	}
+	return &jsonrpc.Error{
+		Code: codeUnreachable,
+		Message: "the MCP server " + of.Name + " asks its client something before it answers, which is not carried to " +
+			"clients without sessions: connect with a session of " + withSessions,
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -24,8 +25,8 @@ type errand struct {
 	server    *offered
 	tool      string
 	arguments []byte // JSON; nil: none
-	// send does it, with the arguments that were judged.
-	send carrier.Send
+	// send does it, with the server as it is registered when it is judged, and the arguments that were judged.
+	send func(ctx context.Context, of *offered, arguments jsontext.Value) (any, error)
 }
 
 // refused is a decision that is no allow.
@@ -48,11 +49,27 @@ func (s *session) carry(ctx context.Context, e errand) (any, *refused, error) {
 	if !agreed {
 		return nil, &refused{answer}, nil
 	}
-	// Policies, the kill switch or the plan may have changed while it waited.
+	// Policies, the kill switch, the plan or the server's registration may have changed while it waited.
+	if e.server, err = s.latest(ctx, e.server); err != nil {
+		return nil, nil, err
+	}
 	if result, answer, err = s.try(ctx, e); err != nil || answer.Allowed() {
 		return result, nil, err
 	}
 	return nil, &refused{answer}, nil
+}
+
+// latest is a server as it is registered now. One that is not approved any more stays as it was: the decision about it
+// says so.
+func (s *session) latest(ctx context.Context, of *offered) (*offered, error) {
+	all, err := s.g.catalogueFor(ctx, s.caller)
+	if err != nil {
+		return nil, err
+	}
+	if now := all.byID[of.ID]; now != nil {
+		return now, nil
+	}
+	return of, nil
 }
 
 // carried is carry for a result of a type.
@@ -83,7 +100,9 @@ func (s *session) try(ctx context.Context, e errand) (any, enforcement.Answer, e
 		NoTool: strings.HasPrefix(e.tool, reservedPrefix),
 		// MCP has no place for proofs; what is presented as a plan must be its token.
 		Proof: enforcement.Carried{ProofRequired: enforcement.ProofOptional},
-	}, e.send)
+	}, func(ctx context.Context, arguments jsontext.Value) (any, error) {
+		return e.send(ctx, e.server, arguments)
+	})
 	if outcome.Failure != nil {
 		return nil, outcome.Answer, outcome.Failure
 	}
@@ -103,8 +122,11 @@ func (s *session) await(ctx context.Context, e errand, on enforcement.Answer) (b
 			defer context.AfterFunc(exchange.request, cancel)()
 		}
 	}
-	s.g.waiting.Add(1)
-	defer s.g.waiting.Add(-1)
+	done, ok := s.g.waiting.add(s.caller.KeyID)
+	if !ok {
+		return false, nil
+	}
+	defer done()
 	waiting, enough := context.WithTimeout(ctx, s.g.HoldTime)
 	defer enough()
 	told := s.tellWaiting(waiting, e, on)

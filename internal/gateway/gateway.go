@@ -20,7 +20,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -37,9 +36,13 @@ import (
 
 // Limits of the endpoint.
 const (
-	MaxSessionsPerKey = 1_000
-	MaxSessions       = 10_000
-	IdleTime          = 30 * time.Minute
+	MaxSessionsPerKey          = 1_000
+	MaxSessionsPerOrganization = 5_000
+	MaxSessions                = 10_000
+	// MaxWaitingPerKey is how many calls of a key may wait for a person at once. Those beyond are answered at once,
+	// with the request that is open.
+	MaxWaitingPerKey = 100
+	IdleTime         = 30 * time.Minute
 	// maxCallsAtOnce is how many requests of one session may run at the same time.
 	maxCallsAtOnce = 64
 	// callTime is how long a server may take, also while it asks the agent's user something.
@@ -51,6 +54,8 @@ const (
 	versionHeader = "Mcp-Protocol-Version"
 	// statelessFrom is the version of MCP from which on there are no sessions.
 	statelessFrom = "2026-07-28"
+	// withSessions is the last one before.
+	withSessions = "2025-11-25"
 	// sessionParameter names the session of the old SSE transport.
 	sessionParameter = "sessionid"
 )
@@ -95,11 +100,11 @@ type Gateway struct {
 	catalogues catalogues
 	streamable http.Handler
 	stateless  http.Handler
-	waiting    atomic.Int64 // calls that wait for a person
+	waiting    waitingCalls
 }
 
 // Waiting is how many calls wait for a person.
-func (g *Gateway) Waiting() int { return int(g.waiting.Load()) }
+func (g *Gateway) Waiting() int { return g.waiting.count() }
 
 // New makes a Gateway. The app runs Run beside it, and Close before the server stops.
 func New(o Options) *Gateway {

@@ -16,12 +16,12 @@ import (
 // ended it or its registration has changed.
 type link struct {
 	s      *session
-	of     *offered
 	tokens atomic.Int64
 
 	opening sync.Mutex // held while it is opened
 
 	mu      sync.Mutex
+	of      *offered // the server
 	speaker *sdk.Client
 	up      *upstream.Session
 	changed time.Time // of the registration that it was opened by
@@ -38,8 +38,16 @@ type running struct {
 	told     bool
 }
 
-// link is the session's link to a server, open.
+// link is the session's link to a server, open. What was judged goes to the server that it was judged for, as that was
+// registered then.
 func (s *session) link(ctx context.Context, of *offered) (*link, error) {
+	registered := of.UpdatedAt
+	if judged, ok := carrier.Judged(ctx); ok {
+		if judged.ID != of.ID {
+			return nil, carrier.Changed(of.Name)
+		}
+		registered = judged.UpdatedAt
+	}
 	s.mu.Lock()
 	if s.links == nil {
 		s.links = map[string]*link{}
@@ -50,20 +58,20 @@ func (s *session) link(ctx context.Context, of *offered) (*link, error) {
 		s.links[of.ID] = l
 	}
 	s.mu.Unlock()
-	return l, l.reach(ctx, of)
+	return l, l.reach(ctx, of, registered)
 }
 
-// reach opens the link if it is not open.
-func (l *link) reach(ctx context.Context, of *offered) error {
+// reach opens the link if it is not open by this registration.
+func (l *link) reach(ctx context.Context, of *offered, registered time.Time) error {
 	l.opening.Lock()
 	defer l.opening.Unlock()
 	l.mu.Lock()
 	stale := l.up
-	if l.up != nil && l.changed.Equal(of.UpdatedAt) {
+	if l.up != nil && l.changed.Equal(registered) {
 		l.mu.Unlock()
 		return nil
 	}
-	l.up = nil
+	l.up, l.of = nil, of // before it is open: the server may ask something while it is opened
 	l.mu.Unlock()
 	if stale != nil {
 		stale.End()
@@ -79,7 +87,7 @@ func (l *link) reach(ctx context.Context, of *offered) error {
 		return err
 	}
 	l.mu.Lock()
-	l.of, l.up, l.changed = of, up, of.UpdatedAt
+	l.up, l.changed = up, registered
 	gone := l.closed || l.s.life.Err() != nil
 	l.mu.Unlock()
 	if gone { // the session ended meanwhile
@@ -101,6 +109,23 @@ func (l *link) forget(up *upstream.Session) {
 	}
 }
 
+// endUnless ends the session with a server that is not approved any more, or registered otherwise since.
+func (l *link) endUnless(all *catalogue) {
+	l.mu.Lock()
+	up := l.up
+	if up != nil {
+		if now := all.byID[l.of.ID]; now != nil && !now.UpdatedAt.After(l.changed) {
+			up = nil
+		} else {
+			l.up = nil
+		}
+	}
+	l.mu.Unlock()
+	if up != nil {
+		up.End()
+	}
+}
+
 func (l *link) close() {
 	l.mu.Lock()
 	up := l.up
@@ -109,6 +134,13 @@ func (l *link) close() {
 	if up != nil {
 		up.End()
 	}
+}
+
+// server is the server that it leads to.
+func (l *link) server() *offered {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.of
 }
 
 // session is the open session; nil: the server has just ended it.
@@ -125,7 +157,7 @@ func (l *link) ask(
 	up := l.session()
 	if up == nil {
 		return &upstream.Failure{
-			Kind: upstream.Broken, Server: l.of.Name, Reason: "it has ended the session: try again",
+			Kind: upstream.Broken, Server: l.server().Name, Reason: "it has ended the session: try again",
 		}
 	}
 	r := &running{ctx: ctx, client: token, token: l.tokens.Add(1)}

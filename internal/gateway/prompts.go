@@ -104,6 +104,9 @@ func (s *session) findPrompt(ctx context.Context, name string) (*offered, string
 
 // getPrompt gets a prompt, if that is allowed.
 func (s *session) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	if err := s.refuseAnswers(req.Params.InputResponses, req.Params.RequestState); err != nil {
+		return nil, err
+	}
 	of, name, err := s.findPrompt(ctx, req.Params.Name)
 	if err != nil {
 		return nil, err
@@ -123,12 +126,12 @@ func (s *session) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sd
 		server:    of,
 		tool:      toolPrompt,
 		arguments: arguments,
-		send: func(ctx context.Context, _ jsontext.Value) (any, error) {
+		send: func(ctx context.Context, of *offered, _ jsontext.Value) (any, error) {
 			return s.fetchPrompt(ctx, of, name, req.Params)
 		},
 	})
-	if refused == nil && err == nil && s.stateless && result.InputRequests != nil {
-		refused, err = s.judgeQuestions(ctx, of, req, result.InputRequests)
+	if refused == nil && err == nil {
+		err = s.refuseQuestions(of, result.InputRequests)
 	}
 	if refused != nil {
 		return nil, refused.asError()
@@ -147,9 +150,7 @@ func (s *session) fetchPrompt(
 		return nil, err
 	}
 	err = l.ask(ctx, sent.GetProgressToken(), func(ctx context.Context, up *sdk.ClientSession, token any) (err error) {
-		params := &sdk.GetPromptParams{
-			Name: name, Arguments: sent.Arguments, InputResponses: sent.InputResponses, RequestState: sent.RequestState,
-		}
+		params := &sdk.GetPromptParams{Name: name, Arguments: sent.Arguments}
 		if token != nil {
 			params.Meta = sdk.Meta{"progressToken": token}
 		}

@@ -232,16 +232,28 @@ func withoutStreams(of *sdk.ServerCapabilities) *sdk.ServerCapabilities {
 	return &c
 }
 
-// noticed tells the client that its lists may have changed, if they may, and ends links to servers that did.
-func (s *session) noticed(version audit.Version) {
-	s.mu.Lock()
-	first, same := s.seen == audit.Version{}, s.seen == version
-	s.seen = version
-	s.mu.Unlock()
-	if same {
+// hasSeen reports whether the client was told of a version. A session that is busy is looked at again soon.
+func (s *session) hasSeen(version audit.Version) bool {
+	if !s.mu.TryLock() {
+		return true
+	}
+	defer s.mu.Unlock()
+	return s.seen == version
+}
+
+// noticed tells the client that its lists may have changed, and ends links to servers that did.
+func (s *session) noticed(all *catalogue) {
+	if !s.mu.TryLock() {
 		return
 	}
-	if !first && s.isInitialized() {
+	first, ready := s.seen == audit.Version{}, s.ready
+	s.seen = all.version
+	links := s.openLinks()
+	s.mu.Unlock()
+	for _, l := range links {
+		l.endUnless(all)
+	}
+	if !first && ready {
 		s.changedTools()
 	}
 }

@@ -169,6 +169,9 @@ func fits(template, uri string) bool {
 
 // readResource reads a resource, if that is allowed.
 func (s *session) readResource(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	if err := s.refuseAnswers(req.Params.InputResponses, req.Params.RequestState); err != nil {
+		return nil, err
+	}
 	of, err := s.findResource(ctx, req.Params.URI)
 	if err != nil {
 		return nil, err
@@ -177,12 +180,12 @@ func (s *session) readResource(ctx context.Context, req *sdk.ReadResourceRequest
 	if err != nil {
 		return nil, err
 	}
-	about.send = func(ctx context.Context, _ jsontext.Value) (any, error) {
+	about.send = func(ctx context.Context, of *offered, _ jsontext.Value) (any, error) {
 		return s.fetchResource(ctx, of, req.Params)
 	}
 	result, refused, err := carried[*sdk.ReadResourceResult](ctx, s, about)
-	if refused == nil && err == nil && s.stateless && result.InputRequests != nil {
-		refused, err = s.judgeQuestions(ctx, of, req, result.InputRequests)
+	if refused == nil && err == nil {
+		err = s.refuseQuestions(of, result.InputRequests)
 	}
 	if refused != nil {
 		return nil, refused.asError()
@@ -215,9 +218,7 @@ func (s *session) fetchResource(
 		return nil, err
 	}
 	err = l.ask(ctx, sent.GetProgressToken(), func(ctx context.Context, up *sdk.ClientSession, token any) (err error) {
-		params := &sdk.ReadResourceParams{
-			URI: sent.URI, InputResponses: sent.InputResponses, RequestState: sent.RequestState,
-		}
+		params := &sdk.ReadResourceParams{URI: sent.URI}
 		if token != nil {
 			params.Meta = sdk.Meta{"progressToken": token}
 		}
@@ -239,7 +240,7 @@ func (s *session) subscribe(
 	if err != nil {
 		return nil, err
 	}
-	about.send = func(ctx context.Context, _ jsontext.Value) (any, error) {
+	about.send = func(ctx context.Context, of *offered, _ jsontext.Value) (any, error) {
 		return m{}, s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) error {
 			return up.Subscribe(ctx, &sdk.SubscribeParams{URI: req.Params.URI})
 		})

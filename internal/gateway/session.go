@@ -112,9 +112,12 @@ func (s *session) use() func() {
 	}
 }
 
-// isIdle reports whether nobody has used the session for a time.
+// isIdle reports whether nobody has used the session for a time. It does not wait: who looks at all sessions must not
+// be held up by one, and a session that is busy is not idle.
 func (s *session) isIdle(now time.Time, most time.Duration) bool {
-	s.mu.Lock()
+	if !s.mu.TryLock() {
+		return false
+	}
 	defer s.mu.Unlock()
 	return s.open == 0 && s.running == 0 && now.Sub(s.used) > most
 }
@@ -150,23 +153,35 @@ func (s *session) client() *sdk.ServerSession {
 	return s.down
 }
 
-// close ends the session, its streams and its links. It does not wait for servers that do not answer.
+// close ends the session, its streams and its links. It waits neither for servers that do not answer nor for anything
+// of the session that does not end: others are to be closed too.
 func (s *session) close(cause error) {
 	s.closing.Do(func() {
 		s.end(cause)
 		s.g.sessions.remove(s)
-		s.mu.Lock()
-		links, down := s.links, s.down
-		s.links = nil
-		s.mu.Unlock()
-		for _, l := range links {
-			l.close()
+		if s.mu.TryLock() {
+			s.release()
+			return
 		}
-		if down != nil && !s.stateless {
-			// It waits for handlers, which end with the session.
-			go func() { _ = down.Close() }()
-		}
+		go func() {
+			s.mu.Lock()
+			s.release()
+		}()
 	})
+}
+
+// release ends what a closed session holds. The caller holds the lock, which this gives back.
+func (s *session) release() {
+	links, down := s.links, s.down
+	s.links = nil
+	s.mu.Unlock()
+	for _, l := range links {
+		l.close()
+	}
+	if down != nil && !s.stateless {
+		// It waits for handlers, which end with the session.
+		go func() { _ = down.Close() }()
+	}
 }
 
 // table is all sessions of the process.
@@ -175,11 +190,13 @@ type table struct {
 	all    map[*session]struct{}
 	byID   map[string]*session
 	perKey map[string]int
+	perOrg map[string]int
 	closed bool
 }
 
 func (t *table) init() {
-	t.all, t.byID, t.perKey = map[*session]struct{}{}, map[string]*session{}, map[string]int{}
+	t.all, t.byID = map[*session]struct{}{}, map[string]*session{}
+	t.perKey, t.perOrg = map[string]int{}, map[string]int{}
 }
 
 // add admits a session, within the limits.
@@ -192,6 +209,8 @@ func (t *table) add(s *session) error {
 		return fault.New(fault.Unavailable, "the server is stopping")
 	case len(t.all) >= MaxSessions:
 		busy = fault.New(fault.Unavailable, "too many sessions are open: try again later")
+	case t.perOrg[s.caller.OrgID] >= MaxSessionsPerOrganization:
+		busy = fault.New(fault.TooMany, "the organization has %d sessions open: close some", MaxSessionsPerOrganization)
 	case t.perKey[s.caller.KeyID] < MaxSessionsPerKey:
 		busy = nil
 	}
@@ -201,6 +220,7 @@ func (t *table) add(s *session) error {
 	}
 	t.all[s] = struct{}{}
 	t.perKey[s.caller.KeyID]++
+	t.perOrg[s.caller.OrgID]++
 	if s.id != "" {
 		t.byID[s.id] = s
 	}
@@ -217,6 +237,9 @@ func (t *table) remove(s *session) {
 	delete(t.byID, s.id)
 	if t.perKey[s.caller.KeyID]--; t.perKey[s.caller.KeyID] == 0 {
 		delete(t.perKey, s.caller.KeyID)
+	}
+	if t.perOrg[s.caller.OrgID]--; t.perOrg[s.caller.OrgID] == 0 {
+		delete(t.perOrg, s.caller.OrgID)
 	}
 }
 

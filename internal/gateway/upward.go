@@ -22,7 +22,7 @@ func (s *session) clientOptions(l *link) *sdk.ClientOptions {
 		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true}, // see answering
 	}
 	if s.stateless {
-		// Nothing can be sent to the client but the result of its request, which may be what the server wants to know.
+		// Nothing can be sent to the client but the result of its request; one that is a question is refused.
 		return o
 	}
 	if can.Sampling != nil {
@@ -133,7 +133,8 @@ func (l *link) elicited(ctx context.Context, req *sdk.ElicitationCompleteNotific
 }
 
 // put puts a question of the server to the client, on the stream of a request that it works on. A policy decides first,
-// and no plan: it is not the agent that asks.
+// and no plan: it is not the agent that asks. The answer is not reported: it is the client's own word, and values of
+// later calls must not be grounded in it as in what a server has said.
 func put[R any](
 	ctx context.Context, l *link, tool string, params any, ask func(ctx context.Context) (R, error),
 ) (answer R, err error) {
@@ -143,14 +144,15 @@ func put[R any](
 	}
 	ctx, cancel := l.stream(ctx)
 	defer cancel()
-	answer, refused, err := carried[R](ctx, l.s, errand{
+	_, refused, err := l.s.carry(ctx, errand{
 		said:      l.s.opened.unplanned(),
-		server:    l.of,
+		server:    l.server(),
 		tool:      tool,
 		arguments: arguments,
-		send: func(ctx context.Context, _ jsontext.Value) (any, error) {
-			answer, err := ask(ctx)
-			return answer, byClient(l.of.Name, err)
+		send: func(ctx context.Context, of *offered, _ jsontext.Value) (any, error) {
+			var err error
+			answer, err = ask(ctx)
+			return nil, byClient(of.Name, err)
 		},
 	})
 	switch failure, ok := errors.AsType[*upstream.Failure](err); {
@@ -285,9 +287,7 @@ func (s *session) tellRootsChanged() {
 
 // passProgress passes on how far the client is with what a server has asked it.
 func (s *session) passProgress(ctx context.Context, of *sdk.ProgressNotificationParams) {
-	s.mu.Lock()
-	l := s.asked[of.ProgressToken]
-	s.mu.Unlock()
+	l := s.askedWith(of.ProgressToken)
 	if l == nil {
 		return
 	}
@@ -298,12 +298,29 @@ func (s *session) passProgress(ctx context.Context, of *sdk.ProgressNotification
 	}
 }
 
+// askedWith is the link whose server has asked the client something under a token; nil: none has.
+func (s *session) askedWith(token any) *link {
+	if !isToken(token) {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[token]
+}
+
+// isToken reports whether a value can be a token of progress. Others may not even be keys of a map.
+func isToken(value any) bool {
+	switch value.(type) {
+	case string, int64, float64:
+		return true
+	}
+	return false
+}
+
 // follow lets the client report its progress with what a server has asked it, until the end.
 func (l *link) follow(token any) (end func()) {
 	s := l.s
-	switch token.(type) {
-	case string, int64, float64:
-	default:
+	if !isToken(token) {
 		return func() {}
 	}
 	s.mu.Lock()

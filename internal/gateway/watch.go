@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"writ/internal/fault"
@@ -63,8 +64,17 @@ func (g *Gateway) look(ctx context.Context) error {
 			problems = append(problems, err)
 			continue
 		}
+		sessions = slices.DeleteFunc(sessions, func(s *session) bool { return s.hasSeen(version) })
+		if len(sessions) == 0 {
+			continue
+		}
+		all, err := g.catalogueFor(ctx, sessions[0].caller)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
 		for _, s := range sessions {
-			s.noticed(version)
+			s.noticed(all)
 		}
 	}
 	return errors.Join(problems...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,6 +22,7 @@ type Reach struct {
 	Idempotent bool   // the tool may be called again where nobody knows whether it ran
 	// CallerCredentials: a caller may send credentials of its own, in place of those that are registered.
 	CallerCredentials bool
+	UpdatedAt         time.Time // when a person last changed the registration
 
 	of Server
 }
@@ -35,11 +37,12 @@ func (s *Service) ReachOf(ctx context.Context, orgID, server, tool string) (Reac
 	var metadata, state string
 	err := s.db.Prepared().QueryRow(ctx, `
 		SELECT s.id, s.name, s.status, s.transport, s.url, s.auth, s.auth_header, s.sealed_secret, s.metadata,
-			s.listed_hash, COALESCE(t.state, '')
+			s.listed_hash, s.updated_at, COALESCE(t.state, '')
 		FROM mcp_server s
 		LEFT JOIN mcp_tool t ON t.server_id = s.id AND t.name = $3
 		WHERE s.org_id = $1 AND s.name = $2`, orgID, server, tool).Scan(&of.ID, &of.Name, &of.Status, &of.Transport,
-		&of.URL, &of.Auth.Type, &of.Auth.Header, &of.sealed, &metadata, &of.ListedHash, &state)
+		&of.URL, &of.Auth.Type, &of.Auth.Header, &of.sealed, &metadata, &of.ListedHash,
+		database.ToTime(&of.UpdatedAt), &state)
 	if err != nil {
 		return Reach{}, database.OrMissing(err,
 			fault.New(fault.NotFound, "no MCP server of this name is registered"), "find how to reach an MCP server")
@@ -54,7 +57,7 @@ func (s *Service) ReachOf(ctx context.Context, orgID, server, tool string) (Reac
 	if err != nil {
 		return Reach{}, err
 	}
-	r := Reach{ID: of.ID, Name: of.Name, of: of}
+	r := Reach{ID: of.ID, Name: of.Name, UpdatedAt: of.UpdatedAt, of: of}
 	r.URL, r.Transport = of.URL, of.Transport
 	r.CallerCredentials = said.CallerCredentials && (isTLS(of.URL) || s.MayBePlain(of.URL))
 	if idempotent := said.Tools[tool].Idempotent; idempotent != nil {
