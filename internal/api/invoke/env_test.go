@@ -59,7 +59,7 @@ type bank struct {
 	mu      sync.Mutex // guards the rest
 	calls   map[string]int
 	args    map[string]string // of the last call of each tool
-	headers http.Header       // of the last request
+	headers http.Header       // of the last call of a tool: the registry asks too
 	says    string            // by search
 }
 
@@ -77,7 +77,9 @@ func startBank(t *testing.T) *bank {
 			return
 		}
 		b.mu.Lock()
-		b.headers = r.Header.Clone()
+		if strings.Contains(string(body), `"tools/call"`) {
+			b.headers = r.Header.Clone()
+		}
 		b.mu.Unlock()
 		if !b.misbehaves(w, r, string(body)) {
 			r.Body = io.NopCloser(strings.NewReader(string(body)))
