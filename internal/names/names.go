@@ -3,6 +3,7 @@
 package names
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -47,4 +48,15 @@ func Cut(text string, most int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "")
+}
+
+// Quoted is a name, in quotes where it could pass for more than a name in a sentence: agents choose them.
+func Quoted(name string) string {
+	for _, c := range name {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.ContainsRune("._-:/@", c)) {
+			return strconv.Quote(name)
+		}
+	}
+	return name
 }
