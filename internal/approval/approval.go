@@ -24,8 +24,9 @@
 // the changed call may run.
 //
 // The key's owner answers an ask. Anyone with the right answers a hold, except the
-// key's owner and the person the call is for, unless nobody else has the right or the
-// organization allows self-approval. No key approves anything.
+// key's owner, those whose keys delegated the call and the person the call is for,
+// unless nobody else has the right or the organization allows self-approval. No key
+// approves anything.
 //
 // Every change is an Event with a number, written in its transaction: pollers, streams
 // and notifications follow the numbers and miss nothing.
@@ -105,8 +106,11 @@ type Call struct {
 	Widens bool
 	// Carried: the proxy would carry it out. Not stored; see ViaProxy.
 	Carried bool
-	// Since is the index of the log before which answers about the call have ended. Not stored.
-	Since int64
+	// Since is the index of the log before which answers about the call have ended, and PlanSince that before which the
+	// plan of the call had other steps. Neither is stored.
+	Since, PlanSince int64
+	// Delegated: only requests of its own plan answer it, because those show who delegated it. Not stored.
+	Delegated bool
 }
 
 // Doubt says why an argument of a call is in doubt, without its value.

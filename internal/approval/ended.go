@@ -96,15 +96,23 @@ func (r Request) shownTo(p principal.Principal) Request {
 	return r
 }
 
-// ended reports whether a standing approval was given before an index.
-func (a *StandingApproval) ended(ctx context.Context, r database.Reader, before int64) (bool, error) {
-	if before <= 0 {
+// ended reports whether a standing approval counts no more for a call: it was given before what ends it, or for a plan
+// that has other steps since it was asked for.
+func (a *StandingApproval) ended(ctx context.Context, r database.Reader, c Call) (bool, error) {
+	if c.Since <= 0 && (a.Scope != Plan || c.PlanSince <= 0) {
 		return false, nil
 	}
-	var decided int64
-	err := r.QueryRow(ctx, `SELECT COALESCE(decided_at_entry, -1) FROM approval_request WHERE org_id = $1 AND id = $2`,
-		a.OrgID, a.RequestID).Scan(&decided)
-	return decided < before, database.Wrap(err, "read when a standing approval was given")
+	asked, given, err := a.entries(ctx, r)
+	return c.Since > 0 && given < c.Since || a.Scope == Plan && asked < c.PlanSince, err
+}
+
+// entries are the log's entries by which a standing approval was asked for and given; -1: not known.
+func (a *StandingApproval) entries(ctx context.Context, r database.Reader) (asked, given int64, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT COALESCE(opened_at_entry, -1), COALESCE(decided_at_entry, -1)
+		FROM approval_request
+		WHERE org_id = $1 AND id = $2`, a.OrgID, a.RequestID).Scan(&asked, &given)
+	return asked, given, database.Wrap(err, "read when a standing approval was given")
 }
 
 // hasEnded reports whether the kill switch has ended a standing approval.
@@ -116,7 +124,7 @@ func (s *Service) hasEnded(ctx context.Context, r database.Reader, a *StandingAp
 	if err != nil {
 		return false, err
 	}
-	return a.ended(ctx, r, before)
+	return a.ended(ctx, r, Call{Since: before})
 }
 
 // withdrawSlice is how many requests are looked at, and cancelled, at a time.

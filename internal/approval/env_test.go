@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"writ/internal/approval"
+	"writ/internal/approval/pattern"
+	"writ/internal/canonical"
 	"writ/internal/database"
 	"writ/internal/organization"
 	"writ/internal/principal"
@@ -66,4 +68,23 @@ func (e *env) open(want approval.Requirement) (r *approval.Request) {
 		return err
 	})
 	return r
+}
+
+func argumentPattern(t *testing.T, text string) pattern.Pattern {
+	t.Helper()
+	p, err := pattern.Parse([]byte(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return p
+}
+
+// canonicalOf is arguments as a decision hands them over.
+func canonicalOf(t testing.TB, text string) string {
+	t.Helper()
+	out, err := canonical.Transform([]byte(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return string(out)
 }

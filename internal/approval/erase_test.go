@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"writ/internal/approval"
+	"writ/internal/approval/pattern"
 	"writ/internal/database"
 	"writ/internal/principal"
 )
@@ -16,7 +17,7 @@ func TestAnErasedPatternIsGone(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		bob := e.person(principal.Approver)
 		r := e.held(approval.Call{Server: "bank", Tool: "pay"}, `{"to":"landlord"}`, hold)
-		pattern, err := approval.ParsePattern([]byte(`{"to":{"equals":"landlord"}}`))
+		pattern, err := pattern.Parse([]byte(`{"to":{"equals":"landlord"}}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func TestAPatternFitsItsOwnRequest(t *testing.T) {
 			{"nothing is known", "", `{"amount":{"max":10}}`, ""},
 		} {
 			r := e.openCall(approval.Call{Server: "bank", Tool: "pay", Arguments: c.arguments})
-			scope := approval.Scope{Kind: approval.ByPattern, Pattern: pattern(t, c.pattern)}
+			scope := approval.Scope{Kind: approval.ByPattern, Pattern: argumentPattern(t, c.pattern)}
 			_, previewed := r.Permits(scope)
 			_, err := e.approvals.Approve(t.Context(), bob, r.ID, approval.Approval{Scope: scope})
 			if c.says == "" {

@@ -26,7 +26,9 @@ func (s *Service) Find(ctx context.Context, tx *database.Tx, call Call, want Req
 	if requests, err = stillValid(ctx, tx, s.sources.Role, requests); err != nil {
 		return nil, err
 	}
-	requests = slices.DeleteFunc(requests, func(r Request) bool { return r.isEnded(call.Since) })
+	requests = slices.DeleteFunc(requests, func(r Request) bool {
+		return r.isEnded(call.Since) || call.Delegated && r.PlanID != call.PlanID
+	})
 	rejected, err := selectRejected(ctx, tx, call, tx.Now())
 	if err != nil {
 		return nil, err

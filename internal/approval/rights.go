@@ -3,6 +3,7 @@ package approval
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"writ/internal/database"
@@ -15,9 +16,8 @@ import (
 func (s *Service) mayApprove(
 	ctx context.Context, tx *database.Tx, p principal.Principal, r *Request,
 ) (self bool, err error) {
-	own := p.UserID == r.OwnerID
 	if r.Kind == Ask {
-		if !own {
+		if p.UserID != r.OwnerID {
 			return false, fault.New(fault.Forbidden, "this is asked of the person the agent works for")
 		}
 		return false, nil
@@ -25,7 +25,11 @@ func (s *Service) mayApprove(
 	if err := mayDecide(p, r); err != nil {
 		return false, err
 	}
-	if !own {
+	requesters, err := s.requesters(ctx, tx, r)
+	if err != nil {
+		return false, err
+	}
+	if !slices.Contains(requesters, p.UserID) {
 		if named, err := s.isFor(ctx, tx, p, r); err != nil || !named {
 			return false, err
 		}
@@ -37,7 +41,21 @@ func (s *Service) mayApprove(
 	if settings.SelfApproval {
 		return true, nil
 	}
-	return true, s.nobodyElse(ctx, tx, p, r)
+	return true, s.nobodyElse(ctx, tx, p, r, requesters)
+}
+
+// requesters are the owner of the key that calls, and those of the keys that delegated the call: nobody approves by
+// delegating.
+func (s *Service) requesters(ctx context.Context, tx *database.Tx, r *Request) ([]string, error) {
+	owners := []string{r.OwnerID}
+	if r.PlanID == "" || s.sources.Delegators == nil {
+		return owners, nil
+	}
+	above, err := s.sources.Delegators(ctx, tx, r.OrgID, r.PlanID)
+	if err != nil {
+		return nil, fmt.Errorf("find who delegated a call: %w", err)
+	}
+	return append(owners, above...), nil
 }
 
 // isFor reports whether the call says that it is made for this person. A client can only
@@ -59,13 +77,15 @@ func (s *Service) isFor(ctx context.Context, tx *database.Tx, p principal.Princi
 	return address != "" && (strings.EqualFold(address, r.Email) || strings.EqualFold(address, r.UserID)), nil
 }
 
-// nobodyElse refuses one's own request while somebody else could answer it. The key's
-// owner does not count: they may not answer either.
-func (s *Service) nobodyElse(ctx context.Context, tx *database.Tx, p principal.Principal, r *Request) error {
+// nobodyElse refuses one's own request while somebody else could answer it. The
+// requesters do not count: they may not answer either.
+func (s *Service) nobodyElse(
+	ctx context.Context, tx *database.Tx, p principal.Principal, r *Request, requesters []string,
+) error {
 	if s.sources.Approvers == nil {
 		return errOwnRequest()
 	}
-	others, err := s.sources.Approvers(ctx, tx, r.OrgID, p.UserID, r.OwnerID)
+	others, err := s.sources.Approvers(ctx, tx, r.OrgID, append(requesters, p.UserID)...)
 	if err != nil {
 		return fmt.Errorf("count the approvers: %w", err)
 	}

@@ -3,13 +3,14 @@ package approval
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"writ/internal/approval/pattern"
 	"writ/internal/fault"
+	"writ/internal/names"
 )
 
 // Approval is an approver's answer. The zero value permits the very call, once.
@@ -45,10 +46,10 @@ const (
 // Scope is what an approval permits, for how long and how often. With Once the rest is
 // empty; else Minutes and Uses may be zero, which means an hour and a hundred.
 type Scope struct {
-	Kind    ScopeKind `json:"kind"`
-	Minutes int       `json:"minutes,omitzero"`
-	Uses    int       `json:"uses,omitzero"`
-	Pattern Pattern   `json:"pattern,omitempty"`
+	Kind    ScopeKind       `json:"kind"`
+	Minutes int             `json:"minutes,omitzero"`
+	Uses    int             `json:"uses,omitzero"`
+	Pattern pattern.Pattern `json:"pattern,omitempty"`
 }
 
 // once reports whether only the very call may run.
@@ -103,10 +104,10 @@ func (s Scope) checkKind(r *Request) error {
 			return fault.Field("scope.minutes", "must be from 1 to %d", MaxStandingMinutes)
 		}
 	case ByPattern:
-		if err := s.Pattern.check(); err != nil {
+		if err := s.Pattern.Check(); err != nil {
 			return err
 		}
-		return s.Pattern.fitsRequest(r)
+		return s.Pattern.FitsCall(r.Arguments)
 	case Plan:
 		if r.PlanID == "" {
 			return fault.Field("scope.kind", "the call belongs to no plan")
@@ -120,7 +121,7 @@ func (s Scope) checkKind(r *Request) error {
 // Words say what an approval of the request with this scope permits. The same scope and
 // request always give the same words.
 func (s Scope) Words(r Request) string {
-	tool := quotedName(r.Server + "." + r.Tool)
+	tool := names.Quoted(r.Server + "." + r.Tool)
 	if s.once() && r.Via == ViaStep {
 		return r.stepWords(tool)
 	}
@@ -140,7 +141,7 @@ func (s Scope) Words(r Request) string {
 	case ByPattern:
 		what = fmt.Sprintf("Any call of %s where %s, and nothing else is given", tool, s.Pattern.Words())
 	case Plan:
-		what = fmt.Sprintf("Every call within the plan %s that would wait for the same approval, of whatever tool and arguments", quotedName(r.PlanID))
+		what = fmt.Sprintf("Every call within the plan %s that would wait for the same approval, of whatever tool and arguments", names.Quoted(r.PlanID))
 	default:
 		return "Nothing: this is no known scope."
 	}
@@ -160,18 +161,6 @@ func (r *Request) callerWords() string {
 		words += fmt.Sprintf(", for user %q", r.UserID)
 	}
 	return words
-}
-
-// quotedName is a name, in quotes where it could pass for more than a name: agents
-// choose them.
-func quotedName(name string) string {
-	for _, c := range name {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
-			strings.ContainsRune("._-:/@", c)) {
-			return strconv.Quote(name)
-		}
-	}
-	return name
 }
 
 func times(n int) string {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"writ/internal/approval"
+	"writ/internal/approval/pattern"
 	"writ/internal/fault"
 	"writ/internal/testenv"
 )
@@ -35,7 +36,7 @@ func TestWords(t *testing.T) {
 			approval.Scope{
 				Kind: approval.ByPattern,
 				Uses: 5,
-				Pattern: pattern(t,
+				Pattern: argumentPattern(t,
 					`{"to":{"equals":"x"},"amount":{"min":1,"max":100.0},"memo":{"any":true},"way":{"oneOf":["a","b"]},"ref":{"prefix":"INV-"},"lo":{"min":0},"hi":{"max":9}}`),
 			},
 			`Any call of bank.pay where amount is from 1 to 100 and hi is at most 9 and lo is at least 0 and memo is anything and ref begins with "INV-" and to is "x" and way is one of "a", "b", and nothing else is given, by this API key, at most 5 times within 1 hour. What a rule denies stays denied.`},
@@ -68,17 +69,17 @@ func TestScopesThatAreRefused(t *testing.T) {
 			"negative uses":    {Scope: approval.Scope{Kind: approval.Minutes, Minutes: 5, Uses: -1}},
 			"once for minutes": {Scope: approval.Scope{Minutes: 5}},
 			"once with a pattern": {
-				Scope: approval.Scope{Kind: approval.Once, Pattern: approval.Pattern{{Path: "a", Any: true}}},
+				Scope: approval.Scope{Kind: approval.Once, Pattern: pattern.Pattern{{Path: "a", Any: true}}},
 			},
 			"pattern without one": {Scope: approval.Scope{Kind: approval.ByPattern}},
 			"minutes with pattern": {
 				Scope: approval.Scope{
-					Kind: approval.Minutes, Minutes: 5, Pattern: pattern(t, `{"a":{"equals":1}}`),
+					Kind: approval.Minutes, Minutes: 5, Pattern: argumentPattern(t, `{"a":{"equals":1}}`),
 				},
 			},
 			"any pattern": {
 				Scope: approval.Scope{
-					Kind: approval.ByPattern, Pattern: approval.Pattern{{Path: "a", Any: true}},
+					Kind: approval.ByPattern, Pattern: pattern.Pattern{{Path: "a", Any: true}},
 				},
 			},
 			"edited and wide": {

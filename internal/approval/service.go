@@ -26,6 +26,8 @@ type Sources struct {
 	// Ended is the index of the log before which requests of an agent and key have ended, because the kill switch
 	// stopped them; -1: none have; while they are stopped, beyond every index; nil: nothing stops.
 	Ended func(ctx context.Context, r database.Reader, orgID, agentID, keyID string) (int64, error)
+	// Delegators are the owners of the keys that declared a plan, or delegated it; nil: nothing is delegated.
+	Delegators func(ctx context.Context, r database.Reader, orgID, planID string) ([]string, error)
 	// Class is what is stated about a tool: by the organization, else for a known harness; empty, or nil: nothing.
 	Class func(ctx context.Context, r database.Reader, orgID, server, tool string) (grounding.Class, error)
 	// Answered learns, within that change, that a request of an agent and key was approved or rejected; nil: nobody

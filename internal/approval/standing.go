@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"writ/internal/approval/pattern"
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
@@ -35,7 +36,7 @@ type StandingApproval struct {
 	// The caller and the calls it is for. What is empty does not bind.
 	KeyID, AgentID, UserID, Email, SessionID, PlanID, Server, Tool string
 
-	pattern        Pattern
+	pattern        pattern.Pattern
 	kind           Kind
 	policyID, rule string
 	role           string
@@ -144,7 +145,7 @@ func (s *Service) FindStanding(
 		if !a.Live(tx.Now()) || !a.lifts(call, want) {
 			continue
 		}
-		if ended, err := a.ended(ctx, tx, call.Since); err != nil || ended {
+		if ended, err := a.ended(ctx, tx, call); err != nil || ended {
 			if err != nil {
 				return nil, err
 			}
@@ -284,7 +285,7 @@ func (s *Service) revoke(ctx context.Context, tx *database.Tx, p principal.Princ
 }
 
 func insertStanding(ctx context.Context, tx *database.Tx, a *StandingApproval) error {
-	pattern, err := a.pattern.text()
+	arguments, err := a.pattern.Text()
 	if err != nil {
 		return fmt.Errorf("store standing approval %s: %w", a.ID, err)
 	}
@@ -294,7 +295,7 @@ func insertStanding(ctx context.Context, tx *database.Tx, a *StandingApproval) e
 			kind, policy_id, rule, role, needed, words, given_by, uses, used, created_at, expires_at, revoked_by
 		) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, 0, $22, $23, '')`,
 		a.ID, a.OrgID, a.RequestID, string(a.Scope), a.KeyID, a.AgentID, a.UserID, a.Email, a.SessionID, a.PlanID,
-		a.Server, a.Tool, pattern,
+		a.Server, a.Tool, arguments,
 		string(a.kind), a.policyID, a.rule, a.role, a.needed, a.Words, a.GivenBy, a.Uses, database.Micros(a.CreatedAt),
 		database.Micros(a.ExpiresAt))
 	return database.Wrap(err, "store standing approval %s", a.ID)
@@ -314,12 +315,12 @@ func selectStanding(ctx context.Context, r database.Reader, where string, args .
 }
 
 func scanStanding(s database.Scanner) (a StandingApproval, err error) {
-	var pattern string
+	var arguments string
 	var created, expires int64
 	var revoked sql.NullInt64
 	err = s.Scan(
 		&a.ID, &a.OrgID, &a.RequestID, &a.OwnerID, &a.Scope, &a.KeyID, &a.AgentID, &a.UserID, &a.Email, &a.SessionID,
-		&a.PlanID, &a.Server, &a.Tool, &pattern,
+		&a.PlanID, &a.Server, &a.Tool, &arguments,
 		&a.kind, &a.policyID, &a.rule, &a.role, &a.needed, &a.Words, &a.GivenBy, &a.Uses, &a.Used, &created, &expires,
 		&revoked, &a.RevokedBy)
 	if err != nil {
@@ -327,6 +328,6 @@ func scanStanding(s database.Scanner) (a StandingApproval, err error) {
 	}
 	a.CreatedAt, a.ExpiresAt, a.RevokedAt = database.Time(created), database.Time(expires),
 		database.OptionalTime(revoked)
-	a.pattern, err = parsePatternText(pattern)
+	a.pattern, err = pattern.ParseText(arguments)
 	return a, database.Wrap(err, "pattern of standing approval %s", a.ID)
 }

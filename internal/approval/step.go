@@ -3,8 +3,10 @@ package approval
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"writ/internal/database"
+	"writ/internal/names"
 )
 
 // FindForStep is the request that applies to a step of a plan, within the transaction of its decision; nil: there is
@@ -25,6 +27,9 @@ func (s *Service) FindForStep(
 	if requests, err = stillValid(ctx, tx, s.sources.Role, requests); err != nil {
 		return nil, err
 	}
+	requests = slices.DeleteFunc(requests, func(r Request) bool {
+		return r.isEnded(call.Since) || r.Status != Rejected && r.isEnded(call.PlanSince)
+	})
 	return decisive(requests, tx.Now()), nil
 }
 
@@ -55,5 +60,5 @@ func (r *Request) stepWords(tool string) string {
 		which = "with the arguments that the plan states: nobody has seen those of the call"
 	}
 	return fmt.Sprintf("One call of %s, for step %d of the plan %s, within %s, %s.",
-		tool, r.Step, quotedName(r.PlanID), lasting(r.GrantLife()), which)
+		tool, r.Step, names.Quoted(r.PlanID), lasting(r.GrantLife()), which)
 }

@@ -1,4 +1,4 @@
-package approval
+package pattern
 
 import (
 	"maps"
@@ -65,11 +65,11 @@ func (w *walk) stop(path string) bool {
 	return false
 }
 
-// fitsRequest refuses a pattern that does not take the pending call itself, which would
-// wait on after its approval. What is redacted in the arguments counts as fitting.
-func (p Pattern) fitsRequest(r *Request) error {
-	shown, err := canonical.Transform([]byte(r.Arguments))
-	if r.Arguments == "" || err != nil {
+// FitsCall refuses a pattern that does not take the pending call itself, which would
+// wait on after its approval. What is redacted in its arguments counts as fitting.
+func (p Pattern) FitsCall(arguments string) error {
+	shown, err := canonical.Transform([]byte(arguments))
+	if arguments == "" || err != nil {
 		return nil // unknown
 	}
 	w := walk{pattern: p, found: make([]bool, len(p)), takes: func(t Term, value jsontext.Value) bool {

@@ -1,4 +1,4 @@
-package approval_test
+package pattern_test
 
 import (
 	"fmt"
@@ -7,14 +7,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"writ/internal/approval"
+	"writ/internal/approval/pattern"
 	"writ/internal/canonical"
 	"writ/internal/fault"
 )
 
-func pattern(t *testing.T, text string) approval.Pattern {
+func parse(t *testing.T, text string) pattern.Pattern {
 	t.Helper()
-	p, err := approval.ParsePattern([]byte(text))
+	p, err := pattern.Parse([]byte(text))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -79,7 +79,7 @@ func TestPatternMatches(t *testing.T) {
 				`{"mail":"x"}`, `{"mail":[{"to":"x"}]}`, `{"mail":{"to":"x","body":1},"mail.body":1}`,
 			}},
 	} {
-		p := pattern(t, c.pattern)
+		p := parse(t, c.pattern)
 		for _, args := range c.takes {
 			if !p.Matches(canonicalOf(t, args)) {
 				t.Errorf("%s does not take %s", c.pattern, args)
@@ -91,7 +91,7 @@ func TestPatternMatches(t *testing.T) {
 			}
 		}
 	}
-	if (approval.Pattern)(nil).Matches(`{}`) {
+	if (pattern.Pattern)(nil).Matches(`{}`) {
 		t.Error("no pattern takes a call")
 	}
 }
@@ -100,7 +100,7 @@ func TestPatternMatches(t *testing.T) {
 // pattern.
 func TestPatternsAreToldAsTheyAre(t *testing.T) {
 	t.Parallel()
-	p := pattern(t, `{"amount is at most 5 and note":{"prefix":"x"},"to":{"equals":"y"}}`)
+	p := parse(t, `{"amount is at most 5 and note":{"prefix":"x"},"to":{"equals":"y"}}`)
 	if got, want := p.Words(), `"amount is at most 5 and note" begins with "x" and to is "y"`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -120,7 +120,7 @@ func TestPatternIsRefused(t *testing.T) {
 		`{"a":{"oneOf":[` + strings.Repeat("1,", 50) + `1]}}`, `{"a":{"Equals":1}}`, `{"a\u202eb":{"equals":1}}`,
 		`{"a\u001b[2J":{"equals":1}}`,
 	} {
-		if p, err := approval.ParsePattern([]byte(text)); !fault.Is(err, fault.Invalid) {
+		if p, err := pattern.Parse([]byte(text)); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s is %v, %v", text, p, err)
 		}
 	}
@@ -128,7 +128,7 @@ func TestPatternIsRefused(t *testing.T) {
 	for i := range 33 {
 		fmt.Fprintf(&many, `,"a%d":{"equals":1}`, i)
 	}
-	if _, err := approval.ParsePattern([]byte("{" + many.String()[1:] + "}")); err == nil {
+	if _, err := pattern.Parse([]byte("{" + many.String()[1:] + "}")); err == nil {
 		t.Error("33 terms are taken")
 	}
 }
@@ -146,7 +146,7 @@ func TestPatternTakesWhatItWasMadeOf(t *testing.T) {
 			terms[i] = fmt.Sprintf(`%q:{"equals":%d}`, name, values[i])
 		}
 		object := func(members []string) string { return canonicalOf(t, "{"+strings.Join(members, ",")+"}") }
-		p := pattern(t, "{"+strings.Join(terms, ",")+"}")
+		p := parse(t, "{"+strings.Join(terms, ",")+"}")
 		if !p.Matches(object(members)) {
 			rt.Fatalf("%s does not take %v", p.Words(), members)
 		}
@@ -171,7 +171,7 @@ func FuzzPattern(f *testing.F) {
 	f.Add([]byte(`{"a.b":{"prefix":"x"},"c":{"any":true}}`), []byte(`{"a":{"b":"xy"},"c":[]}`))
 	f.Add([]byte(`{"a":{"min":1e400}}`), []byte(`{"a":1e-400}`))
 	f.Fuzz(func(t *testing.T, raw, arguments []byte) {
-		p, err := approval.ParsePattern(raw)
+		p, err := pattern.Parse(raw)
 		if err != nil {
 			if len(p) > 0 && !fault.Is(err, fault.Invalid) {
 				t.Fatalf("refused by %v", err)

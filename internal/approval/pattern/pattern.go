@@ -1,4 +1,5 @@
-package approval
+// Package pattern says which arguments a standing approval takes. It is pure.
+package pattern
 
 import (
 	"fmt"
@@ -18,10 +19,10 @@ import (
 
 // Limits of patterns.
 const (
-	maxTerms        = 32
-	maxPath         = 200 // bytes
-	maxChoices      = 50
-	maxPatternValue = 1000 // bytes of a value
+	maxTerms   = 32
+	maxPath    = 200 // bytes
+	maxChoices = 50
+	maxValue   = 1000 // bytes of a value
 )
 
 // Pattern says which arguments a standing approval takes. It is strict: a term must name
@@ -54,9 +55,9 @@ type termText struct {
 	Any    *bool            `json:"any"`
 }
 
-// ParsePattern reads a pattern as people send it: {"to": {"equals": "x"},
+// Parse reads a pattern as people send it: {"to": {"equals": "x"},
 // "amount": {"max": 100}}.
-func ParsePattern(raw []byte) (Pattern, error) {
+func Parse(raw []byte) (Pattern, error) {
 	var terms map[string]termText
 	if err := json.Unmarshal(raw, &terms, json.RejectUnknownMembers(true)); err != nil || terms == nil {
 		return nil, fault.Field("scope.pattern",
@@ -100,7 +101,7 @@ func (p Pattern) normalise() error {
 			*value = text
 		}
 	}
-	return p.check()
+	return p.Check()
 }
 
 func pointers(values []jsontext.Value) []*jsontext.Value {
@@ -119,8 +120,8 @@ func termFault(path, format string, args ...any) error {
 	return fault.Field("scope.pattern."+path, format, args...)
 }
 
-// check refuses a pattern that restricts nothing, or is too large.
-func (p Pattern) check() error {
+// Check refuses a pattern that restricts nothing, or is too large.
+func (p Pattern) Check() error {
 	if len(p) == 0 || len(p) > maxTerms {
 		return fault.Field("scope.pattern", "must name from 1 to %d arguments", maxTerms)
 	}
@@ -160,8 +161,8 @@ func (t Term) check() error {
 		return termFault(t.Path, "oneOf takes at most %d values", maxChoices)
 	}
 	for _, value := range append([]jsontext.Value{t.Equals, t.Max, t.Min, jsontext.Value(t.Prefix)}, t.OneOf...) {
-		if len(value) > maxPatternValue {
-			return termFault(t.Path, "a value may have at most %d bytes", maxPatternValue)
+		if len(value) > maxValue {
+			return termFault(t.Path, "a value may have at most %d bytes", maxValue)
 		}
 	}
 	for _, bound := range [...]jsontext.Value{t.Max, t.Min} {
@@ -257,7 +258,7 @@ func (p Pattern) Words() string {
 }
 
 func (t Term) words() string {
-	path := quotedName(t.Path) // agents name their arguments, and people copy the names
+	path := names.Quoted(t.Path) // agents name their arguments, and people copy the names
 	switch {
 	case t.Any:
 		return path + " is anything"
@@ -281,8 +282,8 @@ func (t Term) words() string {
 	return path + " is nothing"
 }
 
-// text is the pattern as stored; empty: none.
-func (p Pattern) text() (string, error) {
+// Text is the pattern as it is stored; empty: none.
+func (p Pattern) Text() (string, error) {
 	if len(p) == 0 {
 		return "", nil
 	}
@@ -290,7 +291,8 @@ func (p Pattern) text() (string, error) {
 	return string(text), err
 }
 
-func parsePatternText(text string) (p Pattern, err error) {
+// ParseText reads a pattern as it is stored.
+func ParseText(text string) (p Pattern, err error) {
 	if text == "" {
 		return nil, nil
 	}
