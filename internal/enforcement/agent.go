@@ -4,31 +4,85 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"writ/internal/agent"
 	"writ/internal/audit"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
+	"writ/internal/principal"
 	"writ/internal/toolcall"
 )
+
+// certificate is what the caller's certificate proves. The zero value is that of a call without one.
+type certificate struct {
+	presented bool
+	proves    bool      // that the caller is the agent of the call
+	until     time.Time // while it is not revoked
+}
+
+func (c certificate) validAt(now time.Time) bool {
+	return c.presented && c.proves && now.Before(c.until)
+}
+
+// attested gives a call without the name of an agent that of its caller's certificate.
+func (c *call) attested() {
+	c.request.AgentID = cmp.Or(c.request.AgentID, c.by.Attested.AgentID)
+}
+
+type certificateKey struct{ orgID, agentID, keyID, id string }
+
+// loadCertificate finds out whether the caller's certificate proves the agent of the call. It is checked again for
+// every generation of the log, so that no decision follows the entry that revokes it.
+func (s *Service) loadCertificate(ctx context.Context, c *call, v *view) error {
+	of := c.by.Attested
+	if of == (principal.Attestation{}) {
+		return nil
+	}
+	v.certificate = certificate{presented: true}
+	if of.AgentID != v.agentID(&c.request) {
+		return nil
+	}
+	key := certificateKey{c.by.OrgID, of.AgentID, c.by.KeyID, of.CertificateID}
+	if known, ok := s.certificates.get(key, v.policies.Version); ok {
+		v.certificate = known
+		return nil
+	}
+	var err error
+	v.certificate.until, v.certificate.proves, err = s.agents.Attest(ctx, key.orgID, key.agentID, key.keyID, key.id)
+	if err != nil {
+		return fmt.Errorf("check the certificate of a call: %w", err)
+	}
+	s.certificates.put(key, v.policies.Version, v.certificate)
+	return nil
+}
 
 type standingKey struct{ orgID, agentID, keyID string }
 
 // loadAgent reads what is registered of the agent that calls: the one that the call names, else its plan's.
 func (s *Service) loadAgent(ctx context.Context, c *call, v *view) error {
-	key := standingKey{c.by.OrgID, v.agentID(&c.request), c.by.KeyID}
-	known, ok := s.standing.get(key, v.policies.Version)
-	if !ok {
-		var err error
-		if known, err = s.agents.StandingOf(ctx, key.orgID, key.agentID, key.keyID); err != nil {
-			return fmt.Errorf("find the agent of a call: %w", err)
-		}
-		s.standing.put(key, v.policies.Version, known)
+	known, err := s.agentStanding(ctx, standingKey{c.by.OrgID, v.agentID(&c.request), c.by.KeyID}, v.policies.Version)
+	if err != nil {
+		return err
 	}
 	v.agent = known
 	v.unknown = known.Counting.HasBudget() && !s.agents.BudgetsKnown(c.by.OrgID)
 	return nil
+}
+
+func (s *Service) agentStanding(ctx context.Context, key standingKey, at audit.Version) (agent.Standing, error) {
+	known, ok := s.standing.get(key, at)
+	if ok {
+		return known, nil
+	}
+	known, err := s.agents.StandingOf(ctx, key.orgID, key.agentID, key.keyID)
+	if err != nil {
+		return agent.Standing{}, fmt.Errorf("find the agent of a call: %w", err)
+	}
+	s.standing.put(key, at, known)
+	return known, nil
 }
 
 // agentID is the agent of a call.
@@ -53,6 +107,10 @@ func (v *view) agentOf(r *Request) toolcall.Agent {
 func (v *view) refuseCaller(call *toolcall.Call) (engine.Decision, bool) {
 	if !v.key.validAt(call.Now) {
 		return refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one"), true
+	}
+	if v.certificate.presented && !v.certificate.validAt(call.Now) {
+		return refuse(policy.ByAgent, "certificate", "the certificate does not prove that the caller is the agent of the "+
+			"call: it is another agent's, or it was revoked or has expired"), true
 	}
 	if v.unknown {
 		return refuse(policy.ByAgent, "budget",
@@ -93,16 +151,17 @@ func (v *view) refuseStopped(questions []engine.Question) (engine.Decision, bool
 	if refused, ok := v.refuseServer(questions); ok {
 		return refused, true
 	}
-	st := &v.agent.Stopped
-	if v.plan != nil && (st.HasPlan(v.plan.ID) || st.HasPlan(v.plan.Under)) {
-		return stoppedBySwitch("a person has stopped this plan"), true
-	}
-	if len(st.Servers)+len(st.Tools) == 0 {
-		return engine.Decision{}, false
-	}
-	for _, q := range questions {
-		if server, tool := q.Call.Name(); st.HasTool(server, tool) || st.HasTool(q.Call.Server, q.Call.Tool) {
-			return stoppedBySwitch("a person has stopped this tool or its server"), true
+	for _, st := range v.stops() {
+		if slices.ContainsFunc(v.planIDs(), st.HasPlan) {
+			return stoppedBySwitch("a person has stopped this plan"), true
+		}
+		if len(st.Servers)+len(st.Tools) == 0 {
+			continue
+		}
+		for _, q := range questions {
+			if server, tool := q.Call.Name(); st.HasTool(server, tool) || st.HasTool(q.Call.Server, q.Call.Tool) {
+				return stoppedBySwitch("a person has stopped this tool or its server"), true
+			}
 		}
 	}
 	return engine.Decision{}, false

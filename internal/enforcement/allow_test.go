@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"writ/internal/approval"
+	"writ/internal/approval/pattern"
 	"writ/internal/audit"
 	"writ/internal/decision"
 	"writ/internal/enforcement"
@@ -163,7 +164,7 @@ func TestAYesForAPattern(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.approver()
 		e.active("rules", holdPay, `id: big; effect: deny; tools: ["bank.pay"]; when: args.amount > 90`, allowAll)
-		narrow, err := approval.ParsePattern([]byte(`{"to":{"equals":"landlord"},"amount":{"max":100}}`))
+		narrow, err := pattern.Parse([]byte(`{"to":{"equals":"landlord"},"amount":{"max":100}}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"writ/internal/approval"
 	"writ/internal/database"
@@ -26,9 +27,13 @@ func (s *Service) findApproval(ctx context.Context, tx *database.Tx, c *call, o 
 	if request != nil && o.applyAnswer(request, tx) {
 		return nil
 	}
-	if o.standing, err = s.approvals.FindStanding(ctx, tx, asked, want); err != nil || o.standing != nil {
-		o.used = err == nil
+	standing, err := s.approvals.FindStanding(ctx, tx, asked, want)
+	if err != nil {
 		return err
+	}
+	if standing != nil && !o.gaveToSelf(standing, c.by.UserID) {
+		o.standing, o.used = standing, true
+		return nil
 	}
 	if request != nil {
 		return approval.Repeat(ctx, tx, request)
@@ -40,6 +45,12 @@ func (s *Service) findApproval(ctx context.Context, tx *database.Tx, c *call, o 
 	}
 	o.approval, o.opened = request, err == nil
 	return err
+}
+
+// gaveToSelf reports whether a standing approval of the delegate's calls was given by somebody who delegated this one,
+// and who could not approve it. Where it is the delegate's own, the organization lets people approve their own.
+func (o *outcome) gaveToSelf(a *approval.StandingApproval, ownerID string) bool {
+	return a.GivenBy != ownerID && slices.Contains(o.delegatedBy, a.GivenBy)
 }
 
 // applyAnswer applies a person's answer to exactly this call, and reports whether there is one.
@@ -104,10 +115,11 @@ func (c *call) approvalCall(o *outcome) approval.Call {
 		Labels:    r.Labels,
 		Widens:    o.widened || o.grounded.outside,
 		Carried:   r.Carried != nil,
+		Delegated: len(o.delegatedBy) > 0,
 		Since:     o.endedBefore,
 	}
 	if o.plan != nil {
-		asked.PlanID = o.plan.ID
+		asked.PlanID, asked.PlanSince = o.plan.ID, o.plan.Since()
 		completeFromPlan(&asked, o.plan.Binding)
 	}
 	if len(o.steps) > 0 {

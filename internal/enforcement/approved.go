@@ -149,12 +149,16 @@ func (s *Service) wouldUse(
 	return v, approved && len(d.Claims) == 0, nil // only a decision takes from limits
 }
 
-// planEnds reports whether the plan of the call has ended, or counts calls, which only a decision does.
+// planEnds reports whether the plan of the call has ended, has other steps since the call was asked about, or counts
+// calls: only a decision compares and counts.
 func (v *view) planEnds(r *approval.Request, now time.Time) bool {
 	if v.presented.PlanID == "" {
 		return false
 	}
 	if v.plan == nil || v.plan.Plan == nil {
+		return true
+	}
+	if r.OpenedAt < v.plan.Since() {
 		return true
 	}
 	shown := v.presented

@@ -88,6 +88,7 @@ func (c *call) readNames() {
 		}
 		*field.text = text
 	}
+	c.attested()
 	if r.Tool == "" {
 		c.fail("the call names no tool")
 	}

@@ -1,6 +1,13 @@
 package enforcement
 
-import "writ/internal/intent/plan"
+import (
+	"context"
+
+	"writ/internal/database"
+	"writ/internal/intent/plan"
+	"writ/internal/obligation"
+	"writ/internal/verdict"
+)
 
 // Carried is what the proxy says of a call that it would carry out.
 type Carried struct {
@@ -10,6 +17,17 @@ type Carried struct {
 	ProofRequired ProofRule
 	// Problem is why the proxy cannot carry the call out; empty: it can. Such a call is denied, whatever policies say.
 	Problem string
+	// OwnCredentials: the call goes to its server with credentials of the caller's own.
+	OwnCredentials bool
+	// Recorded is called in the transaction that records the decision; nil: nobody else stores it.
+	Recorded func(ctx context.Context, tx *database.Tx, d Recorded) error
+}
+
+// Recorded is a decision about a call that is carried out elsewhere, as it is recorded.
+type Recorded struct {
+	ID, AgentID, ApprovalID string
+	Verdict                 verdict.Verdict
+	Oblige                  *obligation.Set
 }
 
 // ProofRule says whether a call must prove the step of its plan. The zero value demands it.

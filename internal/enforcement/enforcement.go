@@ -18,6 +18,8 @@ import (
 	"writ/internal/confine"
 	"writ/internal/intent/grounding"
 	"writ/internal/intent/plan"
+	"writ/internal/intent/trust"
+	"writ/internal/obligation"
 	"writ/internal/policy/document"
 	"writ/internal/verdict"
 )
@@ -41,12 +43,21 @@ type Request struct {
 	ResolvedPaths map[string]string
 	// CanConfine: the caller says that it can confine the call to what an answer demands.
 	CanConfine bool
+	// CanOblige: the caller keeps what an answer obliges it to do with the result.
+	CanOblige bool
 	// Carried is set if whoever asks also carries the call out: the proxy.
 	Carried *Carried
 	// UserOfPlan: a call that names no user is its plan's user's, instead of the key's owner's.
 	UserOfPlan bool
 	// Turn is the turn of a guarded session that the caller knows: in another one the call is denied. 0: not stated
 	Turn int64
+	// Held proves that the caller holds the delegation that it presents, and Sent is the request that the proof must be
+	// about. HeldAs is the proof as it was sent, for a proxy that has another server judge it. Envelope is the sub-tree
+	// that a published SDK shows instead; nil: none.
+	Held     *trust.Proof
+	HeldAs   []string
+	Sent     trust.Request
+	Envelope *plan.Envelope
 }
 
 // Answer is a decision as the caller gets it. The zero value denies.
@@ -68,6 +79,8 @@ type Answer struct {
 
 	// Confine is what an allowed call must be confined to; nil: nothing.
 	Confine *confine.Limits
+	// Oblige is what whoever carries an allowed call out must do with its result; nil: nothing.
+	Oblige *obligation.Set
 
 	// Grounding says which arguments are in doubt, and why, without their values.
 	Grounding []grounding.Reason

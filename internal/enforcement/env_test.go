@@ -17,6 +17,7 @@ import (
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
+	"writ/internal/certificate"
 	"writ/internal/database"
 	"writ/internal/decision"
 	"writ/internal/enforcement"
@@ -58,6 +59,7 @@ type areas struct {
 	keys      *apikey.Service
 	approvals *approval.Service
 	agents    *agent.Service
+	certs     *certificate.Service
 	decisions *enforcement.Service
 	mcp       *mcp.Service
 	offered   offered // by the MCP servers
@@ -125,14 +127,19 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 	a.plans, a.policies = intent.New(db, log, a.ring, sealer, a.scopes, agent.PlanEnded),
 		policy.New(db, log, &a.meanwhile, policy.ProposalNotifier{})
 	a.approvals = approval.New(db, log, approval.Sources{
-		Approvers: organization.CountApprovers,
-		Role:      organization.RoleOf,
-		Address:   organization.Address,
-		Digest:    a.digest,
-		Ended:     agent.EndedBefore,
-		Answered:  a.answered,
+		Approvers:  organization.CountApprovers,
+		Role:       organization.RoleOf,
+		Address:    organization.Address,
+		Digest:     a.digest,
+		Ended:      agent.EndedBefore,
+		Delegators: intent.OwnersOf,
+		Answered:   a.answered,
+	})
+	a.certs = certificate.New(certificate.Options{
+		Database: db, Log: log, Sealer: sealer, Sources: certificate.Sources{Agent: agent.RequireActive},
 	})
 	a.agents = agent.New(db, log, agent.Sources{
+		Certified:    a.certs.StandsFor,
 		Role:         organization.RoleOf,
 		MissingKey:   apikey.Missing,
 		MadeFrom:     apikey.MadeFrom,

@@ -20,6 +20,13 @@ func (s *Service) Explain(ctx context.Context, p principal.Principal, call toolc
 	if st.Proven && call.Key.ID != "" {
 		call.Key.AgentID = call.Agent.ID
 	}
+	if p.Attested.AgentID != "" && p.Attested.AgentID == call.Agent.ID {
+		of := p.Attested
+		_, call.Agent.Attested, err = s.agents.Attest(ctx, p.OrgID, of.AgentID, p.KeyID, of.CertificateID)
+		if err != nil {
+			return engine.Explanation{}, err
+		}
+	}
 	x, err := s.policies.Check(ctx, p, call)
 	if err != nil {
 		return x, err

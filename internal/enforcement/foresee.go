@@ -24,6 +24,7 @@ func callFor(p principal.Principal, of Parties) *call {
 		UserEmail:   of.Email,
 		Environment: p.Environment,
 	}}
+	c.attested()
 	c.request.readEmail()
 	return c
 }

@@ -56,7 +56,12 @@ func (v *view) tracks() bool {
 }
 
 // scopeKey is the scope of the call: what it states counts before what its plan does, which is the same if both do.
+// What a delegate learns belongs to the plan that was declared, and what is known of that counts for the delegate:
+// nobody gets rid of a text by delegating.
 func (c *call) scopeKey(v *view) scope.Key {
+	if v.delegated() && len(v.plan.Chain) > 0 {
+		return intent.ScopeOf(v.plan.Chain[len(v.plan.Chain)-1].Binding)
+	}
 	key := scope.Key{
 		OrgID:   c.by.OrgID,
 		KeyID:   c.by.KeyID,
@@ -201,7 +206,10 @@ func (g *grounded) drift() plan.Drift {
 func (g *grounded) doubted() bool { return g.judged && g.binds && !g.Pass }
 
 // outsidePlan reports whether a refusal of the plan is left to grounding: a call of another tool is held, not denied.
-func (v *view) outsidePlan(fit plan.Result) bool { return v.asks() && fit.Drift == plan.NotInPlan }
+// A delegation is no plan that a user asked for, and its limits are not left to grounding.
+func (v *view) outsidePlan(fit plan.Result) bool {
+	return v.asks() && fit.Drift == plan.NotInPlan && !v.delegated()
+}
 
 // changed reports whether something became known since the call was judged.
 func (g *grounded) changed(ctx context.Context, tx *database.Tx) (bool, error) {

@@ -31,9 +31,12 @@ type candidate struct {
 	placedOn    string
 	plan        *plan.Declared
 	steps       []int             // of the plan, that the call fits
+	chain       [][]int           // those of a delegated plan and of each that it came from; nil: it was not delegated
+	delegatedBy []string          // the owners of the keys that delegated it
 	widened     bool              // the steps were added to the plan and still need approval
 	shadows     []decision.Shadow // the decisions of shadow versions
 	since       audit.Version     // of the log when the call was judged
+	certificate string            // with which the caller has proven to be the agent; empty: none
 	caller      *toolcall.Call    // whom and what policies judged; nil: nothing was judged
 	endedBefore int64             // approvals that were asked for before this index have ended
 	counting    agent.Counting    // what trips count of the call
@@ -61,9 +64,17 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		counting:    v.agent.Counting,
 		session:     v.guarded(),
 	}
+	d.delegatedBy = v.delegatorOwners()
 	d.server, _ = toolname.Resolve(c.request.Tool, c.request.Server, c.request.Source)
 	d.caller = c.toolcall(v, toolname.Name{}, -1, now)
-	if refused, ok := v.refuseCaller(d.caller); ok {
+	if d.caller.Agent.Attested {
+		d.certificate = c.by.Attested.CertificateID
+	}
+	refused, ok := v.refuseCaller(d.caller)
+	if !ok {
+		refused, ok = v.refuseDelegators(now)
+	}
+	if ok {
 		d.Decision = refused
 		return d
 	}
@@ -77,7 +88,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason))
 		return d
 	}
-	d.steps, d.widened = fit.Steps, widened
+	d.steps, d.widened, d.chain = fit.Steps, widened, v.chain
 	c.grounded = c.ground(v, fit)
 	d.grounded = c.grounded
 	questions := c.questions(v, fit, now)
@@ -135,13 +146,16 @@ func (c *call) questions(v *view, fit plan.Result, now time.Time) []engine.Quest
 	for i, n := range names {
 		questions[i] = engine.Question{Call: c.toolcall(v, n.Name, n.step, now), Naming: n.Naming}
 	}
-	return questions
+	return v.asDelegators(questions)
 }
 
 // ask evaluates all questions. The strictest answer counts, and its server is the decision's.
 func (d *candidate) ask(set *engine.Set, questions []engine.Question, spent engine.Spent) {
 	decided, by := policy.JudgeNamed(set, questions, spent)
 	d.Decision, d.server = decided, by.Call.Server
+	if d.Verdict == verdict.Ask && by.Call.Key.OwnerID != questions[0].Call.Key.OwnerID {
+		d.Verdict = verdict.Hold // the person whom the delegator's rule asks is not the one whom the delegate works for
+	}
 	if first := questions[0].Call.Server; by.Naming != toolname.Certain && first != d.server {
 		d.placedOn = first
 	}
@@ -159,6 +173,14 @@ func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 	r := &c.request
 	if refused, ok := c.checkTurn(v); !ok {
 		return refused
+	}
+	if v.delegated() {
+		return c.checkDelegated(v, now)
+	}
+	if r.Envelope != nil {
+		return plan.Result{
+			Drift: plan.NotHeld, Reason: "this part of the plan was not delegated, or its delegation has ended: delegate it again",
+		}
 	}
 	fit := c.checkName(v, r.Server, r.Tool, now)
 	if c.contradicts() && (fit.OK || fit.Drift == plan.Widened) {
@@ -280,8 +302,10 @@ func (c *call) toolcall(v *view, n toolname.Name, step int, now time.Time) *tool
 		Now:           now,
 		ResolvedPaths: r.ResolvedPaths,
 		CanConfine:    r.CanConfine,
+		CanOblige:     r.CanOblige,
 	}
-	if v.agent.Proven {
+	call.Agent.Attested = v.certificate.validAt(now)
+	if v.agent.Proven || call.Agent.Attested {
 		call.Key.AgentID = call.Agent.ID
 	}
 	if v.plan != nil {
@@ -289,7 +313,7 @@ func (c *call) toolcall(v *view, n toolname.Name, step int, now time.Time) *tool
 		if step >= 0 {
 			call.Intent.Step = strconv.Itoa(step)
 		}
-		call.Session.ID = cmp.Or(call.Session.ID, v.plan.Binding.Session)
+		call.Session.ID = cmp.Or(v.sessionAbove(), call.Session.ID, v.plan.Binding.Session)
 	}
 	// A read that nobody has seen may reach a host.
 	call.Intent.Grounded = c.grounded.Pass && !(c.verifies && c.grounded.Rule == grounding.FreeRead)
@@ -301,28 +325,4 @@ func (s *Service) lazyStats(ctx context.Context, orgID, sessionID string) func()
 	return sync.OnceValues(func() (toolcall.SessionStats, error) {
 		return s.policies.SessionStats(ctx, orgID, sessionID)
 	})
-}
-
-// judged is what the decision was judged by, for the record.
-func (d *candidate) judged() (j decision.Judged) {
-	if d.caller == nil {
-		return j
-	}
-	return decision.Judged{
-		AgentBound:      d.caller.Key.AgentID != "",
-		AgentName:       d.caller.Agent.Name,
-		AgentRegistered: d.caller.Agent.Registered,
-		AgentStatus:     d.caller.Agent.Status,
-
-		CanConfine:   d.caller.CanConfine,
-		Grounded:     d.caller.Intent.Grounded,
-		Email:        d.caller.User.Email,
-		Organization: d.caller.Org.Name,
-		OwnerID:      d.caller.Key.OwnerID,
-		OwnerRole:    d.caller.Key.OwnerRole,
-		Session:      d.sessionUse,
-		Step:         d.caller.Intent.Step,
-		UserID:       d.caller.User.ID,
-		UserRole:     d.caller.User.Role,
-	}
 }

@@ -45,10 +45,12 @@ var recordedIn = map[string]func(r *decision.Record) any{
 	"Agent.Name":       func(r *decision.Record) any { return r.Judged.AgentName },
 	"Agent.Status":     func(r *decision.Record) any { return r.Judged.AgentStatus },
 	"Agent.Registered": func(r *decision.Record) any { return r.Judged.AgentRegistered },
+	"Agent.Attested":   func(r *decision.Record) any { return r.Judged.AgentCertificate },
 	"Key.AgentID":      func(r *decision.Record) any { return r.Judged.AgentBound },
 	"Now.ext":          nil,
 	"Now.loc":          nil,
 	"CanConfine":       func(r *decision.Record) any { return r.Judged.CanConfine },
+	"CanOblige":        nil, // told by Oblige, where a rule demands something: no condition sees it
 }
 
 // TestEverythingThatIsJudgedIsRecorded makes a call whose plan says what the call itself does not, and compares what
@@ -59,6 +61,7 @@ func TestEverythingThatIsJudgedIsRecorded(t *testing.T) {
 		e.active("p", allowAll, `id: cheap; effect: deny; tools: ["*"]; when: "session.costUsd > 1000.0"`)
 		shown := e.mint(e.agent, twoSteps, func(r *intent.Request) { r.AgentID, r.SessionID = "billing", "s-1" })
 		e.register("billing", agent.Profile{Name: "Billing", Keys: []string{e.agent.KeyID}})
+		e.agent = e.certified("billing", e.agent)
 		call := planned(shown, "bash", `{"command":"make"}`)
 		call.Labels, call.Environment = []string{"l"}, "production"
 		call.ResolvedPaths, call.CanConfine = map[string]string{"a": "/a"}, true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"writ/internal/audit"
 	"writ/internal/fault"
 	"writ/internal/principal"
 )
@@ -22,19 +23,24 @@ func (k keyStatus) validAt(now time.Time) bool {
 
 // loadKey checks the key again, because a request may be sent slowly and a replica caches keys for a moment. The status
 // is cached until the log changes, so that no decision follows the log entry that ends its key.
-func (s *Service) loadKey(ctx context.Context, c *call, v *view) error {
-	key := holderKey{c.by.OrgID, c.by.KeyID}
-	if known, ok := s.holders.get(key, v.policies.Version); ok {
-		v.key = known
-		return nil
+func (s *Service) loadKey(ctx context.Context, c *call, v *view) (err error) {
+	v.key, err = s.keyStatusOf(ctx, c.by.OrgID, c.by.KeyID, v.policies.Version)
+	return err
+}
+
+func (s *Service) keyStatusOf(ctx context.Context, orgID, keyID string, at audit.Version) (status keyStatus,
+	err error) {
+	key := holderKey{orgID, keyID}
+	if known, ok := s.holders.get(key, at); ok {
+		return known, nil
 	}
-	holder, err := s.keys.Holder(ctx, c.by.KeyID)
+	holder, err := s.keys.Holder(ctx, keyID)
 	if err != nil && !fault.Is(err, fault.Unauthenticated) {
-		return fmt.Errorf("check the key of a call: %w", err)
+		return keyStatus{}, fmt.Errorf("check the key of a call: %w", err)
 	}
-	if err == nil && holder.OrgID == c.by.OrgID {
-		v.key.holder = &holder
+	if err == nil && holder.OrgID == orgID {
+		status.holder = &holder
 	}
-	s.holders.put(key, v.policies.Version, v.key)
-	return nil
+	s.holders.put(key, at, status)
+	return status, nil
 }

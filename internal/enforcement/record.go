@@ -55,6 +55,9 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 	if o.Verdict == verdict.Allow {
 		entry.Confine = o.Confine
 	}
+	if o.Verdict != verdict.Deny {
+		entry.Oblige = o.Oblige // an approval does not lift it
+	}
 	if o.caller != nil { // the plan's agent and session, if the call states none
 		entry.AgentID, entry.SessionID = o.caller.Agent.ID, o.caller.Session.ID
 	}
@@ -81,11 +84,25 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 			return nil, err
 		}
 	}
+	if err := c.tellCarrier(ctx, tx, &entry); err != nil {
+		return nil, err
+	}
 	appended, err := decision.Append(ctx, tx, s.log, c.by, &entry)
 	if err == nil && o.counting != (agent.Counting{}) {
 		err = s.agents.Counted(ctx, tx, c.by.OrgID, o.counting, o.Verdict == verdict.Deny && !o.ours)
 	}
 	return appended, err
+}
+
+// tellCarrier lets whoever has the call carried out elsewhere store the decision with it.
+func (c *call) tellCarrier(ctx context.Context, tx *database.Tx, d *decision.Record) error {
+	if c.request.Carried == nil || c.request.Carried.Recorded == nil {
+		return nil
+	}
+	return c.request.Carried.Recorded(ctx, tx, Recorded{
+		ID: d.ID, AgentID: d.AgentID, ApprovalID: d.ApprovalID, Verdict: d.Verdict,
+		Oblige: d.Oblige,
+	})
 }
 
 // shownPaths is resolved paths as they are stored.
@@ -107,4 +124,31 @@ func (s *Service) PlanTally(ctx context.Context, p principal.Principal, planID s
 		return nil, fault.New(fault.Forbidden, "decisions belong to an organization")
 	}
 	return decision.TallyOf(ctx, s.db, p.OrgID, planID)
+}
+
+// judged is what the decision was judged by, for the record.
+func (d *candidate) judged() (j decision.Judged) {
+	if d.caller == nil {
+		return j
+	}
+	return decision.Judged{
+		AgentBound: d.caller.Key.AgentID != "",
+
+		AgentCertificate: d.certificate,
+
+		AgentName:       d.caller.Agent.Name,
+		AgentRegistered: d.caller.Agent.Registered,
+		AgentStatus:     d.caller.Agent.Status,
+
+		CanConfine:   d.caller.CanConfine,
+		Grounded:     d.caller.Intent.Grounded,
+		Email:        d.caller.User.Email,
+		Organization: d.caller.Org.Name,
+		OwnerID:      d.caller.Key.OwnerID,
+		OwnerRole:    d.caller.Key.OwnerRole,
+		Session:      d.sessionUse,
+		Step:         d.caller.Intent.Step,
+		UserID:       d.caller.User.ID,
+		UserRole:     d.caller.User.Role,
+	}
 }

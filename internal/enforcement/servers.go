@@ -71,7 +71,7 @@ func (v *view) holdUnaccepted(d engine.Decision, questions []engine.Question) en
 	}
 	held := refuse(policy.ByMCP, mcp.RuleHeld, why+": a person must look at it in the registry of MCP servers")
 	held.Verdict = verdict.Hold
-	held.Confine, held.Claims = d.Confine, d.Claims
+	held.Confine, held.Oblige, held.Claims = d.Confine, d.Oblige, d.Claims
 	if d.Verdict == verdict.Hold {
 		held.Approvers = d.Approvers
 	}

@@ -37,6 +37,9 @@ type Keys interface {
 type Agents interface {
 	// StandingOf is what is registered of an agent that calls with a key. It changes only with the organization's log.
 	StandingOf(ctx context.Context, orgID, agentID, keyID string) (agent.Standing, error)
+	// Attest is until when a certificate and a key prove that a call is of an agent. It changes only with time and the
+	// organization's log.
+	Attest(ctx context.Context, orgID, agentID, keyID, certificateID string) (until time.Time, ok bool, err error)
 	// Saw notes within a decision's transaction that an agent has called.
 	Saw(ctx context.Context, tx *database.Tx, of agent.Sighting, host string) error
 	// Counted counts a decision for trips within its transaction, behind its entry.
@@ -76,7 +79,10 @@ type Service struct {
 	settings cache[string, Settings]
 	standing cache[standingKey, agent.Standing]
 	classes  cache[string, Classes]
-	servers  cache[string, *mcp.Standing]
+
+	certificates cache[certificateKey, certificate]
+
+	servers cache[string, *mcp.Standing]
 }
 
 // New makes a service.
@@ -209,7 +215,7 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 		Session:    o.session,
 	}
 	if o.Verdict == verdict.Allow {
-		a.Confine = o.Confine
+		a.Confine, a.Oblige = o.Confine, o.Oblige
 	}
 	if o.caller != nil {
 		a.AgentID, a.SessionID = o.caller.Agent.ID, o.caller.Session.ID

@@ -29,6 +29,8 @@ type Settings struct {
 	CarryPlans bool
 	// AllowMonitor: hooks of coding agents may log what they would deny, instead of denying it.
 	AllowMonitor bool
+	// Widening is what is done about a re-anchored plan that permits more than before.
+	Widening intent.Widening
 }
 
 // Limits of MaxPlanTTL.
@@ -39,7 +41,7 @@ const (
 
 // Defaults are the settings of an organization that has changed none.
 func Defaults() Settings {
-	return Settings{MaxPlanTTL: intent.DefaultMaxLife, Grounding: GroundingObserve}
+	return Settings{MaxPlanTTL: intent.DefaultMaxLife, Grounding: GroundingObserve, Widening: intent.HoldWidening}
 }
 
 // PlannedArguments is what VerifyStep answers where only planned arguments make it an allow: hold or allow.
@@ -61,6 +63,9 @@ func (s Settings) Unplanned() string {
 func (s Settings) check() error {
 	if !s.Grounding.Valid() {
 		return fault.Field("grounding", "must be off, observe or ask")
+	}
+	if !s.Widening.Valid() {
+		return fault.Field("widening", "must be hold, allow or refuse")
 	}
 	if s.MaxPlanTTL < MinPlanTTL || s.MaxPlanTTL > LongestPlanTTL || s.MaxPlanTTL%time.Second != 0 {
 		return fault.Field("maxPlanTtlSeconds", "must be from %.0f to %.0f", MinPlanTTL.Seconds(),
@@ -94,7 +99,7 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 	if err := p.Require(principal.ManagePolicies); err != nil {
 		return Settings{}, err
 	}
-	to.Grounding = cmp.Or(to.Grounding, GroundingObserve)
+	to.Grounding, to.Widening = cmp.Or(to.Grounding, GroundingObserve), cmp.Or(to.Widening, intent.HoldWidening)
 	if err := to.check(); err != nil {
 		return Settings{}, err
 	}
@@ -111,6 +116,7 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 				"intentRequired": to.IntentRequired, "maxPlanTtlSeconds": int64(to.MaxPlanTTL / time.Second),
 				"plannedArguments": to.PlannedArguments(), "grounding": string(to.Grounding),
 				"unplannedBeforeText": to.Unplanned(), "carryPlans": to.CarryPlans, "allowMonitor": to.AllowMonitor,
+				"widening": string(to.Widening),
 			},
 		})
 		return err
@@ -123,11 +129,11 @@ func readSettings(ctx context.Context, r database.Reader, orgID string) (s Setti
 	var unplanned string
 	err = r.QueryRow(ctx, `
 		SELECT intent_required, max_plan_ttl_seconds, planned_may_allow, grounding, unplanned_before_text, carry_plans,
-			allow_monitor
+			allow_monitor, widening
 		FROM enforcement_settings
 		WHERE org_id = $1`, orgID).Scan(database.ToBool(&s.IntentRequired), &seconds,
 		database.ToBool(&s.PlannedMayAllow), &s.Grounding, &unplanned, database.ToBool(&s.CarryPlans),
-		database.ToBool(&s.AllowMonitor))
+		database.ToBool(&s.AllowMonitor), &s.Widening)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Defaults(), nil
 	}
@@ -138,15 +144,15 @@ func readSettings(ctx context.Context, r database.Reader, orgID string) (s Setti
 func writeSettings(ctx context.Context, tx *database.Tx, orgID string, to Settings) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO enforcement_settings (org_id, intent_required, max_plan_ttl_seconds, planned_may_allow, grounding,
-			unplanned_before_text, carry_plans, allow_monitor, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+			unplanned_before_text, carry_plans, allow_monitor, updated_at, widening)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (org_id) DO UPDATE
 		SET intent_required = excluded.intent_required, max_plan_ttl_seconds = excluded.max_plan_ttl_seconds,
 			planned_may_allow = excluded.planned_may_allow, grounding = excluded.grounding,
 			unplanned_before_text = excluded.unplanned_before_text, carry_plans = excluded.carry_plans,
-			allow_monitor = excluded.allow_monitor, updated_at = excluded.updated_at`,
+			allow_monitor = excluded.allow_monitor, updated_at = excluded.updated_at, widening = excluded.widening`,
 		orgID, database.Bit(to.IntentRequired), int64(to.MaxPlanTTL/time.Second), database.Bit(to.PlannedMayAllow),
 		string(to.Grounding), to.Unplanned(), database.Bit(to.CarryPlans), database.Bit(to.AllowMonitor),
-		database.Micros(tx.Now()))
+		database.Micros(tx.Now()), string(to.Widening))
 	return database.Wrap(err, "store the settings of organization %s", orgID)
 }

@@ -93,6 +93,12 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 		o.stale = true // judging again finds the limit spent
 		return nil
 	}
+	if refused, err := s.claimChain(ctx, tx, c, o); err != nil || !refused.OK {
+		if err != nil {
+			return err
+		}
+		return o.refuseStep(ctx, tx, c, refused)
+	}
 	if o.plan != nil && !o.unplanned() {
 		step, refused, err := s.plans.UseStep(ctx, tx, o.plan, o.steps)
 		if err != nil {
@@ -123,6 +129,9 @@ func (s *Service) canRun(ctx context.Context, tx *database.Tx, o *outcome) (bool
 		return true, nil
 	}
 	can, refused, err := s.plans.CanUse(ctx, tx, o.plan, o.steps)
+	if err == nil && can {
+		can, refused, err = s.chainLeft(ctx, tx, o)
+	}
 	if err == nil && !can {
 		o.Decision = refuse(policy.ByIntent, string(refused.Drift), refused.Reason)
 	}

@@ -214,7 +214,7 @@ func TestSettings(t *testing.T) {
 		}
 		good := enforcement.Settings{
 			IntentRequired: true, MaxPlanTTL: 90 * time.Second, Grounding: enforcement.GroundingAsk,
-			UnplannedBeforeText: true,
+			UnplannedBeforeText: true, Widening: intent.RefuseWidening,
 		}
 		for name, by := range map[string]principal.Principal{
 			"a key": e.agent, "a member": testenv.Person(e.bob, e.acme, principal.Member), "nobody": {},

@@ -25,14 +25,21 @@ type view struct {
 	key      keyStatus
 	org      toolcall.Org
 	agent    agent.Standing // of the agent that calls
-	unknown  bool           // whether the agent has spent its budget
-	owner    toolcall.User  // of the key
-	user     toolcall.User  // the one that the call names, else the owner
+	// certificate is that of the caller.
+	certificate certificate
+	unknown     bool          // whether the agent has spent its budget
+	owner       toolcall.User // of the key
+	user        toolcall.User // the one that the call names, else the owner
 
 	plan      *plan.Declared // presented by the call, or declared by its session; nil: none
 	presented plan.Presented
 	bySession bool           // the call presents no plan, so that its session's counts
 	session   intent.Current // of the session, where it matters
+	// Of a delegated plan: who delegated it and those it came from, the nearest first; the steps that the call fits in
+	// each of them; and the plan whose sub-tree a published SDK shows.
+	delegators []delegator
+	chain      [][]int
+	enveloped  *plan.Declared
 
 	known   *scope.State // of the call's session; nil: it does not matter
 	classes Classes
@@ -77,6 +84,12 @@ func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, err
 	if err := s.loadAgent(ctx, c, v); err != nil {
 		return nil, err
 	}
+	if err := s.loadDelegators(ctx, c, v); err != nil {
+		return nil, err
+	}
+	if err := s.loadCertificate(ctx, c, v); err != nil {
+		return nil, err
+	}
 	if v.servers, err = s.serversAt(ctx, c.by.OrgID, v.policies.Version); err != nil {
 		return nil, err
 	}
@@ -117,7 +130,7 @@ func (s *Service) loadPlan(ctx context.Context, c *call, v *view, fresh bool) (e
 	if v.bySession && v.plan != nil {
 		v.presented.Signature = v.plan.Signature // the session is the proof
 	}
-	return nil
+	return s.loadEnvelope(ctx, c, v)
 }
 
 // asksSession reports whether the call is judged by what its session has declared, or by the turn that it states.

@@ -8,6 +8,7 @@ import (
 	"writ/internal/audit"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/names"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
@@ -49,7 +50,16 @@ func (s *Service) standingOf(ctx context.Context, p principal.Principal, r Reque
 	if !p.HasScope(principal.Enforce) || p.OrgID == "" {
 		return nil, nil, fault.New(fault.Forbidden, "calls are made with an API key of the scope enforce, in an organization")
 	}
+	for name, text := range map[string]string{
+		"agentId": r.AgentID, "userId": r.UserID, "userEmail": r.UserEmail, "sessionId": r.SessionID,
+		"contextId": r.ContextID,
+	} {
+		if !names.Valid(text) { // a call with it is denied, and no database takes it
+			return nil, nil, fault.Field(name, "must be at most 200 bytes without control characters")
+		}
+	}
 	c := callFor(p, Parties{AgentID: r.AgentID, UserID: r.UserID, Email: r.UserEmail})
+	c.request.CanOblige = r.CanOblige
 	c.request.Presented, c.request.SessionID, c.request.ContextID = r.Presented, r.SessionID, r.ContextID
 	v, err := s.loadCurrent(ctx, c)
 	if err != nil {

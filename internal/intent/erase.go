@@ -2,6 +2,7 @@ package intent
 
 import (
 	"context"
+	"slices"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -21,7 +22,8 @@ func EraseTexts(ctx context.Context, tx *database.Tx, log string, positions []in
 		if err != nil {
 			return err
 		}
-		if len(entries) != 1 || entries[0].Index != position || entries[0].Action != mintedAction {
+		if len(entries) != 1 || entries[0].Index != position ||
+			!slices.Contains([]string{mintedAction, delegatedAction, reanchoredAction}, entries[0].Action) {
 			continue
 		}
 		record, err := entries[0].Parse()

@@ -38,6 +38,18 @@ func (s *Service) Find(ctx context.Context, orgID string, generation int64, p pl
 	return d, err
 }
 
+// FindEnvelope is Find for the delegation of a sub-tree of a plan, by which a published SDK names it; nil: there is
+// none that counts.
+func (s *Service) FindEnvelope(
+	ctx context.Context, orgID string, generation int64, parent *plan.Declared, path string,
+) (*plan.Declared, error) {
+	id, err := selectEnvelope(ctx, s.db, parent.ID, plan.SubtreePath(path), s.db.Now())
+	if err != nil || id == "" {
+		return nil, err
+	}
+	return s.Find(ctx, orgID, generation, plan.Presented{PlanID: id})
+}
+
 // Forget clears the cache, after the organization's log began another epoch:
 // generations of different epochs cannot be compared.
 func (s *Service) Forget() { s.plans.clear() }
@@ -124,16 +136,27 @@ func (s *Service) planID(ctx context.Context, r database.Reader, p plan.Presente
 	return selectBySignature(ctx, r, hash[:], p.PlanHash)
 }
 
-// read reads a plan, or nil if there is none. It always reads the status, but the
+// read reads a plan and those that it was delegated from, or nil if there is none. It always reads the status, but the
 // text only if another version is cached.
 func (s *Service) read(
 	ctx context.Context, r database.Reader, orgID, id string, known *cached,
 ) (*plan.Declared, error) {
+	d, err := s.readAlone(ctx, r, orgID, id, known)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	return d, s.readChain(ctx, r, d)
+}
+
+// readAlone is read without the plans that it was delegated from.
+func (s *Service) readAlone(
+	ctx context.Context, r database.Reader, orgID, id string, known *cached,
+) (*plan.Declared, error) {
 	if known != nil && ofOrg(known.declared, orgID) != nil {
-		status, root, err := selectStatus(ctx, r, id)
-		if err == nil && root == known.declared.Root {
+		at, err := selectState(ctx, r, id)
+		if err == nil && at.root == known.declared.Root && at.anchor == known.declared.Anchor {
 			d := *known.declared
-			d.Status = status
+			d.Status, d.Chain = at.status, nil
 			return &d, nil
 		}
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -147,19 +170,25 @@ func (s *Service) read(
 	if err != nil || len(row.sealed) == 0 { // the plan has ended and its text was erased
 		return nil, err
 	}
-	return s.declared(row)
+	return s.declaredAlone(ctx, r, row)
 }
 
-// declared opens and parses a stored plan. It refuses a text that was not signed.
-func (s *Service) declared(row planRow) (*plan.Declared, error) {
-	stored, parsed, err := s.open(row)
+// declared opens and parses a stored plan, and those that it was delegated from.
+func (s *Service) declared(ctx context.Context, r database.Reader, row planRow) (*plan.Declared, error) {
+	d, err := s.declaredAlone(ctx, r, row)
 	if err != nil {
 		return nil, err
 	}
-	if parsed.Tree().Root() != row.Hash {
-		return nil, fmt.Errorf("stored plan %s: its text is not what was signed", row.ID)
+	return d, s.readChain(ctx, r, d)
+}
+
+// declaredAlone opens and parses a stored plan. It refuses a text that was not signed.
+func (s *Service) declaredAlone(ctx context.Context, r database.Reader, row planRow) (*plan.Declared, error) {
+	stored, parsed, err := s.openSigned(row)
+	if err != nil {
+		return nil, err
 	}
-	return &plan.Declared{
+	d := &plan.Declared{
 		ID:        row.ID,
 		Under:     row.ParentID,
 		Anchor:    row.Anchor,
@@ -176,7 +205,42 @@ func (s *Service) declared(row planRow) (*plan.Declared, error) {
 		Grounds:   row.grounds,
 
 		WidenedMay: stored.WidenedMay,
-	}, nil
+	}
+	if row.Anchor > 1 {
+		if d.First, err = s.firstAnchor(ctx, r, row.ID); err != nil {
+			return nil, err
+		}
+		if d.Reanchored, err = selectAnchorEntry(ctx, r, row.ID, row.Anchor); err != nil {
+			return nil, err
+		}
+	}
+	if row.ParentID != "" {
+		if err := readDelegation(ctx, r, d); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// openSigned opens a plan, and refuses a text that does not have the plan's hash.
+func (s *Service) openSigned(row planRow) (sealedPlan, *plan.Plan, error) {
+	stored, parsed, err := s.open(row)
+	if err == nil && parsed.Tree().Root() != row.Hash {
+		err = fmt.Errorf("stored plan %s: its text is not what was signed", row.ID)
+	}
+	return stored, parsed, err
+}
+
+// firstAnchor is the version of a plan that its token was issued for.
+func (s *Service) firstAnchor(ctx context.Context, r database.Reader, id string) (*plan.Anchored, error) {
+	row := planRow{View: View{ID: id}}
+	err := r.QueryRow(ctx, `SELECT root, sealed FROM plan_anchor WHERE plan_id = $1 AND number = 1`, id).Scan(&row.Hash,
+		&row.sealed)
+	if err != nil {
+		return nil, fmt.Errorf("read the first anchor of plan %s: %w", id, err)
+	}
+	_, parsed, err := s.openSigned(row)
+	return &plan.Anchored{Plan: parsed, Root: row.Hash}, err
 }
 
 // open unseals and parses a plan. A wrong master key, or a row that was altered,

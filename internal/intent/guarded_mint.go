@@ -193,7 +193,7 @@ func (s *Service) readCompared(ctx context.Context, n *newPlan, id string) (*pla
 	if len(row.sealed) == 0 {
 		return &plan.Declared{ID: id, Plan: &plan.Plan{}}, nil
 	}
-	d, err := s.declared(row)
+	d, err := s.declared(ctx, s.db, row)
 	if err != nil || d.Root != n.tree.Root() || d.Status != plan.Active || !s.db.Now().Before(d.Expires) {
 		return d, err
 	}

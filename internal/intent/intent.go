@@ -165,6 +165,7 @@ type View struct {
 	ExpiresAt time.Time
 	CreatedAt time.Time
 	EndedAt   *time.Time
+	RevokedAt *time.Time // nil: it was not revoked
 	// Plan is the redacted plan as JSON; nil in lists, if it was erased, and if the
 	// caller may not read payloads.
 	Plan jsontext.Value

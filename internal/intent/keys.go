@@ -15,12 +15,12 @@ type PublicKey struct {
 	Current bool // it signs new tokens; the others only verify
 }
 
-// PublicKeys lists all present and past keys of tokens, their JWTs and policy
-// bindings, the newest of each first. A client that verifies a token offline
+// PublicKeys lists all present and past keys of tokens, their JWTs, policy
+// bindings and delegations, the newest of each first. A client that verifies a token offline
 // compares the key in it with these.
 func (s *Service) PublicKeys(ctx context.Context) ([]PublicKey, error) {
 	keys := []PublicKey{}
-	for _, purpose := range []keyring.Purpose{PlanKey, JWTKey, BindingKey} {
+	for _, purpose := range []keyring.Purpose{PlanKey, JWTKey, BindingKey, TrustKey} {
 		all, err := s.keys.All(ctx, purpose)
 		if err != nil {
 			return nil, err

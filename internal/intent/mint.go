@@ -279,6 +279,10 @@ func minted(id string, p *plan.Plan, tree *plan.Tree, issued sealedPlan) Minted 
 // again rebuilds the answer that was given for a plan.
 func (s *Service) again(ctx context.Context, p principal.Principal, planID string) (Minted, error) {
 	row, err := selectPlan(ctx, s.db, p.OrgID, planID)
+	if err == nil && row.Anchor > 1 { // as it was before it was re-anchored
+		err = s.db.QueryRow(ctx, `SELECT root, sealed FROM plan_anchor WHERE plan_id = $1 AND number = 1`,
+			planID).Scan(&row.Hash, &row.sealed)
+	}
 	if err != nil {
 		return Minted{}, err
 	}

@@ -125,9 +125,12 @@ func (s *Service) Prune(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := pruneProofs(ctx, tx); err != nil {
+			return err
+		}
 		return pruneSessions(ctx, tx)
 	}})
-	return database.Wrap(err, "delete old Idempotency-Keys and sessions")
+	return database.Wrap(err, "delete old Idempotency-Keys, proofs and sessions")
 }
 
 // readsPayloads reports whether the caller may see the text of plans: members with
@@ -185,5 +188,5 @@ func (s *Service) readDeclared(ctx context.Context, p principal.Principal, id st
 	if err != nil {
 		return nil, err
 	}
-	return s.declared(row)
+	return s.declared(ctx, s.db, row)
 }

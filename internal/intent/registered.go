@@ -59,7 +59,7 @@ func (s *Service) readOwn(ctx context.Context, n *newPlan, id string) (*plan.Dec
 	if err != nil {
 		return nil, err
 	}
-	return s.declared(row)
+	return s.declared(ctx, s.db, row)
 }
 
 // hasEnded reports whether the kill switch has ended a plan, or the one that it was accepted under.
@@ -72,11 +72,11 @@ func (s *Service) stillUnder(ctx context.Context, tx *database.Tx, n *newPlan) e
 	if n.parentID == "" {
 		return nil
 	}
-	status, _, err := selectStatus(ctx, tx, n.parentID)
+	at, err := selectState(ctx, tx, n.parentID)
 	if err != nil {
 		return fmt.Errorf("read plan %s: %w", n.parentID, err)
 	}
-	if status != plan.Active {
+	if at.status != plan.Active {
 		return errSelfPlanned()
 	}
 	ended, err := s.ended(ctx, tx, n.binding.OrgID, n.binding.AgentID, n.binding.KeyID, n.parentID)

@@ -17,6 +17,7 @@ const (
 	PlanKey    keyring.Purpose = "plan"           // tokens of plans
 	JWTKey     keyring.Purpose = "plan-jwt"       // their JWTs
 	BindingKey keyring.Purpose = "policy-binding" // tokens that bind a policy's text
+	TrustKey   keyring.Purpose = "trust"          // the keys with which organizations sign delegations
 )
 
 // Service mints, finds, shows and ends plans. A process has one, whose cache all
@@ -30,6 +31,7 @@ type Service struct {
 	ended   Ended
 	plans   *cache
 	digests digestKeys
+	trust   trustKeys
 }
 
 // Ended reports whether the kill switch has stopped an agent or key, or ended any of their plans.

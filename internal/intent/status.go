@@ -33,6 +33,9 @@ func (s *Service) SetStatus(ctx context.Context, p principal.Principal, id strin
 		if err := mayChange(p, row, status); err != nil {
 			return err
 		}
+		if status == plan.Active && row.RevokedAt != nil {
+			return fault.New(fault.Conflict, "the plan was revoked: declare a new one")
+		}
 		if status == plan.Active && !row.ExpiresAt.After(tx.Now()) {
 			return fault.New(fault.Conflict, "the plan's time is over: declare a new one")
 		}

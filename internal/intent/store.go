@@ -48,6 +48,7 @@ const columns = `
 	p.created_at,
 	p.ended_at,
 	p.grounds,
+	p.revoked_at,
 	a.root`
 
 const tables = ` FROM plan p JOIN plan_anchor a ON a.plan_id = p.id AND a.number = p.anchor `
@@ -60,7 +61,7 @@ func scanPlan(s database.Scanner, more ...any) (r planRow, err error) {
 		&r.ID, &b.OrgID, &b.KeyID, &r.ownerID, &b.UserID, &b.Email, &b.AgentID, &b.Context, &b.Session, &r.ParentID,
 		&r.stored, &r.Goal, &r.Source, &r.Steps, &r.Anchor, &r.signature, &jwtHash, database.ToTime(&r.IssuedAt),
 		database.ToTime(&r.ExpiresAt), database.ToTime(&r.CreatedAt), database.ToOptionalTime(&r.EndedAt),
-		database.ToBool(&r.grounds), &r.Hash,
+		database.ToBool(&r.grounds), database.ToOptionalTime(&r.RevokedAt), &r.Hash,
 	}, more...)...)
 	copy(r.jwtHash[:], jwtHash)
 	return r, err
@@ -127,16 +128,25 @@ func selectPlan(ctx context.Context, r database.Reader, orgID, id string) (planR
 	return row, database.OrMissing(err, noSuchPlan(), "read plan %s", id)
 }
 
-// selectStatus reads what can change of a cached plan.
-func selectStatus(ctx context.Context, r database.Reader, id string) (status plan.Status, root string, err error) {
-	err = r.QueryRow(ctx, `SELECT p.status, a.root`+tables+`WHERE p.id = $1`, id).Scan(&status, &root)
-	return status, root, err
+// planState is what can change of a cached plan.
+type planState struct {
+	status plan.Status
+	anchor int64
+	root   string
+}
+
+func selectState(ctx context.Context, r database.Reader, id string) (at planState, err error) {
+	err = r.QueryRow(ctx, `SELECT p.status, p.anchor, a.root`+tables+`WHERE p.id = $1`, id).Scan(&at.status, &at.anchor,
+		&at.root)
+	return at, err
 }
 
 // selectBySignature finds the newest plan with this token: equal requests within
 // one second get equal tokens.
 func selectBySignature(ctx context.Context, r database.Reader, hash []byte, root string) (id string, err error) {
-	err = r.QueryRow(ctx, `SELECT p.id`+tables+`
+	err = r.QueryRow(ctx, `
+		SELECT p.id
+		FROM plan p JOIN plan_anchor a ON a.plan_id = p.id AND a.number = 1
 		WHERE p.signature_hash = $1 AND a.root = $2
 		ORDER BY p.created_at DESC, p.id DESC
 		LIMIT 1`, hash, root).Scan(&id)
@@ -193,6 +203,15 @@ func selectPlans(
 	return rows, database.Wrap(err, "list plans")
 }
 
+// below are the ids of all plans that were accepted under $1 or delegated from it, however many were between.
+const below = `
+	WITH RECURSIVE below (id) AS (
+		SELECT id FROM plan WHERE parent_id = $1
+		UNION
+		SELECT p.id FROM plan p JOIN below b ON p.parent_id = b.id
+	)
+	SELECT id FROM below`
+
 // updateStatus changes the status of a plan. With a plan that ends, those that were
 // accepted under it end too, and its text goes if it was to be erased.
 func updateStatus(ctx context.Context, tx *database.Tx, row planRow, status plan.Status) error {
@@ -213,7 +232,7 @@ func updateStatus(ctx context.Context, tx *database.Tx, row planRow, status plan
 	_, err = tx.Exec(ctx, `
 		UPDATE plan
 		SET status = $2, ended_at = $3
-		WHERE parent_id = $1 AND status = 'active'`, row.ID, string(status), database.OptionalMicros(ended))
+		WHERE status = 'active' AND id IN (`+below+`)`, row.ID, string(status), database.OptionalMicros(ended))
 	if err != nil || len(row.shown) > 0 {
 		return database.Wrap(err, "end the plans under plan %s", row.ID)
 	}

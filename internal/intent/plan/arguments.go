@@ -128,17 +128,15 @@ func unquote(quoted string) string {
 }
 
 // Arguments are those that the step fixes, as a call would send them.
-func (s *Step) Arguments() Arguments {
-	var b strings.Builder
-	b.WriteByte('{')
+func (s *Step) Arguments() Arguments { return split(string(s.appendArguments(nil))) }
+
+func (s *Step) appendArguments(b []byte) []byte {
+	b = append(b, '{')
 	for i, c := range s.Given {
 		if i > 0 {
-			b.WriteByte(',')
+			b = append(b, ',')
 		}
-		b.Write(quoted(c.Key))
-		b.WriteByte(':')
-		b.WriteString(c.Equal)
+		b = append(append(appendQuoted(b, c.Key), ':'), c.Equal...)
 	}
-	b.WriteByte('}')
-	return split(b.String())
+	return append(b, '}')
 }

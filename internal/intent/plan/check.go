@@ -57,6 +57,39 @@ type Declared struct {
 	// Widened are the indexes of steps, ascending, that the earlier plan it continues
 	// did not permit: a person must agree to their calls.
 	Widened []int
+
+	// First is the anchor that the token was issued for; nil: the present one, as the plan was never re-anchored.
+	First *Anchored
+	// Reanchored is the log's entry of the present anchor; 0: the plan was never re-anchored.
+	Reanchored int64
+	// Delegation is what was delegated with this plan; nil: an agent declared it. Chain has the plans that it was
+	// delegated from, the nearest first and the declared one last.
+	Delegation *Delegation
+	Chain      []*Declared
+}
+
+// Since is the log's entry since which a plan and all that it was delegated from are as they are now; 0: since they
+// were declared. What people agreed to before was about other steps.
+func (d *Declared) Since() int64 {
+	since := d.Reanchored
+	for _, above := range d.Chain {
+		since = max(since, above.Reanchored)
+	}
+	return since
+}
+
+// Anchored is one version of a plan.
+type Anchored struct {
+	Plan *Plan
+	Root string
+}
+
+// first is the version that the token was issued for.
+func (d *Declared) first() Anchored {
+	if d.First != nil {
+		return *d.First
+	}
+	return Anchored{d.Plan, d.Root}
 }
 
 // Call is a tool call to check against a plan.
@@ -89,6 +122,9 @@ const (
 	UsedUp         Drift = "used_up"      // max_calls reached
 	OtherTurn      Drift = "other_turn"   // of the session than the present one
 	BadProof       Drift = "bad_proof"    // the proof does not lead to the plan's root
+	NotHeld        Drift = "not_held"     // a delegation, and no proof that the caller holds its key
+	Replayed       Drift = "replayed"     // such a proof, which was used before
+	Beyond         Drift = "beyond"       // a plan that the delegation came from does not permit it, or has ended
 )
 
 // Result is the result of the intent check. The zero value does not allow.
@@ -126,6 +162,8 @@ func Check(d *Declared, p Presented, call Call, by Binding, now time.Time) Resul
 // caller now.
 func CheckPresented(d *Declared, p Presented, by Binding, now time.Time) Result {
 	switch {
+	case d.Delegation != nil:
+		return refuse(NotGenuine, "a delegation counts only with a proof that the caller holds its key")
 	case !d.genuine(p):
 		return refuse(NotGenuine, "the token is not the one issued for this plan: use the token as it was issued")
 	case d.altered(p):

@@ -70,6 +70,12 @@ func presentedText(text string, wrappers int) Presented {
 		}
 		return p
 	}
+	if i := strings.LastIndexByte(text, '~'); i >= 0 { // a delegation: its last part names it
+		if id, ok := idIn(text[i+1:]); ok {
+			return Presented{PlanID: id, JWT: text}
+		}
+		return Presented{}
+	}
 	if id, ok := planIDIn(text); ok {
 		return Presented{PlanID: id, JWT: text}
 	}
@@ -167,7 +173,8 @@ func (d *Declared) genuine(p Presented) bool {
 // altered reports whether a token that names a plan says something else of it than was signed. The signature alone does
 // not show it: clients send the signed members beside it, and others may read them.
 func (d *Declared) altered(p Presented) bool {
-	if p.Contradictory || differ(p.PlanHash, d.Root) || differ(p.MerkleRoot, d.Root) {
+	root := d.first().Root
+	if p.Contradictory || differ(p.PlanHash, root) || differ(p.MerkleRoot, root) {
 		return true
 	}
 	if p.ExpiresAt == "" {

@@ -70,6 +70,8 @@ func VerifyStep(d *Declared, p Presented, server, tool string, claim *Claim, by 
 	case !ok:
 		return refuse(BadProof,
 			"the proof does not lead to the plan's root: send the proof as it was issued with the token")
+	case d.First != nil:
+		return d.sameAction(r, step)
 	case !slices.Contains(r.Steps, step):
 		return refuse(BadProof, "the proof is about another step than this tool's")
 	}
@@ -85,9 +87,16 @@ func (d *Declared) ProveCall(steps []int, c Claim) Result {
 		return refuse(BadProof,
 			"the proof does not lead to the plan's root: send the proof as it was issued with the token")
 	}
-	for _, i := range steps {
-		if d.Plan.Steps[i].Action == d.Plan.Steps[step].Action {
-			return Result{OK: true, Steps: steps}
+	return d.sameAction(Result{OK: true, Steps: steps}, step)
+}
+
+// sameAction is the result, unless none of its steps has the action of a step that was proved in the plan as its token
+// was issued: after a re-anchoring the same step may have another index.
+func (d *Declared) sameAction(r Result, proved int) Result {
+	action := d.first().Plan.Steps[proved].Action
+	for _, i := range r.Steps {
+		if d.Plan.Steps[i].Action == action {
+			return r
 		}
 	}
 	return refuse(BadProof, "the proof is about another step than this tool's")
@@ -99,21 +108,22 @@ func Unproved() Result {
 		"as they were issued with the token")
 }
 
-// proves reports whether a claim holds in the plan, and about which step.
+// proves reports whether a claim holds in the plan as its token was issued, and about which step.
 func (d *Declared) proves(c Claim) (step int, ok bool) {
+	first := d.first()
 	step, action, ok := parsePath(c.Path)
-	if !ok || step >= len(d.Plan.Steps) || c.StepIndex != nil && *c.StepIndex != step {
+	if !ok || step >= len(first.Plan.Steps) || c.StepIndex != nil && *c.StepIndex != step {
 		return 0, false
 	}
-	s := &d.Plan.Steps[step]
-	leaf := Leaf{StepPath(step), DigestOf(s.binding(d.Plan.Ordered))}
+	s := &first.Plan.Steps[step]
+	leaf := Leaf{StepPath(step), DigestOf(s.Binding(first.Plan.Ordered))}
 	if action {
 		leaf = Leaf{ActionPath(step), DigestOf(quoted(s.Action))}
 	}
 	if c.Digest != "" && !sameText(c.Digest, leaf.Digest) && !(action && sameText(c.Digest, plainDigest(s.Action))) {
 		return 0, false
 	}
-	return step, CheckProof(d.Root, leaf, c.Proof)
+	return step, CheckProof(first.Root, leaf, c.Proof)
 }
 
 func sameText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"fmt"
 	"strconv"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -55,7 +54,7 @@ func (p *Plan) Tree() *Tree {
 		s := &p.Steps[i]
 		t.leaves = append(t.leaves,
 			Leaf{ActionPath(i), DigestOf(quoted(s.Action))},
-			Leaf{StepPath(i), DigestOf(s.binding(p.Ordered))})
+			Leaf{StepPath(i), DigestOf(s.Binding(p.Ordered))})
 	}
 	t.leaves = append(t.leaves, Leaf{"/", hex.EncodeToString(p.digest[:])})
 
@@ -78,17 +77,26 @@ func (p *Plan) Tree() *Tree {
 	return t
 }
 
-// binding is everything in a step that calls are checked by, in canonical JSON.
-func (s *Step) binding(ordered bool) []byte {
-	return fmt.Appendf(nil, `{"action":%s,"arguments":%s,"max_calls":%d,"mcp":%s,"ordered":%t,"strict":%t,"tool":%s}`,
-		quoted(s.Action), s.Arguments().Text(), s.MaxCalls, quoted(s.Server), ordered, s.Strict, quoted(s.Tool))
+// Binding is everything in a step that calls are checked by, in canonical JSON.
+func (s *Step) Binding(ordered bool) []byte {
+	b := make([]byte, 0, 160)
+	b = appendQuoted(append(b, `{"action":`...), s.Action)
+	b = s.appendArguments(append(b, `,"arguments":`...))
+	b = strconv.AppendInt(append(b, `,"max_calls":`...), s.MaxCalls, 10)
+	b = appendQuoted(append(b, `,"mcp":`...), s.Server)
+	b = strconv.AppendBool(append(b, `,"ordered":`...), ordered)
+	b = strconv.AppendBool(append(b, `,"strict":`...), s.Strict)
+	b = appendQuoted(append(b, `,"tool":`...), s.Tool)
+	return append(b, '}')
 }
 
 // quoted is text as a canonical JSON string.
-func quoted(text string) []byte {
-	raw, err := canonical.AppendString(nil, text)
+func quoted(text string) []byte { return appendQuoted(nil, text) }
+
+func appendQuoted(b []byte, text string) []byte {
+	raw, err := canonical.AppendString(b, text)
 	if err != nil {
-		return []byte(`""`) // only for invalid UTF-8, which Parse refuses
+		return append(b, `""`...) // only for invalid UTF-8, which Parse refuses
 	}
 	return raw
 }
@@ -107,7 +115,8 @@ func DigestOf(value []byte) string {
 
 // Hash is the leaf's hash in the tree.
 func (l Leaf) Hash() tlog.Hash {
-	return tlog.RecordHash(fmt.Appendf(nil, `{"digest":%s,"path":%s}`, quoted(l.Digest), quoted(l.Path)))
+	b := appendQuoted(append(make([]byte, 0, 128), `{"digest":`...), l.Digest)
+	return tlog.RecordHash(append(appendQuoted(append(b, `,"path":`...), l.Path), '}'))
 }
 
 // Root is the tree's root in hex: the hash of the plan.

@@ -53,9 +53,14 @@ func (d *Declared) permits(s *Step) bool {
 	return false
 }
 
-// covers reports whether the other step permits no more than this one.
+// covers reports whether the other step permits no more than this one, under every constraint that a step has: its
+// tool, the arguments that it fixes, those that it leaves free, and how often it may be used. New plans and delegations
+// are compared by it alone.
 func (s *Step) covers(other *Step) bool {
 	if s.Server != other.Server || s.name != other.name || s.Strict && !other.Strict {
+		return false
+	}
+	if s.MaxCalls > 0 && (other.MaxCalls == 0 || other.MaxCalls > s.MaxCalls) {
 		return false
 	}
 	for _, c := range s.Given {

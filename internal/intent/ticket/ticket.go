@@ -10,19 +10,15 @@ package ticket
 import (
 	"crypto/ed25519"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"writ/internal/jwtform"
 )
 
-const (
-	issuer   = "writ"
-	audience = "writ:ticket"
-	kind     = "ticket+jwt"
-	maxText  = 4096 // bytes; ours have about 600
-)
+// Ours have about 600 bytes.
+var form = jwtform.Form{Name: "a ticket", Type: "ticket+jwt", Audience: "writ:ticket", MaxBytes: 4096}
 
 // Life is how long a ticket counts. Within it a person may have to confirm the tool that it was made for.
 const Life = 5 * time.Minute
@@ -50,43 +46,24 @@ type claims struct {
 
 // Sign makes the text of a ticket.
 func (t *Ticket) Sign(keyID string, key ed25519.PrivateKey) (string, error) {
-	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{
-		RegisteredClaims: jwt.RegisteredClaims{
-			Issuer: issuer, Audience: jwt.ClaimStrings{audience}, Subject: t.KeyID, ID: t.ID,
+	return form.Sign(claims{
+		RegisteredClaims: form.Registered(jwt.RegisteredClaims{
+			Subject: t.KeyID, ID: t.ID,
 			IssuedAt: jwt.NewNumericDate(t.Issued), ExpiresAt: jwt.NewNumericDate(t.Expires),
-		},
+		}),
 		OrgID: t.OrgID, Session: t.Session, Turn: t.Turn,
-	})
-	token.Header["kid"] = keyID
-	token.Header["typ"] = kind
-	signed, err := token.SignedString(key)
-	if err != nil {
-		return "", fmt.Errorf("sign a ticket: %w", err)
-	}
-	return signed, nil
+	}, keyID, key)
 }
 
 // Verify reads a ticket that one of the keys signed, by their ids. It does not compare its
 // times with a clock: Current does.
 func Verify(text string, keyOf func(id string) (ed25519.PublicKey, error)) (Ticket, error) {
-	if len(text) > maxText {
-		return Ticket{}, errors.New("not a ticket: too long")
-	}
 	var c claims
-	_, err := jwt.NewParser(
-		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}), jwt.WithoutClaimsValidation(),
-	).ParseWithClaims(text, &c, func(t *jwt.Token) (any, error) {
-		if t.Header["typ"] != kind {
-			return nil, errors.New("another kind of token")
-		}
-		id, _ := t.Header["kid"].(string)
-		return keyOf(id)
-	})
-	switch {
-	case err != nil:
-		return Ticket{}, fmt.Errorf("not a ticket: %w", err)
-	case c.Issuer != issuer || !slices.Contains(c.Audience, audience) || c.ID == "" || c.Subject == "" ||
-		c.OrgID == "" || c.Session == "" || c.Turn < 1 || c.IssuedAt == nil || c.ExpiresAt == nil:
+	if err := form.Verify(text, &c, keyOf); err != nil {
+		return Ticket{}, err
+	}
+	if c.ID == "" || c.Subject == "" || c.OrgID == "" || c.Session == "" || c.Turn < 1 ||
+		c.IssuedAt == nil || c.ExpiresAt == nil {
 		return Ticket{}, errors.New("not a ticket: it does not say what it is for")
 	}
 	return Ticket{

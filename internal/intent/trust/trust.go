@@ -1,0 +1,267 @@
+// Package trust is the form of delegations: what a token of a delegation says, and how whoever has the server's
+// published keys verifies it offline, down to the plan that an agent declared. The package is pure.
+//
+// A token is a list of signed parts with ~ between them:
+//
+//	key ~ plan ~ anchor* ~ link+
+//
+//	key     a JWS: which key signs for the organization, signed with the server's trust key
+//	plan    a JWS: which plan was declared; unlike the plan's own token it is no credential
+//	anchor  a JWS for each re-anchoring of that plan before it was delegated
+//	link    a JWS for each delegation; the last one is the token's own
+//
+// Plan, anchors and links are signed with the organization's key. Each link has the hash of the part that it hangs on,
+// so that no link can be moved to another parent. Its steps are each covered by a step of that parent; those of the
+// first link come with the plan's own steps and their proofs against the plan's hash.
+//
+// A token is of use only to whoever holds the private half of the key in its last link: see Proof.
+package trust
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/intent/plan"
+)
+
+// Kinds of signed parts. They keep one from passing for another.
+const (
+	kindKey        = "trust-key+jwt"
+	kindPlan       = "declared-plan+jwt"
+	kindAnchor     = "anchor+jwt"
+	kindLink       = "delegation+jwt"
+	kindRevocation = "revocation+jwt"
+	kindProof      = "delegation-proof+jwt"
+)
+
+// MaxBytes is how long a token may be.
+const MaxBytes = 1 << 20
+
+// ClockSkew is how far the clocks of a server, a delegate and a verifier may differ.
+const ClockSkew = time.Minute
+
+// Key is the statement which key signs for an organization.
+type Key struct {
+	OrgID  string `json:"org"`
+	ID     string `json:"jti"`
+	Public string `json:"key"` // of Ed25519, in hex
+	Issued int64  `json:"iat"`
+}
+
+// Sign signs the statement with a key of the server.
+func (k Key) Sign(keyID string, key ed25519.PrivateKey) (string, error) {
+	return sign(kindKey, keyID, k, key)
+}
+
+// Plan says which plan was declared. The token of that plan is a credential of whoever declared it, so that no part of
+// a delegation's token may have its signature.
+type Plan struct {
+	ID       string `json:"jti"`
+	OrgID    string `json:"org"`
+	PlanHash string `json:"plan_hash"` // of its first version
+	Issued   int64  `json:"iat"`
+	Expires  int64  `json:"exp"`
+}
+
+// Sign signs the statement with the organization's key.
+func (p Plan) Sign(keyID string, key ed25519.PrivateKey) (string, error) {
+	return sign(kindPlan, keyID, p, key)
+}
+
+// Anchor says that a plan was re-anchored.
+type Anchor struct {
+	ID       string `json:"jti"`
+	OrgID    string `json:"org"`
+	PlanID   string `json:"plan_id"`
+	Number   int64  `json:"anchor"` // of the version of the plan, from 2
+	From     string `json:"from_hash"`
+	To       string `json:"to_hash"`
+	Widened  []int  `json:"widened"`       // steps that a person must agree to
+	Previous string `json:"previous_hash"` // of the anchor before, as it was signed; empty: there is none
+	Issued   int64  `json:"iat"`
+}
+
+// Sign signs the anchor with the organization's key.
+func (a Anchor) Sign(keyID string, key ed25519.PrivateKey) (string, error) {
+	return sign(kindAnchor, keyID, a, key)
+}
+
+// Revocation says that a plan or delegation was revoked.
+type Revocation struct {
+	ID       string   `json:"jti"`
+	OrgID    string   `json:"org"`
+	PlanID   string   `json:"plan_id"` // the plan or delegation
+	Cascade  bool     `json:"cascade"`
+	Cascaded []string `json:"cascaded"` // delegations that were revoked with it
+	Issued   int64    `json:"iat"`
+}
+
+// Sign signs the revocation with the organization's key.
+func (r Revocation) Sign(keyID string, key ed25519.PrivateKey) (string, error) {
+	return sign(kindRevocation, keyID, r, key)
+}
+
+// Link is one delegation.
+type Link struct {
+	ID       string `json:"jti"`
+	OrgID    string `json:"org"`
+	PlanID   string `json:"plan_id"`   // the declared plan
+	ParentID string `json:"parent_id"` // the plan or delegation that it narrows
+	// ParentHash is the SHA-256 of the part of the token that it hangs on, in hex.
+	ParentHash string `json:"parent_hash"`
+	PlanHash   string `json:"plan_hash"` // root of the tree of its own steps, as a plan
+	Depth      int    `json:"depth"`     // from 1
+	Further    int    `json:"further"`   // how many delegations may follow
+	Delegate   string `json:"delegate"`  // the public key of whoever may use it: of Ed25519, in hex
+	AgentID    string `json:"agent_id,omitzero"`
+	Budget     int64  `json:"budget,omitzero"` // calls under it and what follows; absent: any number
+	Steps      []Step `json:"steps"`
+	Issued     int64  `json:"iat"`
+	Expires    int64  `json:"exp"`
+}
+
+// Step is a step of a link.
+type Step struct {
+	// Step is what may be called, as plan.Step.Binding writes it, and Parent the index of the parent's step that covers
+	// it.
+	Step   jsontext.Value `json:"step"`
+	Parent int            `json:"parent"`
+	// From is the plan's step, if it is not the same as Step, and Proof leads from it to the plan's hash. Only the
+	// first link has them.
+	From  jsontext.Value `json:"from,omitzero"`
+	Proof plan.Proof     `json:"proof,omitempty"`
+}
+
+// Sign signs the link with the organization's key.
+func (l *Link) Sign(keyID string, key ed25519.PrivateKey) (string, error) {
+	return sign(kindLink, keyID, l, key)
+}
+
+// HashOf is the hash by which parts name each other, and proofs name a token.
+func HashOf(part string) string {
+	sum := sha256.Sum256([]byte(part))
+	return hex.EncodeToString(sum[:])
+}
+
+// Join makes a token of its parts.
+func Join(parts ...string) string { return strings.Join(parts, "~") }
+
+// Parts are the parts of a token.
+func Parts(token string) []string { return strings.Split(token, "~") }
+
+// SignatureOf is the signature of a signed part, in hex.
+func SignatureOf(part string) string {
+	raw, err := base64.RawURLEncoding.DecodeString(part[strings.LastIndexByte(part, '.')+1:])
+	if err != nil {
+		return ""
+	}
+	return hex.EncodeToString(raw)
+}
+
+// PublicKey reads a delegate's public key of Ed25519, in hex or base64.
+func PublicKey(text string) (ed25519.PublicKey, bool) {
+	text = strings.TrimSpace(text)
+	if key, err := hex.DecodeString(text); err == nil && len(key) == ed25519.PublicKeySize {
+		return key, true
+	}
+	text = strings.TrimRight(strings.NewReplacer("+", "-", "/", "_").Replace(text), "=")
+	key, err := base64.RawURLEncoding.DecodeString(text)
+	return key, err == nil && len(key) == ed25519.PublicKeySize
+}
+
+// A header has one spelling, so that it is compared and not parsed.
+func headOf(kind, keyID string) string {
+	if keyID == "" {
+		return `{"alg":"EdDSA","typ":"` + kind + `"}`
+	}
+	return `{"alg":"EdDSA","typ":"` + kind + `","kid":"` + keyID + `"}`
+}
+
+// keyIn is the id of the key in the header of a part of this kind.
+func keyIn(header, kind string) (keyID string, ok bool) {
+	if header == headOf(kind, "") {
+		return "", true
+	}
+	before, after, _ := strings.Cut(headOf(kind, "?"), "?")
+	keyID, ok = strings.CutPrefix(header, before)
+	if !ok {
+		return "", false
+	}
+	keyID, ok = strings.CutSuffix(keyID, after)
+	return keyID, ok && keyID != "" && !strings.ContainsAny(keyID, `"\\`)
+}
+
+var strict = base64.RawURLEncoding.Strict()
+
+func sign(kind, keyID string, claims any, key ed25519.PrivateKey) (string, error) {
+	body, err := json.Marshal(claims)
+	if err != nil {
+		return "", fmt.Errorf("sign a %s: %w", kind, err)
+	}
+	signed := base64.RawURLEncoding.EncodeToString([]byte(headOf(kind,
+		keyID))) + "." + base64.RawURLEncoding.EncodeToString(body)
+	return signed + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(key, []byte(signed))), nil
+}
+
+var errForm = errors.New("a part of it cannot be read")
+
+// unsigned is a signed part whose signature was not verified yet.
+type unsigned struct {
+	keyID     string
+	body      []byte
+	text      string // what is signed
+	signature []byte
+}
+
+// read takes a signed part apart. Only one spelling of it is read.
+func read(part, kind string) (u unsigned, err error) {
+	header, rest, ok := strings.Cut(part, ".")
+	body, signature, also := strings.Cut(rest, ".")
+	if !ok || !also {
+		return u, errForm
+	}
+	raw, err := strict.DecodeString(header)
+	if err != nil {
+		return u, errForm
+	}
+	if u.keyID, ok = keyIn(string(raw), kind); !ok {
+		return u, errForm
+	}
+	if u.body, err = strict.DecodeString(body); err != nil {
+		return u, errForm
+	}
+	if u.signature, err = strict.DecodeString(signature); err != nil {
+		return u, errForm
+	}
+	u.text = part[:len(part)-len(signature)-1]
+	return u, nil
+}
+
+func (u *unsigned) verify(key ed25519.PublicKey) bool {
+	return len(key) == ed25519.PublicKeySize && ed25519.Verify(key, []byte(u.text), u.signature)
+}
+
+func (u *unsigned) claims(to any) error {
+	if json.Unmarshal(u.body, to) != nil {
+		return errForm
+	}
+	return nil
+}
+
+// ReadAnchor reads an anchor that was signed here. It verifies nothing.
+func ReadAnchor(part string) (a Anchor, err error) {
+	u, err := read(part, kindAnchor)
+	if err == nil {
+		err = u.claims(&a)
+	}
+	return a, err
+}
