@@ -37,6 +37,8 @@ type Sources struct {
 	Findings func(ctx context.Context, orgID string, kinds []string, after time.Time) ([]Found, error)
 	// Spent is what an agent's id has cost since a time, in 10^-9 US dollars.
 	Spent func(ctx context.Context, orgID, agentID string, since time.Time) (int64, error)
+	// Certified is until when a certificate proves that its holder is an agent; false: it does not. Nil: none does.
+	Certified func(ctx context.Context, orgID, certificateID, agentID string) (time.Time, bool, error)
 	// LeaseKey finds the public key that leases are signed with.
 	LeaseKey LeaseKey
 	// Tripped notifies people of a trip, within its change; nil: nobody is notified.

@@ -128,9 +128,10 @@ func (s *Stop) covers(other Stop) bool {
 }
 
 // Revive lifts every stop of a subject. What ended with it stays ended. A stop that follows
-// from one of another organization is lifted there, or here by an owner.
+// from one of another organization is lifted there, or here by an owner. Seen is the entry of the
+// latest stop that the person knows of: one that came later is not lifted unseen.
 func (s *Service) Revive(
-	ctx context.Context, p principal.Principal, scope Scope, subject, reason string,
+	ctx context.Context, p principal.Principal, scope Scope, subject, reason string, seen ...int64,
 ) (index int64, err error) {
 	if subject, err = checkSubject(scope, subject); err != nil {
 		return 0, err
@@ -151,6 +152,10 @@ func (s *Service) Revive(
 		}
 		if len(active) == 0 {
 			return fault.New(fault.Conflict, "it is not stopped")
+		}
+		if len(seen) > 0 && active[0].Index != seen[0] {
+			return fault.New(fault.Conflict,
+				"the stop of entry %d stands now, which is not the one that you have seen: look again", active[0].Index)
 		}
 		if role != principal.Owner {
 			active = slices.DeleteFunc(active, func(a Stop) bool { return a.parent != "" })

@@ -9,19 +9,15 @@ package lease
 import (
 	"crypto/ed25519"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"writ/internal/jwtform"
 )
 
-const (
-	issuer   = "writ"
-	audience = "writ:lease"
-	kind     = "lease+jwt"
-	maxText  = 64 << 10 // bytes
-)
+var form = jwtform.Form{Name: "a lease", Type: "lease+jwt", Audience: "writ:lease", MaxBytes: 64 << 10}
 
 // Tool is a tool as calls name it, exactly.
 type Tool struct {
@@ -56,43 +52,23 @@ type claims struct {
 
 // Sign makes the text of a lease.
 func (l *Lease) Sign(keyID string, key ed25519.PrivateKey) (string, error) {
-	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{
-		RegisteredClaims: jwt.RegisteredClaims{
-			Issuer: issuer, Audience: jwt.ClaimStrings{audience}, Subject: l.KeyID, ID: l.ID,
+	return form.Sign(claims{
+		RegisteredClaims: form.Registered(jwt.RegisteredClaims{
+			Subject: l.KeyID, ID: l.ID,
 			IssuedAt: jwt.NewNumericDate(l.Issued), ExpiresAt: jwt.NewNumericDate(l.Expires),
-		},
+		}),
 		OrgID: l.OrgID, AgentID: l.AgentID, UserID: l.UserID, Tools: l.Tools,
-	})
-	token.Header["kid"] = keyID
-	token.Header["typ"] = kind
-	signed, err := token.SignedString(key)
-	if err != nil {
-		return "", fmt.Errorf("sign a lease: %w", err)
-	}
-	return signed, nil
+	}, keyID, key)
 }
 
 // Verify reads a lease that one of the keys signed, by their ids. It does not compare its
 // times with a clock: Permits does, with the time of a call.
 func Verify(text string, keyOf func(id string) (ed25519.PublicKey, error)) (Lease, error) {
-	if len(text) > maxText {
-		return Lease{}, errors.New("not a lease: too long")
-	}
 	var c claims
-	_, err := jwt.NewParser(
-		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}), jwt.WithoutClaimsValidation(),
-	).ParseWithClaims(text, &c, func(t *jwt.Token) (any, error) {
-		if t.Header["typ"] != kind {
-			return nil, errors.New("another kind of token")
-		}
-		id, _ := t.Header["kid"].(string)
-		return keyOf(id)
-	})
-	switch {
-	case err != nil:
-		return Lease{}, fmt.Errorf("not a lease: %w", err)
-	case c.Issuer != issuer || !slices.Contains(c.Audience, audience) || c.ID == "" || c.IssuedAt == nil ||
-		c.ExpiresAt == nil:
+	if err := form.Verify(text, &c, keyOf); err != nil {
+		return Lease{}, err
+	}
+	if c.ID == "" || c.IssuedAt == nil || c.ExpiresAt == nil {
 		return Lease{}, errors.New("not a lease: it does not say what it is")
 	}
 	return Lease{
