@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ import (
 	"writ/internal/mcp/upstream"
 	"writ/internal/policy"
 	"writ/internal/principal"
+	"writ/internal/secret"
 )
 
 // Limits of a call.
@@ -42,13 +44,43 @@ const (
 	retryWait      = 200 * time.Millisecond
 )
 
+// Decider decides about calls: enforcement.Service, or the server that a proxy of its own process asks.
+type Decider interface {
+	Decide(ctx context.Context, by principal.Principal, r enforcement.Request) enforcement.Answer
+}
+
+// Recorder records what came of calls.
+type Recorder interface {
+	ReportCarried(ctx context.Context, by principal.Principal, c execution.Carried) (execution.Reported, error)
+}
+
+// Servers says how servers are reached.
+type Servers interface {
+	// ReachOf finds a server of the caller's organization for a call of one of its tools; an empty tool: for something
+	// else.
+	ReachOf(ctx context.Context, by principal.Principal, server, tool string) (registry.Reach, error)
+	// Credentials are the headers by which a server knows its caller. decisionID is the decision that allows what is
+	// about to be sent; empty: nothing was decided. An error that IsUndecided says that it needs one.
+	Credentials(ctx context.Context, by principal.Principal, r registry.Reach, decisionID string) (http.Header, error)
+}
+
+// Manifests says what the manifest of a key demands of the proxy; stated is false without one.
+type Manifests interface {
+	ProxySettings(ctx context.Context, by principal.Principal) (s policy.ProxySettings, stated bool, err error)
+}
+
 // Options are what a carrier needs.
 type Options struct {
-	Enforcement *enforcement.Service
-	Executions  *execution.Service
-	Servers     *registry.Service
-	Policies    *policy.Service
+	Enforcement Decider
+	Executions  Recorder
+	Servers     Servers
+	Policies    Manifests
 	Dialer      *upstream.Dialer
+	// UserToken is the token of a person for a server that wants the consent of each, and Spent notes that the server
+	// refuses it. A Forbidden fault says how the person consents. Both are nil in a proxy apart, which gets the token
+	// with the credentials of a decision.
+	UserToken func(ctx context.Context, orgID, userID string, of registry.Reach) (secret.Text, error)
+	Spent     func(ctx context.Context, orgID, userID string, of registry.Reach, token secret.Text) error
 	// Stopped refuses a caller that the kill switch has stopped.
 	Stopped func(ctx context.Context, caller principal.Principal) error
 	Now     func() time.Time
@@ -58,12 +90,13 @@ type Options struct {
 // Carrier carries out calls. A process needs one.
 type Carrier struct {
 	Options
-	late *latecomers // reports that could not be recorded yet
+	late  *latecomers // reports that could not be recorded yet
+	tally *tally
 }
 
 // New makes a Carrier. Close it.
 func New(o Options) *Carrier {
-	return &Carrier{Options: o, late: newLatecomers(o.Executions, o.Logger)}
+	return &Carrier{Options: o, late: newLatecomers(o.Executions, o.Logger), tally: newTally()}
 }
 
 // Close tries once more to record what could not be recorded, and ends.
@@ -106,11 +139,14 @@ type Outcome struct {
 	Failure *upstream.Failure
 	// Unrecorded: the outcome is not in the log yet.
 	Unrecorded bool
+
+	marks []execution.Mark // of the result as the server sent it
+	spent string           // see execution.Carried
 }
 
 // Decide judges a call, and carries nothing out.
 func (c *Carrier) Decide(ctx context.Context, by Caller, call Call) enforcement.Answer {
-	call.Arguments = strip(call)
+	call.Arguments, call.CanConfine, call.CanOblige = strip(call), false, false
 	return c.Enforcement.Decide(ctx, by.Principal, call.Request)
 }
 
@@ -125,18 +161,29 @@ func (c *Carrier) Carry(ctx context.Context, by Caller, call Call, send Send) Ou
 	if settings.stated && carried.ProofRequired == enforcement.ProofByAgent && settings.RequireProofs {
 		carried.ProofRequired = enforcement.ProofDemanded
 	}
+	carried.OwnCredentials = call.Own.count(reach)
 	call.Arguments, call.Request.Carried, call.CanConfine = strip(call), &carried, false
+	call.CanOblige = canOblige(call)
 	o := Outcome{Answer: c.Enforcement.Decide(ctx, by.Principal, call.Request)}
 	if !o.Answer.Allowed() {
+		c.tally.add(&o, 0)
 		return o
 	}
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
 	began := c.Now()
 	timer := time.Now()
-	o.Result, o.Failure = c.send(withJudged(ctx, reach), by, call, reach, settings, send)
+	sent, of := withJudged(ctx, reach, &o.Answer)
+	o.Result, o.Failure = c.send(sent, by, call, reach, settings, send)
+	took := time.Since(timer)
 	o.write(reach.Name)
-	o.Unrecorded = !c.report(ctx, by, call, &o, began, time.Since(timer))
+	if o.Failure == nil {
+		o.marks = scanResult(o.Output)
+	}
+	o.oblige(reach.Name)
+	o.spent = of.spentToken()
+	o.Unrecorded = !c.report(ctx, by, call, &o, began, took)
+	c.tally.add(&o, took)
 	return o
 }
 
@@ -163,9 +210,13 @@ func (c *Carrier) prepare(ctx context.Context, by Caller, call Call) (registry.R
 	if err != nil {
 		return registry.Reach{}, s, err
 	}
-	reach, err := c.Servers.ReachOf(ctx, by.Principal.OrgID, call.Server, tool)
+	reach, err := c.Servers.ReachOf(ctx, by.Principal, call.Server, tool)
 	if err == nil {
 		err = call.Own.check(reach)
+	}
+	if err == nil && reach.ByConsent && !call.Own.count(reach) && !c.apart() {
+		// A call that nobody has consented to is a decision of the log, which says how to consent.
+		_, err = c.UserToken(ctx, by.Principal.OrgID, by.Principal.UserID, reach)
 	}
 	return reach, s, err
 }

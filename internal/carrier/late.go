@@ -2,6 +2,7 @@ package carrier
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -38,6 +39,7 @@ func (r *lateReport) size() int {
 // latecomers records reports later that could not be recorded when their call ended.
 type latecomers struct {
 	record func(ctx context.Context, r lateReport) error
+	forget func(decisionID string) // nil: nothing is kept for reports
 	logger *slog.Logger
 
 	mu      sync.Mutex
@@ -49,15 +51,20 @@ type latecomers struct {
 	done    sync.WaitGroup
 }
 
-func newLatecomers(executions *execution.Service, logger *slog.Logger) *latecomers {
+func newLatecomers(executions Recorder, logger *slog.Logger) *latecomers {
 	l := &latecomers{logger: logger}
 	l.record = func(ctx context.Context, r lateReport) error {
 		_, err := executions.ReportCarried(ctx, r.by, r.report)
 		return err
 	}
+	if keeps, ok := executions.(interface{ Forget(decisionID string) }); ok {
+		l.forget = keeps.Forget
+	}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	return l
 }
+
+var errTooMany = errors.New("too many outcomes wait to be recorded")
 
 // isRefused reports whether a report can never be recorded.
 func isRefused(err error) bool { return fault.Is(err, fault.Invalid) }
@@ -66,6 +73,9 @@ func isRefused(err error) bool { return fault.Is(err, fault.Invalid) }
 func (l *latecomers) giveUp(r lateReport, err error) {
 	l.logger.Error("the outcome of a call is lost", "decision", r.report.DecisionID, "status", r.report.Status,
 		"tool", r.report.Tool, "error", err)
+	if l.forget != nil {
+		l.forget(r.report.DecisionID)
+	}
 }
 
 // add keeps a report, and starts the work on those that wait.
@@ -73,7 +83,7 @@ func (l *latecomers) add(r lateReport) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.waiting) >= maxLate || l.bytes+r.size() > maxLateBytes {
-		l.logger.Error("too many outcomes wait to be recorded: one is given up", "decision", r.report.DecisionID)
+		l.giveUp(r, errTooMany)
 		return
 	}
 	l.waiting = append(l.waiting, r)

@@ -127,3 +127,20 @@ func TestWaitingReportsAreLimited(t *testing.T) {
 	l.add(large)
 	l.want(t, strings.TrimSpace(strings.Repeat("large ", 7)), 1)
 }
+
+// TestWhatIsGivenUpIsForgotten: nothing stays of reports that are never made.
+func TestWhatIsGivenUpIsForgotten(t *testing.T) {
+	t.Parallel()
+	l := newLates(t)
+	var forgotten []string
+	l.forget = func(id string) { forgotten = append(forgotten, id) }
+	l.fail["refused"] = fault.New(fault.Invalid, "it names no tool")
+	l.add(late("a", "refused"))
+	l.flush(t.Context())
+	huge := late("a", "huge")
+	huge.report.Output = make(jsontext.Value, maxLateBytes)
+	l.add(huge)
+	if got := strings.Join(forgotten, " "); got != "refused huge" {
+		t.Errorf("forgotten: %s", got)
+	}
+}

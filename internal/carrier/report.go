@@ -26,6 +26,7 @@ func (c *Carrier) report(
 		Status:     execution.Success,
 		At:         began,
 		Duration:   took,
+		SpentToken: o.spent,
 	}
 	c.describe(&r, o)
 	// Whoever asked may be gone; the tool has run all the same.
@@ -48,7 +49,7 @@ func (c *Carrier) report(
 // describe says in a report how the call went.
 func (c *Carrier) describe(r *execution.Carried, o *Outcome) {
 	if f := o.Failure; f != nil {
-		r.Error = f.Reason
+		r.Error, r.Marks = f.Reason, o.marks
 		switch {
 		case !f.Sent:
 			r.Status, r.Error = execution.Failed, "not sent: "+f.Reason
@@ -62,5 +63,5 @@ func (c *Carrier) describe(r *execution.Carried, o *Outcome) {
 	if failed(o.Result) {
 		r.Status = execution.Failed
 	}
-	r.Output, r.Marks = o.Output, scanResult(o.Output)
+	r.Output, r.Marks = o.Output, o.marks
 }

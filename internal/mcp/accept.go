@@ -40,6 +40,9 @@ func (s *Service) Accept(
 			t.accept(p.UserID, tx.Now())
 			err = updateTool(ctx, tx, &of, &t)
 		}
+		if err == nil {
+			err = s.redefined(ctx, tx, p, &of)
+		}
 		if err != nil {
 			return err
 		}

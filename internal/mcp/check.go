@@ -30,9 +30,15 @@ type looked struct {
 	unreadable bool
 }
 
-// look asks a server. It touches no database.
-func (s *Service) look(ctx context.Context, of *Server) (looked, error) {
+// look asks a server, in the name of a person where it wants that. It changes nothing.
+func (s *Service) look(ctx context.Context, of *Server, userID string) (looked, error) {
 	header, err := s.credentials(of)
+	if of.ByConsent() {
+		var problem string
+		if header, problem, err = s.consented(ctx, of, userID); problem != "" {
+			return looked{problem: problem}, nil
+		}
+	}
 	if err != nil {
 		return looked{}, err
 	}
@@ -77,12 +83,25 @@ func (s *Service) credentials(of *Server) (http.Header, error) {
 	return header, nil
 }
 
-// firstLook asks a server that was just registered or changed. That it does not answer is no error.
-func (s *Service) firstLook(ctx context.Context, orgID string, of Server) (Server, error) {
-	if err := s.check(ctx, &of); err != nil && !fault.Is(err, fault.NotFound) {
+// consented are the headers of a person who has consented, or why there are none.
+func (s *Service) consented(ctx context.Context, of *Server, userID string) (http.Header, string, error) {
+	token, err := s.UserToken(ctx, of.OrgID, userID, of)
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Forbidden {
+		return nil, cutText(definition.Visible(f.Message), maxProblem), nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return http.Header{"Authorization": {"Bearer " + token.Reveal()}}, "", nil
+}
+
+// firstLook asks a server that a person has just registered, changed or asks about. That it does not answer is no
+// error.
+func (s *Service) firstLook(ctx context.Context, p principal.Principal, of Server) (Server, error) {
+	if err := s.check(ctx, &of, p.UserID); err != nil && !fault.Is(err, fault.NotFound) {
 		return Server{}, err
 	}
-	return find(ctx, s.db, orgID, of.ID)
+	return find(ctx, s.db, p.OrgID, of.ID)
 }
 
 // Refresh asks a server now, and compares what it lists with its pins.
@@ -98,12 +117,12 @@ func (s *Service) Refresh(ctx context.Context, p principal.Principal, id string)
 		return Server{}, fault.New(fault.Conflict,
 			"the server has no address to ask: writ mcp register lists a program's tools on its own machine")
 	}
-	return s.firstLook(ctx, p.OrgID, of)
+	return s.firstLook(ctx, p, of)
 }
 
 // check asks a server and stores what came of it.
-func (s *Service) check(ctx context.Context, of *Server) error {
-	l, err := s.look(ctx, of)
+func (s *Service) check(ctx context.Context, of *Server, userID string) error {
+	l, err := s.look(ctx, of, userID)
 	if err != nil {
 		return err
 	}
@@ -153,6 +172,9 @@ func (s *Service) settleUnreadable(ctx context.Context, tx *database.Tx, of *Ser
 	if err != nil {
 		return fmt.Errorf("store what an MCP server lists: %w", err)
 	}
+	if err := s.redefined(ctx, tx, watcher(of.OrgID), of); err != nil {
+		return err
+	}
 	return s.record(ctx, tx, watcher(of.OrgID), toolsChanged, of,
 		map[string]any{"name": of.Name, "problem": l.problem}, of.Status != Approved)
 }
@@ -194,6 +216,9 @@ func (s *Service) settleTools(
 		return err
 	}
 	of.ListedHash = hash
+	if err := s.redefined(ctx, tx, by, of); err != nil {
+		return err
+	}
 	if err := s.storeReport(ctx, tx, by, of, offered.report); err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func (s *Service) Scan(ctx context.Context, p principal.Principal, id string) (S
 		return Server{}, nil, err
 	}
 	if of.URL != "" {
-		if of, err = s.firstLook(ctx, p.OrgID, of); err != nil {
+		if of, err = s.firstLook(ctx, p, of); err != nil {
 			return Server{}, nil, err
 		}
 	}

@@ -41,6 +41,7 @@ const (
 	maxCommand      = 64    // words of a command
 	maxWord         = 1_000 // bytes of such a word
 	maxSecret       = 8_192 // bytes
+	maxClientID     = 500   // bytes
 	maxMetadata     = 64 << 10
 )
 
@@ -59,8 +60,9 @@ const DefaultHeader = "X-API-Key"
 
 // Auth is how a server wants to be called. The secret is sealed at rest, and never read back.
 type Auth struct {
-	Type      string // definition.AuthNone, AuthBearer or AuthAPIKey; empty: none
+	Type      string // definition.AuthNone, AuthBearer, AuthAPIKey or AuthOAuth; empty: none
 	Header    string // of an API key
+	ClientID  string // of OAuth: that this server has there; empty: it registers itself
 	Secret    secret.Text
 	HasSecret bool // of a server that is shown
 }
@@ -191,10 +193,15 @@ func (p *problems) checkAuth(a Auth) Auth {
 	if a.Type == "" {
 		a.Type = definition.AuthNone
 	}
-	p.require(slices.Contains([]string{definition.AuthNone, definition.AuthBearer, definition.AuthAPIKey}, a.Type),
-		"auth.type", "must be none, bearer or api_key")
+	p.require(slices.Contains([]string{
+		definition.AuthNone, definition.AuthBearer, definition.AuthAPIKey, definition.AuthOAuth,
+	}, a.Type), "auth.type", "must be none, bearer, api_key or oauth")
 	value := a.Secret.Reveal()
-	p.require(value == "" || a.Type != definition.AuthNone, "auth", "must have a type: bearer or api_key")
+	p.require(value == "" || a.Type != definition.AuthNone && a.Type != definition.AuthOAuth, "auth",
+		"must have a type: bearer or api_key")
+	p.require(a.ClientID == "" || a.Type == definition.AuthOAuth, "auth.client_id", "is only for oauth")
+	p.require(len(a.ClientID) <= maxClientID && isPrintable(a.ClientID) && !redaction.HoldsKey(a.ClientID),
+		"auth.client_id", "must be at most 500 characters of ASCII, and no secret: it is shown")
 	p.require(len(value) <= maxSecret && isPrintable(value), "auth",
 		"the secret must be at most 8192 characters of ASCII, without spaces at either end")
 	if a.Type != definition.AuthAPIKey {

@@ -23,6 +23,10 @@ type Reach struct {
 	// CallerCredentials: a caller may send credentials of its own, in place of those that are registered.
 	CallerCredentials bool
 	UpdatedAt         time.Time // when a person last changed the registration
+	// ByConsent: the server is called with the token of the person, who has consented at its authorization server.
+	ByConsent bool
+	HasSecret bool   // it is registered with credentials
+	KeyHeader string // that an API key for it goes into; empty: it takes none
 
 	of Server
 }
@@ -36,12 +40,12 @@ func (s *Service) ReachOf(ctx context.Context, orgID, server, tool string) (Reac
 	var of Server
 	var metadata, state string
 	err := s.db.Prepared().QueryRow(ctx, `
-		SELECT s.id, s.name, s.status, s.transport, s.url, s.auth, s.auth_header, s.sealed_secret, s.metadata,
-			s.listed_hash, s.updated_at, COALESCE(t.state, '')
+		SELECT s.id, s.name, s.status, s.transport, s.url, s.auth, s.auth_header, s.oauth_client_id,
+			s.sealed_secret, s.metadata, s.listed_hash, s.updated_at, COALESCE(t.state, '')
 		FROM mcp_server s
 		LEFT JOIN mcp_tool t ON t.server_id = s.id AND t.name = $3
 		WHERE s.org_id = $1 AND s.name = $2`, orgID, server, tool).Scan(&of.ID, &of.Name, &of.Status, &of.Transport,
-		&of.URL, &of.Auth.Type, &of.Auth.Header, &of.sealed, &metadata, &of.ListedHash,
+		&of.URL, &of.Auth.Type, &of.Auth.Header, &of.Auth.ClientID, &of.sealed, &metadata, &of.ListedHash,
 		database.ToTime(&of.UpdatedAt), &state)
 	if err != nil {
 		return Reach{}, database.OrMissing(err,
@@ -58,7 +62,11 @@ func (s *Service) ReachOf(ctx context.Context, orgID, server, tool string) (Reac
 		return Reach{}, err
 	}
 	r := Reach{ID: of.ID, Name: of.Name, UpdatedAt: of.UpdatedAt, of: of}
-	r.URL, r.Transport = of.URL, of.Transport
+	r.URL, r.Transport, r.ByConsent = of.URL, of.Transport, of.ByConsent()
+	r.HasSecret = len(of.sealed) > 0
+	if of.Auth.Type == definition.AuthAPIKey {
+		r.KeyHeader = of.Auth.Header
+	}
 	r.CallerCredentials = said.CallerCredentials && (isTLS(of.URL) || s.MayBePlain(of.URL))
 	if idempotent := said.Tools[tool].Idempotent; idempotent != nil {
 		r.Idempotent = *idempotent
@@ -95,8 +103,11 @@ func (s *Service) Credentials(r Reach) (http.Header, error) { return s.credentia
 // have registered, or a usual one. In others an agent could tell the server things that only a proxy may.
 func (r Reach) TakesHeader(name string) bool {
 	return strings.EqualFold(name, "Authorization") || strings.EqualFold(name, DefaultHeader) ||
-		r.of.Auth.Type == definition.AuthAPIKey && strings.EqualFold(name, r.of.Auth.Header)
+		r.KeyHeader != "" && strings.EqualFold(name, r.KeyHeader)
 }
 
 // IsHeader reports whether credentials may be sent in a header of this name.
 func IsHeader(name string) bool { return isHeader(name) }
+
+// ByConsent reports whether the server is called with the token of each person.
+func (made *Server) ByConsent() bool { return made.Auth.Type == definition.AuthOAuth }

@@ -38,7 +38,7 @@ func (s *Service) Register(ctx context.Context, p principal.Principal, r Registr
 	if err != nil || known || made.URL == "" || byKey { // what a key proposes is asked behind the scenes
 		return made, err
 	}
-	return s.firstLook(ctx, p.OrgID, made)
+	return s.firstLook(ctx, p, made)
 }
 
 // checked refuses addresses that nobody may call, and secrets that would travel in the open.

@@ -33,8 +33,15 @@ type Options struct {
 	List func(ctx context.Context, t discovery.Target) (definition.Server, error)
 	// CheckURL says by the URL alone whether a server could ever be asked.
 	CheckURL func(target string) error
+	// UserToken is the token of a person for a server that wants the consent of each. A Forbidden fault says that they
+	// have not consented.
+	UserToken func(ctx context.Context, orgID, userID string, of *Server) (secret.Text, error)
 	// MayBePlain reports whether a secret may be sent to a URL without TLS.
 	MayBePlain func(target string) bool
+	// Redefined is called within every change of a server's tools or pins; nil: nobody wants to know.
+	Redefined func(ctx context.Context, tx *database.Tx, by principal.Principal, orgID, serverID string) error
+	// Refused is called within the change that removes or denies a server; nil: nobody wants to know.
+	Refused func(ctx context.Context, tx *database.Tx, by principal.Principal, orgID, serverID, why string) error
 }
 
 // Service registers servers, watches them and says what decisions must know of them.
@@ -87,6 +94,9 @@ func (s *Service) Remove(ctx context.Context, p principal.Principal, id string) 
 			return err
 		}
 		if err := remove(ctx, tx, before.ID); err != nil {
+			return err
+		}
+		if err := s.refused(ctx, tx, p, &before, "the MCP server was removed"); err != nil {
 			return err
 		}
 		return s.record(ctx, tx, p, removed, &before, before.payload(), false)

@@ -16,7 +16,7 @@ import (
 )
 
 const serverColumns = `
-	SELECT s.id, s.org_id, s.name, s.description, s.transport, s.url, s.command, s.auth, s.auth_header, s.sealed_secret,
+	SELECT s.id, s.org_id, s.name, s.description, s.transport, s.url, s.command, s.auth, s.auth_header, s.oauth_client_id, s.sealed_secret,
 		s.metadata, s.status, s.source, s.key_id, s.registered_by, s.decided_by, s.decided_at, s.reason, s.created_at,
 		s.updated_at, s.revision, s.about, s.listed_hash, s.pinned, s.unreadable, s.checked_at, s.healthy, s.since,
 		s.latency, s.problem, s.watched,
@@ -30,7 +30,8 @@ func scanServer(row database.Scanner) (s Server, err error) {
 	var latency int64
 	h := &s.Health
 	err = row.Scan(&s.ID, &s.OrgID, &s.Name, &s.Description, &s.Transport, &s.URL, &command, &s.Auth.Type,
-		&s.Auth.Header, &s.sealed, &metadata, &s.Status, &s.Source, &s.KeyID, &s.RegisteredBy, &s.DecidedBy,
+		&s.Auth.Header, &s.Auth.ClientID, &s.sealed,
+		&metadata, &s.Status, &s.Source, &s.KeyID, &s.RegisteredBy, &s.DecidedBy,
 		database.ToOptionalTime(&s.DecidedAt), &s.Reason, database.ToTime(&s.CreatedAt), database.ToTime(&s.UpdatedAt),
 		&s.revision, &about, &s.ListedHash, database.ToBool(&s.Pinned), database.ToBool(&h.Unreadable),
 		database.ToOptionalTime(&h.CheckedAt), &healthy, database.ToOptionalTime(&h.Since), &latency, &h.Problem,
@@ -112,14 +113,14 @@ func insert(ctx context.Context, tx *database.Tx, s *Server) error {
 	_, err = tx.Exec(ctx, `
 		INSERT INTO mcp_server (id, org_id, name, description, transport, url, command, auth, auth_header, sealed_secret,
 			metadata, status, source, key_id, registered_by, decided_by, decided_at, reason, created_at, updated_at,
-			revision, about, listed_hash, pinned, unreadable, latency, problem, watched, check_at)
+			revision, about, listed_hash, pinned, unreadable, latency, problem, watched, check_at, oauth_client_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19, 1, $20, '',
-			0, 0, 0, '', $21, $22)`,
+			0, 0, 0, '', $21, $22, $23)`,
 		s.ID, s.OrgID, s.Name, s.Description, s.Transport, s.URL, command, s.Auth.Type, s.Auth.Header,
 		optional(s.sealed),
 		string(s.Metadata), string(s.Status), s.Source, s.KeyID, s.RegisteredBy, s.DecidedBy,
 		database.OptionalMicros(s.DecidedAt), s.Reason, database.Micros(s.CreatedAt), about,
-		database.Bit(s.isAsked()), database.Micros(s.firstCheck()))
+		database.Bit(s.isAsked()), database.Micros(s.firstCheck()), s.Auth.ClientID)
 	return database.Wrap(err, "store an MCP server")
 }
 
@@ -134,11 +135,11 @@ func update(ctx context.Context, tx *database.Tx, s *Server) error {
 		UPDATE mcp_server
 		SET description = $2, transport = $3, url = $4, command = $5, auth = $6, auth_header = $7, sealed_secret = $8,
 			metadata = $9, status = $10, decided_by = $11, decided_at = $12, reason = $13, updated_at = $14,
-			revision = revision + 1, watched = $15, check_at = $14
+			revision = revision + 1, watched = $15, check_at = $14, oauth_client_id = $16
 		WHERE id = $1`,
 		s.ID, s.Description, s.Transport, s.URL, command, s.Auth.Type, s.Auth.Header, optional(s.sealed),
 		string(s.Metadata), string(s.Status), s.DecidedBy, database.OptionalMicros(s.DecidedAt), s.Reason,
-		database.Micros(now), database.Bit(s.isAsked()))
+		database.Micros(now), database.Bit(s.isAsked()), s.Auth.ClientID)
 	return database.Wrap(err, "change an MCP server")
 }
 

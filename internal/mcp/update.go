@@ -52,11 +52,19 @@ func (s *Service) Update(ctx context.Context, p principal.Principal, id string, 
 				return err
 			}
 		}
+		if after.Status == Denied && before.Status != Denied {
+			if err := s.refused(ctx, tx, p, &after, "the MCP server was denied"); err != nil {
+				return err
+			}
+		}
+		if err := s.redefined(ctx, tx, p, &after); err != nil {
+			return err
+		}
 		after, err = find(ctx, tx, p.OrgID, after.ID)
 		return err
 	})
 	if err == nil && moved {
-		return s.firstLook(ctx, p.OrgID, after)
+		return s.firstLook(ctx, p, after)
 	}
 	return after, err
 }
@@ -70,7 +78,9 @@ func (s *Service) apply(p principal.Principal, before Server, c Changes, now tim
 		Transport:   valueOr(c.Transport, before.Transport),
 		URL:         valueOr(c.URL, before.URL),
 		Command:     valueOr(c.Command, before.Command),
-		Auth:        valueOr(c.Auth, Auth{Type: before.Auth.Type, Header: before.Auth.Header}),
+		Auth: valueOr(c.Auth, Auth{
+			Type: before.Auth.Type, Header: before.Auth.Header, ClientID: before.Auth.ClientID,
+		}),
 	}
 	r, err := s.checked(r)
 	if err != nil {
@@ -82,10 +92,10 @@ func (s *Service) apply(p principal.Principal, before Server, c Changes, now tim
 			"must be given with a URL on another host: the old secret must not be sent there")
 	}
 	after.Description, after.Transport, after.URL, after.Command = r.Description, r.Transport, r.URL, r.Command
-	if r.Auth.Secret.IsSet() || r.Auth.Type == definition.AuthNone {
+	if r.Auth.Secret.IsSet() || r.Auth.Type == definition.AuthNone || r.Auth.Type == definition.AuthOAuth {
 		after.seal(s.Sealer, r.Auth)
 	} else {
-		after.Auth.Type, after.Auth.Header = r.Auth.Type, r.Auth.Header
+		after.Auth.Type, after.Auth.Header, after.Auth.ClientID = r.Auth.Type, r.Auth.Header, ""
 	}
 	if c.Metadata != nil {
 		if after.Metadata, err = checkMetadata(*c.Metadata); err != nil {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -90,7 +91,7 @@ func (s *Service) turn(ctx context.Context, of Server) error {
 	if err != nil || !taken {
 		return err
 	}
-	if err := s.check(ctx, &of); !fault.Is(err, fault.NotFound) {
+	if err := s.check(ctx, &of, cmp.Or(of.DecidedBy, of.RegisteredBy)); !fault.Is(err, fault.NotFound) {
 		return err
 	}
 	return nil // it was removed meanwhile

@@ -202,7 +202,7 @@ func BenchmarkWatch(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := s.check(b.Context(), &of); err != nil {
+		if err := s.check(b.Context(), &of, ""); err != nil {
 			b.Fatal(err)
 		}
 		n++

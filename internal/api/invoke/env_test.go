@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -168,6 +170,19 @@ type env struct {
 	id   string // of the bank in the registry
 
 	keyID string
+	at    string // where agents reach the proxy
+}
+
+// apart runs the tests against a proxy in a process of its own, as writd proxy is one.
+var apart = flag.Bool("apart", false, "test a proxy apart from its server")
+
+// Request sends a request to the server, and to the proxy what is for it.
+func (e *env) Request(t *testing.T, method, path, body string, headers ...string) testserver.Answer {
+	t.Helper()
+	if *apart && path == "/invoke" {
+		return testserver.RequestAt(t, method, e.at+path, body, headers...)
+	}
+	return e.Server.Request(t, method, path, body, headers...)
 }
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
@@ -184,9 +199,12 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 		if err != nil || made.ToolCount != len(tools) {
 			t.Fatalf("register the bank: %+v, %v", made, err)
 		}
-		e.id = made.MCPID
+		e.id, e.at = made.MCPID, s.Public.BaseURL
+		if *apart {
+			e.at = "http://" + testserver.StartProxy(t, s.Public.BaseURL).Address
+		}
 		body(t, e)
-	}, testserver.PermitLoopback...)
+	}, slices.Concat(testserver.PermitLoopback, testserver.AsProxied)...)
 }
 
 // invocation is a request as an SDK makes it.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"writ/internal/api/decisions"
 	"writ/internal/api/route"
 	"writ/internal/canonical"
 	"writ/internal/carrier"
@@ -54,6 +54,10 @@ func (h *Handlers) read(r *http.Request) (sentCall, error) {
 	sent.Server = strings.TrimSpace(route.OrEmpty(in.MCP))
 	sent.UserEmail, sent.SessionID = route.OrEmpty(in.UserEmail), route.OrEmpty(in.SessionID)
 	sent.Presented = plan.ParsePresented(in.IntentToken)
+	sent.Envelope = readEnvelope(r.Header)
+	held := decisions.HeldProof(r, body)
+	sent.Held, sent.Request.Sent = held.Proof, held.Sent
+	sent.HeldAs = r.Header.Values(decisions.ProofHeader)
 	if sent.Tool, err = in.tool(); err != nil {
 		return sentCall{}, err
 	}
@@ -73,11 +77,7 @@ func (h *Handlers) read(r *http.Request) (sentCall, error) {
 
 // unreadable names the member that has the wrong type, if one has.
 func unreadable(err error) error {
-	field := "body"
-	if semantic, ok := errors.AsType[*json.SemanticError](err); ok && semantic.JSONPointer != "" {
-		field, _, _ = strings.Cut(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/")
-	}
-	return fault.Field(field, "%s", route.Describe(err))
+	return fault.Field(route.FieldOf(err), "%s", route.Describe(err))
 }
 
 // check refuses members that are not what they should be. Null is none, as some clients write it.
@@ -149,19 +149,47 @@ const (
 	proofHeader  = "X-Csrg-Proof"
 )
 
-// subtreeHeaders belong to tokens of a part of a plan, which this server does not issue.
-var subtreeHeaders = []string{
-	"X-Csrg-Subtree-Path", "X-Csrg-Subtree-Root", "X-Csrg-Parent-Root", "X-Csrg-Subtree-Proof",
+// Headers with the part of a plan that was delegated. A published SDK sends them beside the token of the plan.
+const (
+	subtreeHeader      = "X-Csrg-Subtree-Path"
+	subtreeRootHeader  = "X-Csrg-Subtree-Root"
+	parentRootHeader   = "X-Csrg-Parent-Root"
+	subtreeProofHeader = "X-Csrg-Subtree-Proof"
+)
+
+// readEnvelope reads the part of the plan that the call is limited to; nil: none is named. One that cannot be read
+// names a part that no plan has.
+func readEnvelope(header http.Header) *plan.Envelope {
+	sent, ok := false, true
+	for _, name := range []string{subtreeHeader, subtreeRootHeader, parentRootHeader, subtreeProofHeader} {
+		sent = sent || len(header[name]) > 0
+		ok = ok && len(header[name]) <= 1
+	}
+	if !sent {
+		return nil
+	}
+	e := &plan.Envelope{
+		Path: header.Get(subtreeHeader), Root: header.Get(subtreeRootHeader), ParentRoot: header.Get(parentRootHeader),
+	}
+	if text := header.Get(subtreeProofHeader); text != "" {
+		raw, err := base64.StdEncoding.DecodeString(text)
+		var proof plan.Proof
+		if err == nil {
+			var read bool
+			proof, read = plan.ParseProof(raw)
+			ok = ok && read
+		}
+		ok, e.Proof = ok && err == nil, proof
+	}
+	if !ok || e.Path == "" {
+		return &plan.Envelope{Path: "?"}
+	}
+	return e
 }
 
 // readProof reads the proof of a step. One that cannot be read proves nothing, and is refused as a false one is.
 func readProof(header http.Header, inBody jsontext.Value) (c enforcement.Carried) {
 	demanded(&c)
-	for _, name := range subtreeHeaders {
-		if len(header[name]) > 0 {
-			c.Problem = "this server issues no tokens for parts of a plan, so that " + name + " proves nothing"
-		}
-	}
 	raw := []byte(header.Get(proofHeader))
 	if len(raw) == 0 && isSent(inBody) {
 		raw = inBody

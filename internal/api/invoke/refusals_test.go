@@ -43,7 +43,7 @@ func TestRefusalsAreDecisions(t *testing.T) {
 			{"another digest", "bad_proof", "does not lead", search.header("X-CSRG-Value-Digest", "00")},
 			{"a proof that is none", "bad_proof", "does not lead", search.header("X-CSRG-Proof", "[[[")},
 			{"the proof of another step", "bad_proof", "another step", invocation{pay.headers, search.body}},
-			{"a part of a plan", "not_carried", "parts of a plan", search.header("X-CSRG-Subtree-Path", "/steps/[0]")},
+			{"a part of a plan", "not_held", "was not delegated", search.header("X-CSRG-Subtree-Path", "/steps/[0]")},
 		} {
 			before := len(e.entries("call.decided"))
 			answer, body := e.send(c.sent)
@@ -74,7 +74,7 @@ func TestOtherOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		plan := planOf()
 		stolen := e.invocation(plan, e.Mint(plan), "search", m{})
-		other := &env{bank: e.bank}
+		other := &env{bank: e.bank, at: e.at}
 		other.Published = &testserver.Published{Server: e.Server, T: t, Owner: e.Person("mallory")}
 		other.Org = e.Organization(other.Owner, "Elsewhere")
 		e.ActivePolicy(other.Owner, other.Org, policyText)

@@ -174,7 +174,7 @@ func TestStatelessIsEqualToo(t *testing.T) {
 		if d := cmp.Diff(direct, proxied); d != "" {
 			t.Errorf("direct and proxied differ: %s", d)
 		}
-	}, testserver.PermitLoopback...)
+	}, proxied...)
 }
 
 // TestTheOldTransportIsEqualToo runs a client of the SSE transport.

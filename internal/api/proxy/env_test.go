@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +19,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/client"
+	"writ/internal/app"
+	"writ/internal/gateway"
 	"writ/internal/testserver"
 )
 
@@ -24,12 +29,25 @@ type m = map[string]any
 // permissive allows everything, so that nothing but what a test denies is denied.
 const permissive = "version: v1\nname: open\ndefault: allow\nrules: []\n"
 
+// apart runs the tests against a proxy in a process of its own, as writd proxy is one.
+var apart = flag.Bool("apart", false, "test a proxy apart from its server")
+
+// holdOf are the settings of a proxy whose calls wait as long as those of the server.
+func holdOf(s *testserver.Server) []string {
+	return []string{
+		"WRIT_PROXY_HOLD_SECONDS", strconv.Itoa(int(s.Config.HoldWait / time.Second)),
+		"WRIT_MAX_BODY_BYTES", strconv.FormatInt(s.Config.MaxBodyBytes, 10),
+	}
+}
+
 // yard is an organization with an MCP server behind the proxy.
 type yard struct {
 	*testserver.Org
-	T    *testing.T
-	key  string
-	side *side
+	T     *testing.T
+	key   string
+	side  *side
+	at    string     // where agents reach the proxy
+	apart *app.Proxy // nil: the server is the proxy itself
 }
 
 // side is an MCP server of the SDK, with something of everything, that counts what it is asked.
@@ -231,9 +249,35 @@ func newYard(t *testing.T, s *testserver.Server, up *side) *yard {
 	owner := s.Person("owner")
 	o := &testserver.Org{Server: s, Owner: owner, ID: s.Organization(owner, "Harbour")}
 	y := &yard{Org: o, T: t, key: s.AgentKey(owner, o.ID).APIKey, side: up}
+	y.reachedAt()
 	s.ActivePolicy(owner, o.ID, permissive)
 	y.register("yard", up.URL)
 	return y
+}
+
+// reachedAt says where agents reach the proxy.
+func (y *yard) reachedAt() {
+	if y.at = y.Address; *apart {
+		y.apart = testserver.StartProxy(y.T, "http://"+y.Address, holdOf(y.Server)...)
+		y.at = y.apart.Address
+	}
+}
+
+// front is the endpoint that agents reach.
+func (y *yard) front() *gateway.Gateway {
+	if y.apart != nil {
+		return y.apart.API.Gateway
+	}
+	return y.Gateway
+}
+
+// Request sends a request to the endpoint.
+func (y *yard) Request(t *testing.T, method, path, body string, headers ...string) testserver.Answer {
+	t.Helper()
+	if y.apart != nil && strings.HasPrefix(path, "/proxy/mcp") {
+		return testserver.RequestAt(t, method, "http://"+y.at+path, body, headers...)
+	}
+	return y.Server.Request(t, method, path, body, headers...)
 }
 
 func (y *yard) register(name, url string) client.MCPServer {
@@ -245,18 +289,22 @@ func (y *yard) register(name, url string) client.MCPServer {
 	return made
 }
 
+// proxied are the settings of a server that may have a proxy apart from it.
+var proxied = slices.Concat(testserver.PermitLoopback, testserver.AsProxied)
+
 // each runs a test in a yard on each database.
 func each(t *testing.T, body func(t *testing.T, y *yard), settings ...string) {
 	t.Helper()
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		body(t, newYard(t, s, startSide(t, false)))
-	}, append(testserver.PermitLoopback, settings...)...)
+	}, append(slices.Clone(proxied), settings...)...)
 }
 
 // withKey sends a key, and perhaps more headers.
 type withKey struct {
 	key  string
 	more http.Header
+	next http.RoundTripper
 }
 
 func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -267,7 +315,7 @@ func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, values := range k.more {
 		r.Header[name] = values
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	return k.next.RoundTrip(r)
 }
 
 // The versions of MCP that tests speak.
@@ -285,7 +333,12 @@ type visit struct {
 }
 
 func (v visit) try(ctx context.Context) (*mcp.ClientSession, error) {
-	web := &http.Client{Transport: withKey{v.key, v.more}}
+	return v.through(ctx, http.DefaultTransport)
+}
+
+// through is try by connections of its own.
+func (v visit) through(ctx context.Context, next http.RoundTripper) (*mcp.ClientSession, error) {
+	web := &http.Client{Transport: withKey{v.key, v.more, next}}
 	var by mcp.Transport = &mcp.StreamableClientTransport{Endpoint: v.url, HTTPClient: web, MaxRetries: -1}
 	if v.sse {
 		by = &mcp.SSEClientTransport{Endpoint: v.url, HTTPClient: web}
@@ -310,7 +363,7 @@ func (v visit) connect(t *testing.T) *mcp.ClientSession {
 
 // all is the endpoint for all servers, and one that for the yard.
 func (y *yard) all() visit {
-	return visit{url: "http://" + y.Address + "/proxy/mcp", key: y.key, version: withSessions}
+	return visit{url: "http://" + y.at + "/proxy/mcp", key: y.key, version: withSessions}
 }
 
 func (y *yard) one() visit {

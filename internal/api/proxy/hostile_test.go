@@ -42,7 +42,7 @@ func TestATokenOfProgressThatIsNone(t *testing.T) {
 		if _, err := y.Owner.KillScope(t.Context(), y.ID, "key", key.ID, "it ran away", false); err != nil {
 			t.Fatal(err)
 		}
-		testserver.Soon(t, "the killed session has ended", func() bool { return y.Gateway.Sessions() == 1 })
+		testserver.Soon(t, "the killed session has ended", func() bool { return y.front().Sessions() == 1 })
 	})
 }
 

@@ -3,10 +3,6 @@ package proxy_test
 import (
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,41 +12,6 @@ import (
 
 	"writ/internal/testserver"
 )
-
-// startEverything serves server-everything from npm by streamable HTTP on a free port.
-func startEverything(t *testing.T) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "../../../scripts/mcp-servers").Output()
-	if err != nil {
-		t.Fatalf("install the MCP servers: %v", err)
-	}
-	start := filepath.Join(strings.TrimSpace(string(out)),
-		"node_modules/@modelcontextprotocol/server-everything/dist/index.js")
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := free.Addr().(*net.TCPAddr).Port
-	_ = free.Close()
-	program := exec.CommandContext(t.Context(), "node", start, "streamableHttp")
-	program.Env = append(program.Environ(), fmt.Sprintf("PORT=%d", port))
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = program.Process.Kill()
-		_ = program.Wait()
-	})
-	url := fmt.Sprintf("http://127.0.0.1:%d/mcp", port)
-	testserver.Soon(t, "server-everything answers", func() bool {
-		answer, err := http.Get(url)
-		if err == nil {
-			_ = answer.Body.Close()
-		}
-		return err == nil
-	})
-	return url
-}
 
 // everything runs a client through what server-everything has.
 func everything(t *testing.T, v visit) (lines []string) {
@@ -121,11 +82,12 @@ func everything(t *testing.T, v visit) (lines []string) {
 // TestServerEverythingIsEqual runs the same client against server-everything and through the proxy.
 func TestServerEverythingIsEqual(t *testing.T) {
 	t.Parallel()
-	url := startEverything(t)
+	url := testserver.StartEverything(t)
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		owner := s.Person("owner")
 		o := &testserver.Org{Server: s, Owner: owner, ID: s.Organization(owner, "Harbour")}
 		y := &yard{Org: o, T: t, key: s.AgentKey(owner, o.ID).APIKey}
+		y.reachedAt()
 		s.ActivePolicy(owner, o.ID, permissive)
 		y.register("yard", url)
 		direct := everything(t, visit{url: url, version: withSessions})
@@ -133,5 +95,5 @@ func TestServerEverythingIsEqual(t *testing.T) {
 		if d := cmp.Diff(direct, proxied); d != "" {
 			t.Errorf("direct and proxied differ: %s", d)
 		}
-	}, testserver.PermitLoopback...)
+	}, proxied...)
 }

@@ -237,7 +237,7 @@ func TestWhoDoesNotWaitGetsNothing(t *testing.T) {
 			if err := <-ended; !errors.Is(err, context.Canceled) {
 				t.Fatalf("%v", err)
 			}
-			testserver.Soon(t, "nothing waits any more", func() bool { return y.Gateway.Waiting() == 0 })
+			testserver.Soon(t, "nothing waits any more", func() bool { return y.front().Waiting() == 0 })
 			if _, err := y.Owner.Approve(t.Context(), y.ID, client.Approval{ID: id}); err != nil {
 				t.Fatal(err)
 			}

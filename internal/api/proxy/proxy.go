@@ -2,13 +2,15 @@
 package proxy
 
 import (
+	"context"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	oauthapi "writ/internal/api/oauth"
 	"writ/internal/api/route"
+	"writ/internal/fault"
 	"writ/internal/gateway"
 	"writ/internal/oauth"
 	"writ/internal/principal"
@@ -17,7 +19,9 @@ import (
 // Handlers serve the endpoint.
 type Handlers struct {
 	Gateway *gateway.Gateway
-	Tokens  *oauth.Service
+	// Admit authenticates a request by its access token, at the address of one MCP server or of all. challenge is the
+	// WWW-Authenticate of a refusal.
+	Admit func(r *http.Request, mcpID string) (granted oauth.Granted, challenge string, err error)
 }
 
 // MCPMessageBody is a message of MCP: JSON-RPC 2.0.
@@ -84,12 +88,41 @@ func (h *Handlers) serve(w http.ResponseWriter, r *http.Request, caller principa
 	if caller.Kind == principal.Key {
 		return h.Gateway.Serve(w, r, caller, server)
 	}
-	granted, challenge, err := oauthapi.Admit(h.Tokens, r, server)
+	granted, challenge, err := h.Admit(r, server)
 	if challenge != "" {
 		w.Header().Set("WWW-Authenticate", challenge)
 	}
 	if err != nil {
 		return err
 	}
-	return h.Gateway.Serve(w, r.WithContext(gateway.WithAgent(r.Context(), granted.AgentID)), granted.Caller, server)
+	ctx, end := h.whileAdmitted(r, server)
+	defer end()
+	return h.Gateway.Serve(w, r.WithContext(gateway.WithAgent(ctx, granted.AgentID)), granted.Caller, server)
+}
+
+// admittedEvery is how often the token of a request that runs is looked at.
+const admittedEvery = time.Second
+
+// whileAdmitted is the context of a request until its access token expires or is revoked: a stream must not outlive it.
+// Where nobody knows the stream stays, and calls are denied.
+func (h *Handlers) whileAdmitted(r *http.Request, server string) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(r.Context())
+	look := r.Clone(ctx) // what serves the request changes its headers
+	go func() {
+		ticker := time.NewTicker(admittedEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			_, _, err := h.Admit(look, server)
+			if fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.Forbidden) {
+				cancel()
+				return
+			}
+		}
+	}()
+	return ctx, cancel
 }

@@ -92,7 +92,9 @@ func agreeing(t *testing.T, v visit) *mcp.ClientSession {
 		}
 	})
 	s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: v.url, HTTPClient: &http.Client{Transport: withKey{key: v.key}}, MaxRetries: -1,
+		Endpoint:   v.url,
+		HTTPClient: &http.Client{Transport: withKey{key: v.key, next: http.DefaultTransport}},
+		MaxRetries: -1,
 	}, &mcp.ClientSessionOptions{ProtocolVersion: v.version})
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func eachAsking(t *testing.T, body func(t *testing.T, y *yard, leaked *atomic.In
 			}
 		})
 		body(t, newYard(t, s, up), leaked)
-	}, testserver.PermitLoopback...)
+	}, proxied...)
 }
 
 func hasAnswers(params []byte) bool {

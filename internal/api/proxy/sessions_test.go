@@ -91,7 +91,7 @@ func TestAKillEndsStreams(t *testing.T) {
 				t.Fatalf("%s: %v", what, err)
 			}
 			began := time.Now()
-			testserver.Soon(t, "its sessions have ended", func() bool { return y.Gateway.Sessions() == 0 })
+			testserver.Soon(t, "its sessions have ended", func() bool { return y.front().Sessions() == 0 })
 			t.Logf("%s: ended after %s", what, time.Since(began))
 			if err := <-running; err == nil {
 				t.Errorf("%s: the call went on", what)
@@ -360,7 +360,7 @@ func TestEndedSessionsLeaveNothing(t *testing.T) {
 				t.Logf("close: %v", err)
 			}
 		}
-		testserver.Soon(t, "no session is left", func() bool { return y.Gateway.Sessions() == 0 })
+		testserver.Soon(t, "no session is left", func() bool { return y.front().Sessions() == 0 })
 	})
 }
 

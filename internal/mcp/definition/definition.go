@@ -36,6 +36,7 @@ const (
 	AuthNone   = "none"
 	AuthBearer = "bearer"
 	AuthAPIKey = "api_key"
+	AuthOAuth  = "oauth" // each person consents at the server's own authorization server
 )
 
 // Server is what a server says of itself, and how it is reached.
@@ -130,7 +131,7 @@ func (t Tool) check() error {
 	size := len(t.Name) + len(t.Title) + len(t.Description)
 	for _, part := range []jsontext.Value{t.InputSchema, t.OutputSchema, t.Annotations} {
 		size += len(part)
-		if depth(part) > MaxDepth {
+		if Depth(part) > MaxDepth {
 			return fmt.Errorf("must not be nested deeper than %d levels", MaxDepth)
 		}
 	}
@@ -140,8 +141,8 @@ func (t Tool) check() error {
 	return nil
 }
 
-// depth is how many arrays and objects of a JSON text are open at once. Brackets within strings do not count.
-func depth(raw []byte) (deepest int) {
+// Depth is how many arrays and objects of a JSON text are open at once. Brackets within strings do not count.
+func Depth(raw []byte) (deepest int) {
 	open, quoted := 0, false
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {

@@ -28,7 +28,7 @@ func Parse(raw []byte) (Server, error) {
 	if len(raw) > MaxBytes {
 		return Server{}, fmt.Errorf("the definition has %d bytes, and at most %d are permitted", len(raw), MaxBytes)
 	}
-	if deepest := depth(raw); deepest > MaxDepth+envelopeDepth {
+	if deepest := Depth(raw); deepest > MaxDepth+envelopeDepth {
 		return Server{}, fmt.Errorf("the definition is nested %d levels deep, and at most %d are permitted",
 			deepest, MaxDepth+envelopeDepth)
 	}

@@ -20,6 +20,7 @@ const (
 	Unreachable Kind = "unreachable" // it could not be connected to, or must not be
 	TimedOut    Kind = "timed_out"
 	Refused     Kind = "refused" // it refuses our credentials, or the session
+	Consent     Kind = "consent" // the person in whose name it is called has not consented
 	TooLong     Kind = "too_long"
 	Broken      Kind = "broken"    // the connection broke, or it does not speak MCP
 	Answered    Kind = "answered"  // it answered with an error of the protocol

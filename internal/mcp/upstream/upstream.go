@@ -21,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/mcp/definition"
+	"writ/internal/secret"
 )
 
 // Limits where Options state none.
@@ -44,6 +45,11 @@ type Target struct {
 	URL       string
 	Transport string      // definition.HTTP or definition.SSE; empty: HTTP
 	Header    http.Header // the credentials; never printed
+	// Token is the person's token, asked for with each request, because it is renewed and can be taken back. Its error
+	// says in words for agents why there is none. Nil: Header has the credentials.
+	Token func(ctx context.Context) (secret.Text, error)
+	// Spent is told that the server refuses the token that it was given.
+	Spent func(ctx context.Context, token secret.Text)
 }
 
 // Options say what a session does.
@@ -80,12 +86,13 @@ func (o Options) filled() Options {
 
 // Dialer opens sessions. A process needs one.
 type Dialer struct {
-	next   http.RoundTripper
-	ending sync.WaitGroup // sessions that are being ended
+	calls, streams http.RoundTripper
+	ending         sync.WaitGroup // sessions that are being ended
 }
 
-// New makes a Dialer. Requests go through next, which says what may be called.
-func New(next http.RoundTripper) *Dialer { return &Dialer{next: next} }
+// New makes a Dialer. Requests go through calls, and streams that stay open through streams: each session may hold one
+// for as long as it lives, and calls must not wait for those. Both say what may be called.
+func New(calls, streams http.RoundTripper) *Dialer { return &Dialer{calls: calls, streams: streams} }
 
 // Close waits until the sessions that are being ended have ended.
 func (d *Dialer) Close() { d.ending.Wait() }
@@ -99,7 +106,8 @@ func (d *Dialer) Dial(ctx context.Context, t Target, o Options) (*Session, error
 		return nil, &Failure{Kind: Unreachable, Server: t.Name, Reason: "its address cannot be read"}
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	web := &web{next: d.next, home: home, header: t.Header, most: o.MaxBytes}
+	web := &web{calls: d.calls, streams: d.streams, home: home, header: t.Header}
+	web.most, web.token, web.spent = o.MaxBytes, t.Token, t.Spent
 	web.life, web.order = life, newOrder()
 	client := &http.Client{
 		Transport:     web,

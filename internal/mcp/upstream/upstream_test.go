@@ -29,10 +29,39 @@ func loopback(t *testing.T) *upstream.Dialer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := outbound.New(outbound.Options{Permits: []outbound.Permit{permit}})
-	d := upstream.New(web.Stream())
-	t.Cleanup(func() { d.Close(); web.Close() })
+	calls := outbound.New(outbound.Options{Permits: []outbound.Permit{permit}, Conns: callsAtOnce})
+	streams := outbound.New(outbound.Options{Permits: []outbound.Permit{permit}, Conns: 100})
+	d := upstream.New(calls.Stream(), streams.Stream())
+	t.Cleanup(func() { d.Close(); calls.Close(); streams.Close() })
 	return d
+}
+
+// callsAtOnce is how many connections calls to one server may have in these tests.
+const callsAtOnce = 8
+
+// TestStreamsDelayNoCalls opens more sessions that listen than calls have connections.
+func TestStreamsDelayNoCalls(t *testing.T) {
+	var calls atomic.Int64
+	server := echo(&calls)
+	url := serve(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	d := loopback(t)
+	var sessions []*upstream.Session
+	for range 3 * callsAtOnce {
+		s, err := d.Dial(t.Context(), upstream.Target{Name: "echo", URL: url}, upstream.Options{Listen: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.End()
+		sessions = append(sessions, s)
+	}
+	for _, s := range sessions {
+		if _, err := s.CallTool(t.Context(), say("hi")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls.Load() != 3*callsAtOnce {
+		t.Errorf("%d calls", calls.Load())
+	}
 }
 
 type said struct {

@@ -16,6 +16,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/fault"
+	"writ/internal/secret"
 )
 
 // call is a request of the caller while it runs.
@@ -33,10 +36,13 @@ func withCall(ctx context.Context, c *call) context.Context {
 // web sends the requests of one session to its server.
 type web struct {
 	trouble // of what belongs to no call: opening the session, and its own stream
-	next    http.RoundTripper
+	calls   http.RoundTripper
+	streams http.RoundTripper // of what the server sends of its own accord
 	home    *url.URL
 	header  http.Header // the credentials
-	most    int64       // bytes of an answer
+	token   func(ctx context.Context) (secret.Text, error)
+	spent   func(ctx context.Context, token secret.Text)
+	most    int64 // bytes of an answer
 	life    context.Context
 	order   *order
 }
@@ -106,6 +112,12 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	for name, values := range w.header {
 		request.Header[name] = values
 	}
+	token, err := w.present(request, t)
+	if err != nil {
+		closeBody(request)
+		done()
+		return nil, err
+	}
 	// By these net/http takes a request for one that it may send again, and a call must run once.
 	request.Header.Del("Idempotency-Key")
 	request.Header.Del("X-Idempotency-Key")
@@ -115,6 +127,9 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	t.judge(response)
+	if response.StatusCode == http.StatusUnauthorized && w.spent != nil && token.IsSet() {
+		w.spent(ctx, token)
+	}
 	response.Body = &bounded{
 		ReadCloser: response.Body,
 		trouble:    t,
@@ -130,13 +145,31 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
+// present puts the person's token on a request, where the server wants one.
+func (w *web) present(request *http.Request, t *trouble) (secret.Text, error) {
+	if w.token == nil {
+		return secret.Text{}, nil
+	}
+	token, err := w.token(request.Context())
+	if known, ok := errors.AsType[*fault.Error](err); ok && known.Kind != fault.Internal {
+		return secret.Text{}, t.fail(Consent, known.Message)
+	}
+	if err != nil {
+		_ = t.fail(Consent, "the token of the person could not be read: try again")
+		return secret.Text{}, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token.Reveal())
+	return token, nil
+}
+
 // send sends a request. A stream must open in time, because the SDK waits for it without a limit.
 func (w *web) send(request *http.Request, cancel context.CancelFunc) (*http.Response, error) {
 	if request.Method == http.MethodGet {
 		timer := time.AfterFunc(headerTimeout, cancel)
 		defer timer.Stop()
+		return w.streams.RoundTrip(request)
 	}
-	return w.next.RoundTrip(request)
+	return w.calls.RoundTrip(request)
 }
 
 func closeBody(r *http.Request) {

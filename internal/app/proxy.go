@@ -1,0 +1,180 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"writ/internal/api/route"
+	"writ/internal/api/standalone"
+	"writ/internal/carrier"
+	"writ/internal/config"
+	"writ/internal/gateway"
+	"writ/internal/guard/remote"
+)
+
+// messageBytes is how much memory the bodies of the proxy's requests may take together.
+const messageBytes = 64 << 20
+
+// Proxy is a running enforcement proxy in a process of its own.
+type Proxy struct {
+	API     *standalone.API
+	URL     string // where agents reach it
+	Address string // where it listens
+
+	server  *remote.Server
+	carrier *carrier.Carrier
+	lines   lines
+	timeout time.Duration
+	main    *http.Server
+	metrics *http.Server
+	cancel  context.CancelFunc
+	jobs    sync.WaitGroup
+	failed  chan error
+}
+
+// StartProxy serves the enforcement proxy of the Writ server that the configuration names. Stop it.
+func StartProxy(o Options) (*Proxy, error) {
+	c := o.Config
+	at, err := url.Parse(c.ServerURL)
+	if err != nil {
+		return nil, fmt.Errorf("WRIT_SERVER_URL: %w", err)
+	}
+	listener, err := listen(c)
+	if err != nil {
+		return nil, err
+	}
+	public := publicURL(c, listener.Addr().(*net.TCPAddr).Port)
+	p := &Proxy{
+		URL:     public.String(),
+		Address: listener.Addr().String(),
+		timeout: c.ShutdownTimeout,
+		failed:  make(chan error, 2),
+		server:  remote.New(remote.Options{URL: at, Token: c.ProxyToken, Logger: o.Logger}),
+	}
+	p.assemble(o, public)
+	if err := p.serve(c, o.Logger, listener); err != nil {
+		return nil, errors.Join(err, listener.Close(), p.release())
+	}
+	return p, nil
+}
+
+// assemble makes what carries calls out, and the edge.
+func (p *Proxy) assemble(o Options, public *url.URL) {
+	c := o.Config
+	p.lines = newLines(c)
+	p.carrier = carrier.New(carrier.Options{
+		Enforcement: p.server,
+		Executions:  p.server,
+		Servers:     p.server,
+		Policies:    p.server,
+		Dialer:      p.lines.dialer,
+		Stopped:     p.server.RefuseStopped,
+		Now:         time.Now,
+		Logger:      o.Logger,
+	})
+	bodies := &route.Bodies{Limit: messageBytes}
+	endpoint := gateway.New(gateway.Options{
+		Servers:      p.server,
+		Decisions:    p.server,
+		Approvals:    p.server,
+		Carrier:      p.carrier,
+		Logger:       o.Logger,
+		Version:      o.Version,
+		HoldTime:     c.HoldWait,
+		MaxBodyBytes: c.MaxBodyBytes,
+		ReadBody:     bodies.Read,
+	})
+	p.API = standalone.New(standalone.Config{
+		Server:         p.server,
+		Carrier:        p.carrier,
+		Gateway:        endpoint,
+		Bodies:         bodies,
+		Logger:         o.Logger,
+		Version:        o.Version,
+		PublicURL:      public,
+		TrustedProxies: c.TrustedProxies,
+		CORSOrigins:    c.CORSOrigins,
+		MaxBodyBytes:   c.MaxBodyBytes,
+		UsesTLS:        c.UsesTLS() || public.Scheme == "https",
+		MetricsToken:   c.MetricsToken,
+	})
+	var ctx context.Context
+	ctx, p.cancel = context.WithCancel(context.Background())
+	p.jobs.Go(func() {
+		endpoint.Run(ctx, func(err error) {
+			o.Logger.Warn("the sessions of agents could not be looked after", "error", err)
+		})
+	})
+}
+
+func (p *Proxy) serve(c config.Config, logger *slog.Logger, listener net.Listener) error {
+	if c.UsesTLS() {
+		pair, err := c.TLSKeyPair()
+		if err != nil {
+			return err
+		}
+		listener = tls.NewListener(listener, tlsConfig(pair))
+	}
+	if c.MetricsListen != "" {
+		metrics, err := net.Listen("tcp", c.MetricsListen)
+		if err != nil {
+			return fmt.Errorf("listen for metrics on %s: %w", c.MetricsListen, err)
+		}
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", p.API.MetricsHandler())
+		p.metrics = newHTTPServer(mux, logger)
+		go p.run(p.metrics, metrics)
+	}
+	warnOfPlainText(c, logger, p.Address)
+	p.main = newHTTPServer(p.API, logger)
+	go p.run(p.main, listener)
+	return nil
+}
+
+func (p *Proxy) run(server *http.Server, listener net.Listener) {
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		p.failed <- fmt.Errorf("serve on %s: %w", listener.Addr(), err)
+	}
+}
+
+// Wait serves until ctx ends or a listener fails, then stops.
+func (p *Proxy) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return p.Stop()
+	case err := <-p.failed:
+		return errors.Join(err, p.Stop())
+	}
+}
+
+// Stop lets running requests finish, and reports what could not be reported yet.
+func (p *Proxy) Stop() error {
+	p.API.Stopping()
+	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
+	defer cancel()
+	err := p.main.Shutdown(ctx)
+	if err != nil {
+		err = fmt.Errorf("requests were still running after %s: %w", p.timeout, errors.Join(err, p.main.Close()))
+	}
+	if p.metrics != nil {
+		err = errors.Join(err, p.metrics.Close())
+	}
+	return errors.Join(err, p.release())
+}
+
+// release ends what StartProxy began, in reverse.
+func (p *Proxy) release() error {
+	p.cancel()
+	p.jobs.Wait()
+	p.lines.close(p.carrier)
+	p.server.Close()
+	return nil
+}
