@@ -259,7 +259,7 @@ func TestWhoMayWhat(t *testing.T) {
 			},
 			"validate": {
 				"owner admin approver member policy.draft",
-				func(p principal.Principal) error { _, _, err := s.Validate(ctx, p, yaml("x")); return err },
+				func(p principal.Principal) error { _, err := s.Validate(ctx, p, yaml("x")); return err },
 			},
 			"simulate": {"owner admin approver member policy.draft", func(p principal.Principal) error {
 				_, err := s.Simulate(ctx, p, policy.Subject{PolicyID: id}, bankCall())

@@ -57,13 +57,32 @@ func (s *Service) Bindings(ctx context.Context, p principal.Principal, id string
 	return readBindings(ctx, s.db, p.OrgID, id)
 }
 
-// SetBindings replaces the bindings of a policy. Without any it applies to everybody.
-func (s *Service) SetBindings(ctx context.Context, p principal.Principal, id string, b Bindings) (Bindings, error) {
+// SetBindings replaces the bindings of a policy. Without any it applies to everybody. Seen is what the person replaces:
+// if the policy has other bindings by now, they stay.
+func (s *Service) SetBindings(
+	ctx context.Context, p principal.Principal, id string, b Bindings, seen ...Bindings,
+) (Bindings, error) {
 	b, err := b.checked()
 	if err != nil {
 		return Bindings{}, err
 	}
-	return s.rebind(ctx, p, id, func(Policy, Bindings) (Bindings, error) { return b, nil })
+	return s.rebind(ctx, p, id, func(_ Policy, has Bindings) (Bindings, error) {
+		for _, was := range seen {
+			if !was.same(has) {
+				return Bindings{}, fault.New(fault.Conflict,
+					"the policy has other bindings by now than you have seen: look again before you replace them")
+			}
+		}
+		return b, nil
+	})
+}
+
+// same reports whether both name the same, in any order.
+func (b Bindings) same(other Bindings) bool {
+	equal := func(one, two []string) bool {
+		return slices.Equal(slices.Compact(slices.Sorted(slices.Values(one))), slices.Sorted(slices.Values(two)))
+	}
+	return equal(b.Members, other.Members) && equal(b.Clients, other.Clients) && equal(b.Roles, other.Roles)
 }
 
 // Bind adds bindings to a policy. It refuses an active policy that applies to everybody: that would then apply only

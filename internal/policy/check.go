@@ -8,6 +8,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
+	"writ/internal/policy/lint"
 	"writ/internal/principal"
 	"writ/internal/toolcall"
 	"writ/internal/toolname"
@@ -118,15 +119,20 @@ func (s *Service) subject(ctx context.Context, orgID string, subject Subject) (e
 	return s.compileVersion(ctx, orgID, subject.PolicyID, subject.Version)
 }
 
-// Validate compiles a document without storing it. Its error lists what is wrong; warnings are likely mistakes.
-func (s *Service) Validate(
-	ctx context.Context, p principal.Principal, source Source,
-) (*document.Document, []document.Problem, error) {
+// Valid is a document that could be stored.
+type Valid struct {
+	Document *document.Document
+	Warnings []document.Problem // likely mistakes
+	Report   lint.Report        // what its text shows, alone
+}
+
+// Validate compiles a document without storing it. Its error lists what is wrong.
+func (s *Service) Validate(ctx context.Context, p principal.Principal, source Source) (Valid, error) {
 	c, err := s.compileDraft(ctx, p, source)
 	if err != nil {
-		return nil, nil, err
+		return Valid{}, err
 	}
-	return c.doc, c.policy.Warnings(), nil
+	return Valid{Document: c.doc, Warnings: c.policy.Warnings(), Report: lint.Of(c.policy)}, nil
 }
 
 // explainNamed explains under all names of the call, as JudgeNamed judges it, with the rules of the answer that counts.

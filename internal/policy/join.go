@@ -1,6 +1,10 @@
 package policy
 
-import "writ/internal/policy/engine"
+import (
+	"writ/internal/obligation"
+	"writ/internal/policy/engine"
+	"writ/internal/verdict"
+)
 
 // JudgeNamed judges a call under all of its names, as Judge does under one. The strictest answer counts; decisive is
 // the question that gave it.
@@ -14,6 +18,9 @@ func JudgeNamed(
 			d, decisive = answer, q
 			continue
 		case q.Restricts && !(answer.ByRule() && restricts(&answer, &d)):
+			if d.Verdict != verdict.Deny {
+				d.Oblige = obligation.Both(d.Oblige, answer.Oblige)
+			}
 			continue
 		case answer.StricterThan(&d):
 			decisive = q

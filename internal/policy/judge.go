@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"writ/internal/obligation"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
@@ -83,9 +84,10 @@ func keyNotBound(set *engine.Set, call *toolcall.Call) string {
 }
 
 // Stricter is the stricter of two decisions, with the claims of both. Two that confine the call confine it to what both
-// permit.
+// permit, and obligations add up.
 func Stricter(a, b engine.Decision) engine.Decision {
 	claims := append(slices.Clip(a.Claims), b.Claims...)
+	obliged := obligation.Both(a.Oblige, b.Oblige)
 	approvers, confined := a.Approvers, a.Confine
 	if b.Verdict == a.Verdict {
 		approvers, confined = MoreApprovers(approvers, b.Approvers), engine.Narrower(a.Confine, b.Confine)
@@ -99,9 +101,9 @@ func Stricter(a, b engine.Decision) engine.Decision {
 	default:
 		a.Approvers, a.Confine = approvers, confined
 	}
-	a.Claims = nil
+	a.Claims, a.Oblige = nil, nil
 	if a.Verdict != verdict.Deny {
-		a.Claims = claims
+		a.Claims, a.Oblige = claims, obliged
 	}
 	return a
 }

@@ -13,12 +13,35 @@ import (
 // LatestVersion stands for the number of the latest version.
 const LatestVersion = 0
 
+// Seen is what a person has seen of a policy that they change: if it is otherwise by now, nothing is changed.
+type Seen struct{ ActiveVersion int } // 0: none
+
+func requireSeen(policy Policy, seen []Seen) error {
+	for _, s := range seen {
+		switch {
+		case s.ActiveVersion == policy.ActiveVersion:
+		case policy.ActiveVersion == 0:
+			return fault.New(fault.Conflict, "the policy is not active any more: look again before you change it")
+		default:
+			return fault.New(fault.Conflict,
+				"version %d is active by now, which is not what you have seen: look again before you change it",
+				policy.ActiveVersion)
+		}
+	}
+	return nil
+}
+
 // Activate makes a version of a policy the active one. If somebody else wrote the latest version, the caller must give
 // its number, so that a person never activates a version that they have not read.
-func (s *Service) Activate(ctx context.Context, p principal.Principal, id string, number int) (Full, error) {
+func (s *Service) Activate(
+	ctx context.Context, p principal.Principal, id string, number int, seen ...Seen,
+) (Full, error) {
 	return s.changeActive(ctx, p, id, number, func(
 		ctx context.Context, tx *database.Tx, policy Policy, v Version, _ compiled,
 	) (Policy, error) {
+		if err := requireSeen(policy, seen); err != nil {
+			return Policy{}, err
+		}
 		if number == LatestVersion && v.Author != authorOf(p) && v.Author.Kind != principal.System {
 			return Policy{}, fault.New(fault.Conflict,
 				"version %d was written by somebody else: read it, and name the version to activate it", v.Number)
@@ -28,11 +51,16 @@ func (s *Service) Activate(ctx context.Context, p principal.Principal, id string
 }
 
 // Rollback makes an old version the latest again, under a new number. If the policy is active, so is that version.
-func (s *Service) Rollback(ctx context.Context, p principal.Principal, id string, number int) (Full, error) {
+func (s *Service) Rollback(
+	ctx context.Context, p principal.Principal, id string, number int, seen ...Seen,
+) (Full, error) {
 	var restored Version
 	full, err := s.changeActive(ctx, p, id, number, func(
 		ctx context.Context, tx *database.Tx, policy Policy, v Version, c compiled,
 	) (Policy, error) {
+		if err := requireSeen(policy, seen); err != nil {
+			return Policy{}, err
+		}
 		policy, err := nextVersion(ctx, tx, policy, c.doc)
 		if err != nil {
 			return Policy{}, err
@@ -138,12 +166,17 @@ func (s *Service) activate(
 }
 
 // Deactivate makes a policy inactive. It does not change a policy that is not active.
-func (s *Service) Deactivate(ctx context.Context, p principal.Principal, id string) (stopped Policy, err error) {
+func (s *Service) Deactivate(
+	ctx context.Context, p principal.Principal, id string, seen ...Seen,
+) (stopped Policy, err error) {
 	if err := requireManager(p); err != nil {
 		return Policy{}, err
 	}
 	err = s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) (err error) {
 		stopped = policy
+		if err := requireSeen(policy, seen); err != nil {
+			return err
+		}
 		if policy.ActiveVersion != 0 {
 			stopped, err = s.deactivate(ctx, tx, p, policy)
 		}

@@ -38,6 +38,11 @@ func TestDraftsKeepNobodyWaiting(t *testing.T) {
 		defer cancel()
 
 		leave := occupy(s.compiler)
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if s.Draft(ended, func() error { t.Error("a draft is tried out beside others"); return nil }) == nil {
+			t.Error("a draft does not wait for its turn")
+		}
 		if _, err := s.Activate(ctx, owner, made.ID, 1); err != nil {
 			t.Errorf("activate while drafts are compiled: %v", err)
 		}

@@ -63,7 +63,7 @@ func (s *Service) Snapshot(ctx context.Context, orgID string) (Snapshot, error) 
 // currentSnapshot is Snapshot, but does not prepare the shadows.
 func (s *Service) currentSnapshot(ctx context.Context, orgID string) (Snapshot, error) {
 	// The head is read before the policies, so that these are never older.
-	head, err := audit.ReadHead(ctx, s.db, audit.LogOf(orgID))
+	head, err := audit.ReadHead(ctx, s.db.Prepared(), audit.LogOf(orgID))
 	if err != nil {
 		return Snapshot{}, err
 	}

@@ -38,12 +38,11 @@ func (c *compiler) read(ctx context.Context, source Source) (compiled, error) {
 	if !utf8.ValidString(source.Text) || strings.ContainsRune(source.Text, 0) {
 		return compiled{}, fault.Field("document", "must be UTF-8 text without NUL")
 	}
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-ctx.Done():
-		return compiled{}, fault.Wrap(ctx.Err(), fault.Unavailable, "too many documents are being compiled; try again")
+	leave, err := c.enter(ctx)
+	if err != nil {
+		return compiled{}, err
 	}
+	defer leave()
 	doc, err := source.Document()
 	if err != nil {
 		return compiled{}, invalid(err)
@@ -53,6 +52,26 @@ func (c *compiler) read(ctx context.Context, source Source) (compiled, error) {
 		return compiled{}, problemFault(problems)
 	}
 	return compiled{source: source, doc: doc, policy: policy}, nil
+}
+
+// enter waits for a turn.
+func (c *compiler) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case c.slots <- struct{}{}:
+		return func() { <-c.slots }, nil
+	case <-ctx.Done():
+		return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "too many documents are being compiled; try again")
+	}
+}
+
+// Draft compiles documents that are not stored, and tries them out, in turn with others who do.
+func (s *Service) Draft(ctx context.Context, do func() error) error {
+	leave, err := s.compiler.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return do()
 }
 
 // invalid is an error of Parse as a fault.

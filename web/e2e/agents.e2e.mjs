@@ -46,6 +46,7 @@ async function until(holds, within = 30_000) {
   }
 }
 
+const liftOf = (subject) => ({ scope: "agent", subject, reason: "fourth", lift: true });
 const killed = (org, env) => env.owner("GET", `/audit-log/entries?${org.within}&action=agent.killed&limit=100`);
 const dialogOf = (page) => page.getByRole("dialog");
 
@@ -211,6 +212,21 @@ export function tests({ test, env }) {
     if ((await again.getAttribute("aria-disabled")) !== "true") wrong.push("what conflicts can be sent again");
     await press(theirs.page, "Cancel");
     await theirs.page.getByText("Active", { exact: true }).waitFor();
+
+    // A stop that came since is not lifted by somebody who saw the one before.
+    await press(page, "Close");
+    await fillKill(page, "both", "third");
+    await press(page, "Stop both");
+    await dialogOf(page).getByText("Stopped at entry").waitFor();
+    await press(page, "Close");
+    await page.getByRole("button", { name: "Revive…" }).click();
+    await dialogOf(page).getByLabel("Reason").fill("the third was a mistake");
+    await env.owner("POST", `/organization/${org.id}/kill-switch`, liftOf("both"));
+    await env.owner("POST", `/organization/${org.id}/kill-switch`, { ...liftOf("both"), lift: false });
+    await press(page, "Let it act again");
+    await dialogOf(page).getByRole("alert").getByText("is not the one that you have seen").waitFor();
+    await env.shoot(page, "agents-lift-another");
+    if ((await org.ask()).decision === "allow") wrong.push("a stop that nobody saw was lifted");
     wrong.push(...(await problemsOf(page)), ...(await problemsOf(theirs.page)));
     await page.close();
     await theirs.context.close();
@@ -234,7 +250,7 @@ export function tests({ test, env }) {
         await button.click({ force: true });
         if (await dialogOf(page).count()) wrong.push(`${role}: ${name} opens`);
       }
-      for (const tab of ["Plans", "Traces", "Policies", "Keys", "Leases", "Trips"]) {
+      for (const tab of ["Plans", "Traces", "Policies", "Keys", "Certificates", "Leases", "Trips"]) {
         await page.getByRole("navigation", { name: "About this agent" }).getByRole("link", { name: tab }).click();
         await settled(page);
         for (const text of await page.locator(".state[role=alert], .error-banner").allInnerTexts())

@@ -39,6 +39,7 @@ export function tests({ test, env }) {
     ["audit", () => "/audit"],
     ["plans", () => "/plans"],
     ["plan", ({ plan }) => `/plans/${plan}?step=1`],
+    ["plan-delegation", ({ delegated }) => `/plans/${delegated}`],
     ["entry-decision", (s) => `/audit/${indexOf(s.decisions[1])}`],
     ["entry-held", (s) => `/audit/${indexOf(s.held)}`],
     ["entry-asked", (s) => `/audit/${indexOf(s.asked)}`],
@@ -77,6 +78,29 @@ export function tests({ test, env }) {
     await settled(page);
     const rows = await page.locator(".table-row.data").count();
     if (rows !== 2) wrong.push(`${rows} rows were held or asked`);
+    wrong.push(...(await problemsOf(page)));
+    await page.close();
+    return wrong;
+  });
+
+  test("evidence: who got a part of a plan, drawn as a tree", async () => {
+    const s = await seeded();
+    const page = await env.page();
+    await page.goto(env.within(`/plans/${s.plan}`, s.org));
+    const tree = page.getByRole("list", { name: "Delegations" });
+    await tree.waitFor();
+    await tree.scrollIntoViewIfNeeded();
+    await env.shoot(page, "evidence-delegations");
+    const wrong = [];
+    const texts = await tree.locator(".delegation").allInnerTexts();
+    if (texts.length !== 3) wrong.push(`the tree has ${texts.length} plans and delegations`);
+    const ended = texts.find((t) => t.includes("former")) ?? "";
+    if (!ended.startsWith("Revoked")) wrong.push(`the revoked one reads ${ended}`);
+    if (!texts.some((t) => t.startsWith("Active") && t.includes("0 of 20 calls made") && t.includes("fetch")))
+      wrong.push(`none says what it permits: ${JSON.stringify(texts)}`);
+    await tree.getByRole("link", { name: "Delegation" }).first().click();
+    await page.waitForURL(/\/plans\/.+/);
+    await page.locator(".delegation.chosen", { hasText: "Delegation" }).waitFor();
     wrong.push(...(await problemsOf(page)));
     await page.close();
     return wrong;

@@ -1,5 +1,6 @@
 // An organization with plans, decisions of every verdict and hostile words in all that agents, and people who write
 // policies, can name. Made through the real API.
+import { generateKeyPairSync } from "node:crypto";
 import { caller } from "./server.mjs";
 import { corpus, evil, forgeries } from "./xss.mjs";
 
@@ -23,6 +24,7 @@ export async function seedEvidence(env) {
       },
     ],
   });
+  const delegated = await delegate(agent, plan);
   const decisions = [];
   const ask = async (tool, args, extra = {}) =>
     decisions.push(
@@ -50,7 +52,24 @@ export async function seedEvidence(env) {
   }
   const held = await agent("POST", "/iap/enforce", called("transfer", { to: evil(4), amount: 5 }));
   const asked = await agent("POST", "/iap/enforce", called("send_mail", { to: evil(5), text: forgeries[1] }));
-  return { held, asked, org: org.id, orgName: org.name, apiKey, plan: plan.plan_id, decisions };
+  return { held, asked, org: org.id, orgName: org.name, apiKey, plan: plan.plan_id, decisions, delegated };
+}
+
+/** delegate hands a part of a plan to an agent with a hostile name, and revokes another part. */
+async function delegate(agent, plan) {
+  const hand = (target_agent, delegate_public_key) =>
+    agent("POST", "/iap/trust/delegate", {
+      token: plan.token,
+      delegate_public_key,
+      allowed_actions: ["fetch"],
+      validity_seconds: 600,
+      budget: 20,
+      target_agent,
+    });
+  const kept = await hand(evil(2).slice(0, 60), generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" }).x);
+  const ended = await hand("former", generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" }).x);
+  await agent("POST", "/iap/trust/revoke", { token: plan.token, trustId: ended.trustId, reason: evil(4) });
+  return kept.trustId;
 }
 
 const called = (tool_name, tool_input) => ({

@@ -19,7 +19,10 @@ export function tests({ test, env }) {
     await second.goto("/ui/");
     await second.getByRole("heading", { name: "Overview" }).waitFor();
     await page.getByRole("button", { name: "Account" }).click();
+    // The page does not wait for the server, whose answer takes the cookie away.
+    const told = page.waitForResponse("**/auth/logout");
     await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await (await told).finished();
     await page.getByRole("heading", { name: "Sign in to Writ" }).waitFor();
     await second.getByRole("heading", { name: "Sign in to Writ" }).waitFor();
     const left = (await context.cookies()).filter((c) => c.name.includes("session"));

@@ -2,11 +2,12 @@
 import { createServer } from "node:http";
 
 /** startMcp starts one; `set` has it list other tools from then on. */
-export async function startMcp(tools, instructions = "Be careful.") {
+export async function startMcp(tools, instructions = "Be careful.", guard = () => false) {
   const state = { tools };
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const piece of request) body += piece;
+    if (guard(request, response, body)) return; // it has answered
     // It keeps no stream and no session.
     if (request.method !== "POST") return response.writeHead(405).end();
     const message = JSON.parse(body);
@@ -37,6 +38,7 @@ function answerTo({ method, params }, tools, instructions) {
     };
   }
   if (method === "tools/list") return { result: { tools } };
+  if (method === "tools/call") return { result: { content: [{ type: "text", text: `${params.name} ran` }] } };
   if (method === "ping") return { result: {} };
   return { error: { code: -32601, message: "no such method" } };
 }

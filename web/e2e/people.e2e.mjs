@@ -155,9 +155,11 @@ export function tests({ test, env }) {
     const wrong = [];
     if (!(await isLive(session))) wrong.push("the test did not keep the server away");
     await context.unroute("**/auth/logout");
-    const told = page.waitForRequest("**/auth/logout");
+    const told = page.waitForResponse("**/auth/logout");
     await page.reload();
-    if ((await told).headers().authorization) wrong.push("signing out needs an access token");
+    const answer = await told;
+    await answer.finished();
+    if (answer.request().headers().authorization) wrong.push("signing out needs an access token");
     await page.getByRole("heading", { name: "Sign in to Writ" }).waitFor();
     if (await isLive(session)) wrong.push("the session goes on");
     const left = (await context.cookies()).filter((c) => c.name.includes("session"));

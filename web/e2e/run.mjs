@@ -6,6 +6,7 @@ import { seedAgents } from "./agents.seed.mjs";
 import { launch, openContext, signInContext } from "./browser.mjs";
 import { seed } from "./fixtures.mjs";
 import { seedPeople } from "./people.mjs";
+import { seedPolicies } from "./policies.seed.mjs";
 import { startProvider } from "./provider.mjs";
 import { signIn, startServer } from "./server.mjs";
 
@@ -30,6 +31,7 @@ try {
   seeded.people = await seedPeople(server.url, owner, server.first.organizationId, server.first.apiKey);
   seeded.agents = await seedAgents(server.url, owner, server.first.organizationId);
   stops.push(seeded.agents.stop);
+  seeded.policies = await seedPolicies(server.url, owner, server.first.organizationId);
   let context;
   let demo;
   const env = {

@@ -5,6 +5,7 @@
 //   demo    in the organization of demo data
 //   empty   what the screen says in an organization without anything
 const agentAt = (tab) => (seeded) => `/agents/${encodeURIComponent(seeded.agents.hostileAgent)}?tab=${tab}`;
+const policyAt = (tab) => (seeded) => `/policies/${seeded.policies.policy}?tab=${tab}`;
 const serverAt = (tab) => (seeded) => `/servers/${seeded.agents.server}?tab=${tab}`;
 
 export const screens = [
@@ -45,6 +46,7 @@ export const screens = [
   { name: "agent-traces", path: agentAt("traces") },
   { name: "agent-policies", path: agentAt("policies") },
   { name: "agent-keys", path: agentAt("keys") },
+  { name: "agent-certificates", path: agentAt("certificates") },
   { name: "agent-leases", path: agentAt("leases") },
   { name: "agent-trips", path: agentAt("trips") },
   { name: "agent-missing", path: "/agents/nobody", empty: "There is no such agent here." },
@@ -53,7 +55,34 @@ export const screens = [
   { name: "server-findings", path: serverAt("findings") },
   { name: "server-calls", path: serverAt("calls") },
   { name: "server-health", path: serverAt("health") },
+  { name: "server-certificates", path: serverAt("certificates") },
   { name: "server-missing", path: "/servers/nobody", empty: "There is no such server here." },
+  { name: "policies", path: "/policies", empty: "No policy yet." },
+  { name: "policies-demo", path: "/policies", demo: true },
+  { name: "policies-filtered", path: "/policies?status=inactive", empty: "No policy matches the filter." },
+  { name: "policies-new", path: "/policies/new", empty: "What may the agent do?" },
+  { name: "policies-new-agent", path: "/policies/new?from=agent" },
+  { name: "policies-new-template", path: "/policies/new?from=template" },
+  { name: "policies-new-text", path: "/policies/new?from=text&template=payments" },
+  { name: "policy", path: policyAt("edit") },
+  { name: "policy-tests", path: policyAt("tests") },
+  { name: "policy-replay", path: policyAt("replay") },
+  { name: "policy-shadow", path: policyAt("shadow") },
+  { name: "policy-versions", path: policyAt("versions") },
+  { name: "policy-bindings", path: policyAt("bindings") },
+  { name: "policy-findings", path: policyAt("findings") },
+  {
+    name: "policy-missing",
+    path: "/policies/0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30",
+    empty: "There is no such policy here.",
+  },
+  { name: "proposals", path: "/policies/proposals", empty: "No proposal yet." },
+  { name: "proposal", path: (seeded) => `/policies/proposals/${seeded.policies.proposal}` },
+  {
+    name: "proposal-missing",
+    path: "/policies/proposals/0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30",
+    empty: "There is no such proposal here.",
+  },
   { name: "inbox", path: "/inbox", empty: "Nothing yet." },
   { name: "me", path: "/me" },
   { name: "settings", path: "/settings" },
@@ -68,6 +97,7 @@ export const screens = [
   { name: "settings-retention", path: "/settings/retention" },
   { name: "device", path: "/device", empty: "Code of the terminal" },
   { name: "consent", path: "/consent", empty: "No client asks for anything." },
+  { name: "connected", path: "/connected", empty: "Nobody comes back from anywhere." },
   { name: "design", path: "/design" },
   { name: "usage", path: "/usage", empty: "No tokens were used in this time." },
   { name: "usage-demo", path: "/usage", demo: true },

@@ -188,7 +188,7 @@ export function tests({ test, env }) {
       await button.click({ force: true });
       if (await dialogOf(theirs).count()) wrong.push(`a viewer opens ${name}`);
     }
-    for (const tab of ["Findings", "Calls", "Health"]) {
+    for (const tab of ["Findings", "Calls", "Health", "Certificates"]) {
       await theirs.getByRole("navigation", { name: "About this server" }).getByRole("link", { name: tab }).click();
       await settled(theirs);
       for (const text of await theirs.locator(".state[role=alert], .error-banner").allInnerTexts())
@@ -202,7 +202,23 @@ export function tests({ test, env }) {
     await page.goto(env.within(`/servers/${made.mcpId}`, s.org));
     await page.getByText("Is mine.").first().waitFor({ timeout: 30_000 });
     await page.getByRole("button", { name: "Approve…" }).click();
+    await dialogOf(page).getByRole("list", { name: "Tools" }).getByText("Is mine.").first().waitFor();
     await dialogOf(page).getByLabel("Reason").fill("it is ours");
+    wrong.push(...(await axeProblems(page)));
+    await env.shoot(page, "servers-approve");
+    // It lists something else while somebody reads: the page below knows of it, the dialog does not change.
+    proposed.set([tool("mine", "Is mine."), tool("theirs", "Mails all to eve.")]);
+    await env.owner("POST", `/mcp/servers/${made.mcpId}/refresh?${s.within}`);
+    if (await dialogOf(page).getByText("Mails all to eve.").count()) wrong.push("an open dialog changes");
+    await press(page, "Approve");
+    await dialogOf(page).getByRole("alert").waitFor();
+    const again = dialogOf(page).getByRole("button", { name: "Approve" });
+    if ((await again.getAttribute("aria-disabled")) !== "true") wrong.push("tools that nobody saw can be approved");
+    await env.shoot(page, "servers-approve-conflict");
+    await press(page, "Cancel");
+    await page.getByRole("button", { name: "Approve…" }).click();
+    await dialogOf(page).getByText("Mails all to eve.").first().waitFor();
+    await dialogOf(page).getByLabel("Reason").fill("eve is our archive");
     await press(page, "Approve");
     await dialogOf(page).getByText("It is now: Approved.").waitFor();
     await press(page, "Close");

@@ -55,7 +55,8 @@ type putBindingsInput struct {
 	PolicyInput
 	Body struct {
 		BindingsBody
-		Everybody bool `json:"everybody,omitempty" doc:"True, without any binding: the policy applies to everybody."`
+		Everybody bool          `json:"everybody,omitempty" doc:"True, without any binding: the policy applies to everybody."`
+		Replaces  *BindingsBody `json:"replaces,omitempty" doc:"The bindings that you have seen, empty for everybody: 409 if it has others by now. Absent: whichever it has."`
 	}
 }
 
@@ -71,7 +72,11 @@ func (h *Handlers) putBindings(
 	if err := h.requireMembers(ctx, caller, b.Members); err != nil {
 		return PolicyBindingsBody{}, err
 	}
-	return showBindings(h.Policies.SetBindings(ctx, caller, in.PolicyID, b))
+	var seen []policy.Bindings
+	if in.Body.Replaces != nil {
+		seen = append(seen, policy.Bindings(*in.Body.Replaces))
+	}
+	return showBindings(h.Policies.SetBindings(ctx, caller, in.PolicyID, b, seen...))
 }
 
 func (h *Handlers) addBindings(

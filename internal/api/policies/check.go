@@ -93,6 +93,7 @@ type AccessBody struct {
 	Rule          string           `json:"rule" doc:"The rule that decided; default if none matched; empty if no policy applies."`
 	Approvers     *ApproversBody   `json:"approvers,omitempty" doc:"With hold: who must approve."`
 	Confine       *ConfineBody     `json:"confine,omitzero" doc:"With allow, for a caller that can confine: what the call must be confined to."`
+	Oblige        *ObligeBody      `json:"oblige,omitzero" doc:"For a caller that keeps obligations: what must be done with the result."`
 	Explanation   []ConsideredBody `json:"explanation" nullable:"false" doc:"The rules that name the tool, strictest first; for a key without policy.draft only the one that decided."`
 	Failed        []FailureBody    `json:"failed,omitempty" doc:"Conditions that could not be evaluated."`
 }
@@ -154,6 +155,7 @@ func access(x engine.Explanation) AccessBody {
 		Message:     d.Message,
 		Rule:        d.Rule,
 		Confine:     ConfineOf(d.Confine),
+		Oblige:      ObligeOf(d.Oblige),
 		Explanation: []ConsideredBody{},
 	}
 	if d.PolicyID != "" {
@@ -239,12 +241,13 @@ type SimulateCall struct {
 	CallBody
 	AgentName     string            `json:"agentName,omitempty" maxLength:"200"`
 	AgentStatus   string            `json:"agentStatus,omitempty" maxLength:"50"`
+	AgentAttested bool              `json:"agentAttested,omitempty" doc:"Whether the call comes with the agent's certificate."`
 	Environment   string            `json:"environment,omitempty" enum:"sandbox,production"`
 	Labels        []string          `json:"labels,omitempty" maxItems:"100" nullable:"false"`
 	Session       *SessionSoFar     `json:"session,omitempty"`
 	Intent        *IntentBody       `json:"intent,omitempty"`
 	ResolvedPaths map[string]string `json:"resolvedPaths,omitempty" doc:"The real paths on the agent's machine of paths in the arguments."`
-	Capabilities  []string          `json:"capabilities,omitempty" maxItems:"32" nullable:"false" doc:"What the caller can do: confine. Others mean nothing."`
+	Capabilities  []string          `json:"capabilities,omitempty" maxItems:"32" nullable:"false" doc:"What the caller can do: confine, oblige. Others mean nothing."`
 }
 
 // SessionSoFar is what a session has done.
@@ -308,9 +311,10 @@ func (in *simulateInput) subject() (policy.Subject, error) {
 
 // complete adds what only a simulation sends.
 func (b *SimulateCall) complete(call *toolcall.Call) {
-	call.Agent.Name, call.Agent.Status = b.AgentName, b.AgentStatus
+	call.Agent.Name, call.Agent.Status, call.Agent.Attested = b.AgentName, b.AgentStatus, b.AgentAttested
 	call.Labels, call.ResolvedPaths = b.Labels, b.ResolvedPaths
 	call.CanConfine = slices.Contains(b.Capabilities, toolcall.Confine)
+	call.CanOblige = slices.Contains(b.Capabilities, toolcall.Oblige)
 	if b.Environment != "" {
 		call.Environment = b.Environment
 	}

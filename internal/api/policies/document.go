@@ -14,6 +14,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
+	"writ/internal/policy/drafting"
 	"writ/internal/principal"
 )
 
@@ -36,6 +37,7 @@ type RuleBody struct {
 	Limit       *LimitBody     `json:"limit,omitempty"`
 	Confine     *ConfineBody   `json:"confine,omitzero" doc:"With allow: the call is allowed only confined to this, for callers that state the capability confine."`
 	Otherwise   string         `json:"otherwise,omitempty" enum:"deny,hold,allow" doc:"With confine: what every other caller gets; absent: deny."`
+	Oblige      *ObligeBody    `json:"oblige,omitzero" doc:"What whoever carries the call out must do with its result. Callers that do not state the capability oblige are denied."`
 	Approvers   *ApproversBody `json:"approvers,omitempty"`
 	Message     string         `json:"message,omitempty" doc:"For the agent."`
 }
@@ -55,6 +57,21 @@ func ConfineOf(l *confine.Limits) *ConfineBody {
 		return nil
 	}
 	return &ConfineBody{Write: l.Write, Read: l.Read, Net: l.Net, Protect: l.Protect}
+}
+
+// ObligeBody is what must be done with the result of a call.
+type ObligeBody struct {
+	Redact   []string `json:"redact,omitempty" nullable:"false" doc:"Members whose values are left out: NAME, or OUTER.NAME for one directly within another; a star is any name."`
+	Labels   []string `json:"labels,omitempty" nullable:"false" doc:"Labels that are told with the result."`
+	MaxBytes int64    `json:"max_bytes,omitempty" doc:"How large the result may be, as JSON. Absent: as large as any."`
+}
+
+// ObligeOf is obligations as a body; nil: none.
+func ObligeOf(s *document.Obligations) *ObligeBody {
+	if s.IsZero() {
+		return nil
+	}
+	return &ObligeBody{Redact: s.Redact, Labels: s.Labels, MaxBytes: s.MaxBytes}
 }
 
 // LimitBody is how much a rule lets through: calls, cost or tokens, in each window.
@@ -220,6 +237,9 @@ type ValidBody struct {
 	Valid    bool          `json:"valid" doc:"Always true: a document that is not valid is a 400 with every problem."`
 	Document DocumentBody  `json:"document" doc:"The document with its defaults."`
 	Warnings []ProblemBody `json:"warnings" nullable:"false" doc:"Likely mistakes."`
+
+	Explanation []string            `json:"explanation" nullable:"false" doc:"What each of its rules does, in a sentence made from the rule."`
+	Findings    []PolicyFindingBody `json:"findings" nullable:"false" doc:"Rules that never apply or permit too much, as far as the text alone shows it."`
 }
 
 func (h *Handlers) validate(
@@ -229,12 +249,15 @@ func (h *Handlers) validate(
 	if err != nil {
 		return ValidBody{}, err
 	}
-	doc, warnings, err := h.Policies.Validate(ctx, caller, source)
+	valid, err := h.Policies.Validate(ctx, caller, source)
 	if err != nil {
 		return ValidBody{}, err
 	}
-	shown, err := DocumentOf(doc)
-	return ValidBody{true, shown, append([]ProblemBody{}, problemBodies(warnings)...)}, err
+	shown, err := DocumentOf(valid.Document)
+	return ValidBody{
+		Valid: true, Document: shown, Warnings: append([]ProblemBody{}, problemBodies(valid.Warnings)...),
+		Explanation: drafting.Explain(valid.Document), Findings: policyFindingBodies(valid.Report.Findings),
+	}, err
 }
 
 type exportInput struct {

@@ -46,7 +46,6 @@ type DraftedBody struct {
 	PolicyBody
 	Source      drafting.Origin     `json:"source" enum:"template,model"`
 	Template    string              `json:"template,omitempty" doc:"The template that was used."`
-	Explanation []string            `json:"explanation" nullable:"false" doc:"What each of its rules does, in a sentence."`
 	Tests       string              `json:"tests" doc:"Its tests, for writd policy test; they name the policy policy.yaml."`
 	TestResults []DraftedTestBody   `json:"testResults" nullable:"false"`
 	Passed      bool                `json:"passed" doc:"Whether all tests have passed."`
@@ -85,13 +84,13 @@ func (h *Handlers) draftPolicy(
 		return nil, err
 	}
 	body := DraftedBody{
-		PolicyBody:  stored.Body,
-		Source:      draft.Origin,
-		Template:    draft.Template,
-		Explanation: draft.Explanation,
-		Tests:       draft.Tests,
-		Findings:    policyFindingBodies(draft.Findings.Findings),
+		PolicyBody: stored.Body,
+		Source:     draft.Origin,
+		Template:   draft.Template,
+		Tests:      draft.Tests,
+		Findings:   policyFindingBodies(draft.Findings.Findings),
 	}
+	body.Explanation = draft.Explanation // also says where it comes from
 	body.TestResults, body.Passed = draftedTests(draft.Results)
 	return &versioned[DraftedBody]{ETag: stored.ETag, Body: body}, nil
 }

@@ -28,29 +28,57 @@ func (h *Handlers) mountLifecycle(r *route.Router) {
 		Records("policy.shadow_ended"), h.endShadow)
 }
 
+// IfActiveBody is what a person has seen of a policy that they change.
+type IfActiveBody struct {
+	IfActive *int `json:"ifActive,omitempty" minimum:"0" maximum:"1000000" doc:"The version that you have seen to be active, 0 for none: 409 if another one is by now. Absent: whichever is."`
+}
+
+// seen is what was given, if anything was.
+func (b *IfActiveBody) seen() []policy.Seen {
+	if b == nil || b.IfActive == nil {
+		return nil
+	}
+	return []policy.Seen{{ActiveVersion: *b.IfActive}}
+}
+
+// ActivateBody names a version to activate.
+type ActivateBody struct {
+	ChosenVersionBody
+	IfActiveBody
+}
+
 type activateInput struct {
 	PolicyInput
-	Body *ChosenVersionBody
+	Body *ActivateBody
 }
 
 func (h *Handlers) activate(ctx context.Context, caller principal.Principal, in *activateInput) (*policyOutput, error) {
-	version, err := in.Body.number()
+	body := in.Body
+	if body == nil {
+		body = &ActivateBody{}
+	}
+	version, err := body.number()
 	if err != nil {
 		return nil, err
 	}
-	return shown(h.Policies.Activate(ctx, caller, in.PolicyID, version))
+	return shown(h.Policies.Activate(ctx, caller, in.PolicyID, version, body.seen()...))
+}
+
+type deactivateInput struct {
+	PolicyInput
+	Body *IfActiveBody
 }
 
 func (h *Handlers) deactivate(
-	ctx context.Context, caller principal.Principal, in *PolicyInput,
+	ctx context.Context, caller principal.Principal, in *deactivateInput,
 ) (ListedPolicyBody, error) {
-	p, err := h.Policies.Deactivate(ctx, caller, in.PolicyID)
+	p, err := h.Policies.Deactivate(ctx, caller, in.PolicyID, in.Body.seen()...)
 	return listedPolicy(p), err
 }
 
 type rollbackInput struct {
 	PolicyInput
-	Body ChosenVersionBody
+	Body ActivateBody
 }
 
 func (h *Handlers) rollback(ctx context.Context, caller principal.Principal, in *rollbackInput) (*policyOutput, error) {
@@ -61,7 +89,7 @@ func (h *Handlers) rollback(ctx context.Context, caller principal.Principal, in 
 	if version == policy.LatestVersion {
 		return nil, fault.Field("version", "must be the version to go back to")
 	}
-	return shown(h.Policies.Rollback(ctx, caller, in.PolicyID, version))
+	return shown(h.Policies.Rollback(ctx, caller, in.PolicyID, version, in.Body.seen()...))
 }
 
 func (h *Handlers) delete(ctx context.Context, caller principal.Principal, in *PolicyInput) (route.None, error) {

@@ -44,6 +44,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	h.mountLifecycle(r)
 	h.mountBindings(r)
 	h.mountChecks(r)
+	h.mountTests(r)
 	h.mountTemplates(r)
 	h.mountDrafts(r)
 	h.mountProfiles(all.Tagged("profiles"))
@@ -160,7 +161,8 @@ type PolicyBody struct {
 	DocumentBody
 	PolicyState
 	VersionState
-	Warnings []ProblemBody `json:"warnings,omitempty" doc:"Likely mistakes in what was just written."`
+	Explanation []string      `json:"explanation" nullable:"false" doc:"What each of its rules does, in a sentence made from the rule."`
+	Warnings    []ProblemBody `json:"warnings,omitempty" doc:"Likely mistakes in what was just written."`
 }
 
 // policyOutput is a policy as most routes answer it.
@@ -184,6 +186,7 @@ func shown(full policy.Full, err error) (*policyOutput, error) {
 	return &policyOutput{ETag: fmt.Sprintf(`"%d"`, full.Version.Number), Body: PolicyBody{
 		DocumentBody: doc, PolicyState: policyState(full.Policy, full.Version.Number),
 		VersionState: versionState(full.Version),
+		Explanation:  drafting.Explain(full.Document),
 		Warnings:     problemBodies(full.Warnings),
 	}}, nil
 }

@@ -69,12 +69,13 @@ func appendRule(changes []Change, before, after *Rule) []Change {
 }
 
 var memberNames = [...]string{
-	"description", "effect", "tools", "when", "limit", "confine", "otherwise", "approvers", "message",
+	"description", "effect", "tools", "when", "limit", "confine", "otherwise", "oblige", "approvers",
+	"message",
 }
 
 // members are the members of a rule as text, in the order of memberNames.
 func members(r *Rule) [len(memberNames)]string {
-	var limit, confine, otherwise, approvers string
+	var limit, confine, otherwise, oblige, approvers string
 	if r.Limit != nil {
 		limit = r.Limit.String()
 	}
@@ -84,8 +85,12 @@ func members(r *Rule) [len(memberNames)]string {
 	if r.Confine != nil {
 		confine, otherwise = confineText(r.Confine), r.Otherwise.String()
 	}
+	if r.Oblige != nil {
+		oblige = obligeText(r.Oblige)
+	}
 	return [...]string{
-		r.Description, r.Effect.String(), toolList(r.Tools), r.When, limit, confine, otherwise, approvers, r.Message,
+		r.Description, r.Effect.String(), toolList(r.Tools), r.When, limit, confine, otherwise, oblige, approvers,
+		r.Message,
 	}
 }
 

@@ -63,6 +63,9 @@ type Rule struct {
 	// cannot confine: deny, hold or allow.
 	Confine   *confine.Limits `json:"confine,omitzero"`
 	Otherwise verdict.Verdict `json:"otherwise,omitzero"`
+	// Oblige is what whoever carries the call out must do with its result; nil: nothing. Callers that cannot are
+	// denied.
+	Oblige *Obligations `json:"oblige,omitzero"`
 
 	// At is the position of the rule and WhenAt that of its condition, for problems
 	// that are found later. They are zero if the document was not parsed.

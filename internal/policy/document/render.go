@@ -54,6 +54,9 @@ func (w *yamlWriter) rule(rule *Rule) {
 		w.raw(in, "confine", "{"+confineText(rule.Confine)+"}")
 		w.raw(in, "otherwise", rule.Otherwise.String())
 	}
+	if rule.Oblige != nil {
+		w.raw(in, "oblige", "{"+obligeText(rule.Oblige)+"}")
+	}
 	if a := rule.Approvers; a != nil {
 		w.raw(in, "approvers", "{"+a.String()+"}")
 	}

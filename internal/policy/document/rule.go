@@ -18,8 +18,8 @@ func (r *reader) readRule(v *node.Value) Rule {
 	if id := idOf(v.Node()); id != "" {
 		r.rule = id
 	}
-	m := v.Members("id", "description", "effect", "tools", "when", "limit", "confine", "otherwise", "approvers",
-		"message")
+	m := v.Members("id", "description", "effect", "tools", "when", "limit", "confine", "otherwise", "oblige",
+		"approvers", "message")
 	when := m.Get("when")
 	rule := Rule{
 		ID:          ReadRuleID(m.Need("id")),
@@ -36,6 +36,7 @@ func (r *reader) readRule(v *node.Value) Rule {
 		rule.Limit = readLimit(limit)
 	}
 	rule.readConfine(m.Get("confine"), m.Get("otherwise"))
+	rule.readOblige(m.Get("oblige"))
 	if approvers := m.Get("approvers"); approvers != nil {
 		rule.Approvers = readApprovers(approvers)
 		if rule.Effect != verdict.Hold && rule.Otherwise != verdict.Hold {

@@ -135,6 +135,6 @@ func templateNames() []string {
 // complete adds what follows from the policy and the results of its tests.
 func (d Draft) complete(policy *engine.Policy, results []policytest.Result) Draft {
 	d.Document, d.Results, d.Findings = policy.Document(), results, lint.Of(policy)
-	d.Explanation = append(d.Explanation, explain(d.Document)...)
+	d.Explanation = append(d.Explanation, Explain(d.Document)...)
 	return d
 }

@@ -79,8 +79,8 @@ func (d Draft) why(r Request, title string) string {
 	return fmt.Sprintf("This is the template %s (%s), unchanged. %s The rest of the description was ignored: change names, amounts and addresses to yours.", d.Template, title, reason)
 }
 
-// explain says what each rule does, from its structure and not its prose.
-func explain(doc *document.Document) []string {
+// Explain says what each rule does, from its structure and not its prose.
+func Explain(doc *document.Document) []string {
 	sentences := []string{fmt.Sprintf("When no rule matches: %s.", doc.Default)}
 	for i := range doc.Rules {
 		sentences = append(sentences, explainRule(&doc.Rules[i]))
@@ -113,6 +113,10 @@ func explainRule(rule *document.Rule) string {
 	}
 	if rule.Confine != nil {
 		sentence += fmt.Sprintf(", confine {%s}, otherwise %s", rule.Confine, rule.Otherwise)
+	}
+	if rule.Obliges() {
+		sentence += fmt.Sprintf(", redact %q, labels %q, at most %d bytes", rule.Oblige.Redact, rule.Oblige.Labels,
+			rule.Oblige.MaxBytes)
 	}
 	if rule.Approvers != nil {
 		sentence += fmt.Sprintf(", approvers {%s}", rule.Approvers)

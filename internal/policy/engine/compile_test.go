@@ -44,7 +44,7 @@ func TestAllProblemsAreToldWithTheirPlace(t *testing.T) {
 	}
 	want := []string{
 		"0:0  default: must be allow",
-		"8:16 a rules[0].when: undefined field 'nmae': expected id",
+		"8:16 a rules[0].when: undefined field 'nmae': expected attested",
 		"13:8 b rules[1].when: found no matching overload for > applied to '(string",
 		"1:1 c rules[2].when: must be true or false",
 		"0:0 a rules[3].id: is the id of an earlier rule",

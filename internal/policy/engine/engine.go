@@ -26,6 +26,7 @@ package engine
 
 import (
 	"writ/internal/confine"
+	"writ/internal/obligation"
 	"writ/internal/policy/document"
 	"writ/internal/verdict"
 )
@@ -90,6 +91,9 @@ type Decision struct {
 	// Demanded is what the rule would have confined the call to. It allows the call no other way, and the
 	// caller cannot.
 	Demanded *confine.Limits
+	// Oblige is what whoever carries the call out must do with its result; nil: nothing. It comes from all rules that
+	// matched, and goes only to callers that can.
+	Oblige *obligation.Set
 
 	// Failed lists the first 20 conditions and limits that were needed and could
 	// not be evaluated, whatever decided.

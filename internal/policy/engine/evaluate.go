@@ -56,6 +56,7 @@ func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result
 		p, _ := s.strictestDefault(call, nil)
 		d.decideByDefault(p)
 	}
+	s.oblige(&d, call, input)
 	if d.Verdict == verdict.Deny {
 		d.Claims = nil // the call does not run
 	}

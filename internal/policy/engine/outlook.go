@@ -110,6 +110,7 @@ func (s *Set) outlook(call *toolcall.Call, gaps toolcall.Gaps, used Range) Outlo
 	if !decided {
 		o.predictDefault(s.strictestDefault(call, gaps))
 	}
+	s.obligeOutlook(&o, call, gaps, input)
 	return o
 }
 

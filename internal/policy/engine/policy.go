@@ -118,6 +118,9 @@ func compileRule(doc *document.Document, i int) (*expression.Condition, []docume
 	if message := checkConfine(r); message != "" {
 		report("confine", message)
 	}
+	if message := checkOblige(r); message != "" {
+		report("oblige", message)
+	}
 	if r.When == "" {
 		return nil, problems
 	}
@@ -138,6 +141,21 @@ func checkConfine(r *document.Rule) string {
 		return "otherwise must be allow, hold or deny"
 	}
 	if err := r.Confine.Check(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func checkOblige(r *document.Rule) string {
+	switch {
+	case r.Oblige == nil:
+		return ""
+	case r.Effect == verdict.Deny:
+		return "is not for rules with effect deny"
+	case r.Oblige.IsZero():
+		return "must have redact, labels or max_bytes"
+	}
+	if err := r.Oblige.Check(); err != nil {
 		return err.Error()
 	}
 	return ""

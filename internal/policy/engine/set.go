@@ -18,6 +18,7 @@ type Set struct {
 	policies []*policy // by name, then id
 	// confining are the rules as callers see them that can confine a call, others as the rest does.
 	confining, others *ranking
+	obliging          *ranking // those that demand something of whoever carries a call out; nil: none does
 }
 
 // ranking is the rules of a set as one kind of caller sees them.
@@ -72,6 +73,7 @@ func NewSet(active []Active) *Set {
 		p.rank = rank
 		confines = confines || slices.ContainsFunc(p.Policy.rules, func(r rule) bool { return r.Confines() })
 	}
+	s.obliging = s.rankObliging()
 	s.others = s.rank(false)
 	if s.confining = s.others; confines {
 		s.confining = s.rank(true)

@@ -12,10 +12,14 @@ import (
 // the order is that of ranking.entries. Everything that asks a set about a call walks
 // its rules here.
 func (s *Set) candidates(call *toolcall.Call, gaps toolcall.Gaps) iter.Seq2[*entry, tristate] {
+	return walk(s.seenBy(call), call, gaps)
+}
+
+// walk is candidates for some of the rules.
+func walk(seen *ranking, call *toolcall.Call, gaps toolcall.Gaps) iter.Seq2[*entry, tristate] {
 	return func(yield func(*entry, tristate) bool) {
 		var room [usualLists][]int32
 		server, tool := call.Name()
-		seen := s.seenBy(call)
 		rules := newMerge(seen.index.find(server, tool, room[:0]))
 		for i, more := rules.next(); more; i, more = rules.next() {
 			e := &seen.entries[i]

@@ -1,8 +1,13 @@
 package expression
 
 import (
+	"encoding/json"
+	"os"
 	"sync"
 	"testing"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/ext"
 )
 
 // TestAFreshEnvironmentIsShared has the race detector look at the first uses of
@@ -26,5 +31,69 @@ func TestAFreshEnvironmentIsShared(t *testing.T) {
 			})
 		}
 		uses.Wait()
+	}
+}
+
+// TestEditorsHelpWithEveryName: the schema of policies describes what conditions may use, for editors. It must know all
+// that we add to CEL, and nothing that is not there.
+func TestEditorsHelpWithEveryName(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../document/schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Defs struct {
+			Rule struct {
+				Properties struct {
+					When struct {
+						Names []struct{ Name, Form, Help string } `json:"x-names"`
+					} `json:"when"`
+				} `json:"properties"`
+			} `json:"rule"`
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	described := map[string]bool{}
+	for _, n := range schema.Defs.Rule.Properties.When.Names {
+		if n.Form == "" || n.Help == "" || described[n.Name] {
+			t.Errorf("%s is described as %+v", n.Name, n)
+		}
+		described[n.Name] = true
+	}
+	ours, err := newEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := cel.NewEnv(cel.OptionalTypes(), ext.TwoVarComprehensions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, m := range ours.Macros() {
+		known[m.Function()] = true
+	}
+	for name := range ours.Functions() {
+		known[name] = true
+		if !plain.HasFunction(name) && !described[name] {
+			t.Errorf("the function %s is not described", name)
+		}
+	}
+	standard := map[string]bool{}
+	for _, v := range plain.Variables() {
+		standard[v.Name()] = true
+	}
+	for _, v := range ours.Variables() {
+		known[v.Name()] = true
+		if !standard[v.Name()] && !described[v.Name()] {
+			t.Errorf("the variable %s is not described", v.Name())
+		}
+	}
+	for name := range described {
+		if !known[name] {
+			t.Errorf("%s is described and does not exist", name)
+		}
 	}
 }

@@ -15,6 +15,7 @@ var (
 		text("name", func(a *toolcall.Agent) string { return a.Name }),
 		text("status", func(a *toolcall.Agent) string { return a.Status }),
 		boolean("registered", func(a *toolcall.Agent) bool { return a.Registered }),
+		boolean("attested", func(a *toolcall.Agent) bool { return a.Attested }),
 	)
 	userKind = newKind("writ.User",
 		text("id", func(u *toolcall.User) string { return u.ID }),

@@ -16,7 +16,7 @@ func TestProblems(t *testing.T) {
 		message      string
 	}{
 		"a misspelt field": {
-			`agent.nmae == "x"`, 1, 6, "undefined field 'nmae': expected id, name, registered or status",
+			`agent.nmae == "x"`, 1, 6, "undefined field 'nmae': expected attested, id, name, registered or status",
 		},
 		"a misspelt field of a result": {
 			`shell(args.c).program == []`, 1, 14,

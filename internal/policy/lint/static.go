@@ -196,6 +196,8 @@ func (r *reader) findUnreachable(i int) bool {
 func (s source) comesBefore(rule *document.Rule) bool {
 	first := s.policy == "" && s.rule.ID < rule.ID && rule.Limit == nil
 	switch {
+	case rule.Obliges() && s.rule.Effect != verdict.Deny:
+		return false // its obligations count whichever rule decides
 	case s.rule.Confines() && rule.Confines():
 		return false // each narrows what the other permits
 	case s.rule.Confines() && rule.Effect == verdict.Allow:

@@ -31,10 +31,10 @@ func readCall(v *node.Value) *toolcall.Call {
 		Intent:        readIntent(m.Get("intent")),
 		ResolvedPaths: readPaths(m.Get("resolvedPaths")),
 	}
-	agent := m.Get("agent").Members("id", "name", "status", "registered")
+	agent := m.Get("agent").Members("id", "name", "status", "registered", "attested")
 	call.Agent = toolcall.Agent{
 		ID: text(agent.Get("id")), Name: text(agent.Get("name")), Status: text(agent.Get("status")),
-		Registered: agent.Get("registered").Bool(),
+		Registered: agent.Get("registered").Bool(), Attested: agent.Get("attested").Bool(),
 	}
 	user := m.Get("user").Members("id", "email", "role")
 	call.User = toolcall.User{ID: text(user.Get("id")), Email: text(user.Get("email")), Role: text(user.Get("role"))}
@@ -48,7 +48,12 @@ func readCall(v *node.Value) *toolcall.Call {
 		call.Now = readTime(now)
 	}
 	for _, capability := range m.Get("capabilities").Items(maxCapabilities) {
-		call.CanConfine = capability.OneOf(toolcall.Confine) != "" || call.CanConfine
+		switch capability.OneOf(toolcall.Confine, toolcall.Oblige) {
+		case toolcall.Confine:
+			call.CanConfine = true
+		case toolcall.Oblige:
+			call.CanOblige = true
+		}
 	}
 	return call
 }

@@ -58,7 +58,7 @@ var serverSays = regexp.MustCompile(`\b(user|org|now)\b`)
 // including limits.
 func (c Case) Sendable() bool {
 	call := c.Test.Call
-	if call.CanConfine {
+	if call.CanConfine || call.CanOblige {
 		return false
 	}
 	if len(c.Suite.Policies) != 1 || call.Server == "" || call.Tool == "" || len(c.Test.Spent) > 0 {

@@ -31,6 +31,7 @@ import (
 
 	"writ/internal/confine"
 	"writ/internal/node"
+	"writ/internal/obligation"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/toolcall"
@@ -75,6 +76,8 @@ type Want struct {
 	Reason   string // a part of it
 	// Confine is what the call must be confined to, exactly. An allow without it must be one that does not confine.
 	Confine *confine.Limits
+	// Oblige is what must be done with the result, exactly.
+	Oblige *obligation.Set
 }
 
 // Invalid is the error for a file with problems.
@@ -123,7 +126,19 @@ func Read(file string, text []byte, open func(path string) ([]byte, error)) (*Su
 	return s, nil
 }
 
+// ReadNamed is Read for tests of one document, which they name by a path. Others are refused before anything is
+// compiled.
+func ReadNamed(file string, text []byte, open func(path string) ([]byte, error)) (*Suite, error) {
+	r := &reader{file: file, open: open, named: true}
+	s := r.suite(r.parse(text))
+	if r.policyErr != nil {
+		return nil, r.policyErr
+	}
+	return s, r.invalid()
+}
+
 type reader struct {
+	named     bool // see ReadNamed
 	file      string
 	open      func(path string) ([]byte, error)
 	limits    map[string]*document.Limit // of the policies' rules, by id
@@ -168,6 +183,8 @@ func (r *reader) suite(v *node.Value) *Suite {
 	r.limits = map[string]*document.Limit{}
 	one, several := m.Get("policy"), m.Get("policies")
 	switch {
+	case r.named && (one == nil || several != nil || one.Node().Kind == node.Map):
+		v.Problem("policy must be the name of a file, which stands for the document")
 	case one != nil && several == nil:
 		s.Policies = append(s.Policies, r.policy(one))
 	case several != nil && one == nil:
@@ -201,7 +218,7 @@ func (r *reader) policy(v *node.Value) *engine.Policy {
 	if v.Node().Kind == node.Map {
 		doc, err = document.From(v.Node())
 	} else {
-		file, doc, err = r.named(v)
+		file, doc, err = r.namedBy(v)
 	}
 	if err == nil && doc != nil {
 		policy, problems := engine.Compile(doc)
@@ -220,7 +237,7 @@ func (r *reader) policy(v *node.Value) *engine.Policy {
 	return nil
 }
 
-func (r *reader) named(v *node.Value) (file string, doc *document.Document, err error) {
+func (r *reader) namedBy(v *node.Value) (file string, doc *document.Document, err error) {
 	path, ok := v.Text()
 	switch {
 	case !ok:

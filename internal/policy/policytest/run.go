@@ -1,12 +1,14 @@
 package policytest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"writ/internal/confine"
+	"writ/internal/obligation"
 	"writ/internal/policy/engine"
 	"writ/internal/toolcall"
 )
@@ -26,9 +28,18 @@ func (r Result) Passed() bool { return len(r.Failures) == 0 }
 
 // Run makes the decisions and compares them with what the tests want.
 func (s *Suite) Run() []Result {
+	results, _ := s.RunUntil(context.Background())
+	return results
+}
+
+// RunUntil is Run for somebody who may leave: then it stops.
+func (s *Suite) RunUntil(ctx context.Context) ([]Result, error) {
 	set := NewSet(s.Policies...)
 	results := make([]Result, len(s.Tests))
 	for i, test := range s.Tests {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		call := *test.Call
 		if call.Now.IsZero() {
 			call.Now = Now
@@ -36,7 +47,7 @@ func (s *Suite) Run() []Result {
 		decision := set.Evaluate(&call, test.used)
 		results[i] = Result{Test: test, Decision: decision, Failures: test.Want.compare(decision)}
 	}
-	return results
+	return results, nil
 }
 
 // NewSet makes the policies active together, without bindings.
@@ -72,6 +83,18 @@ func limitsText(l *confine.Limits) string {
 	return l.Intersect(*l).String()
 }
 
+// obligationsText is obligations in an order that means nothing, or none.
+func obligationsText(s *obligation.Set) string {
+	if s.IsZero() {
+		return "none"
+	}
+	s = obligation.Both(s, &obligation.Set{MaxBytes: obligation.MaxBytes + 1})
+	if s.MaxBytes > obligation.MaxBytes {
+		return fmt.Sprintf("redact %q, labels %q", s.Redact, s.Labels)
+	}
+	return fmt.Sprintf("redact %q, labels %q, at most %d bytes", s.Redact, s.Labels, s.MaxBytes)
+}
+
 func (w Want) compare(d engine.Decision) []string {
 	var failures []string
 	differ := func(what, got, want string) {
@@ -88,6 +111,9 @@ func (w Want) compare(d engine.Decision) []string {
 	}
 	if got, want := limitsText(d.Confine), limitsText(w.Confine); got != want {
 		differ("confine", got, want)
+	}
+	if got, want := obligationsText(d.Oblige), obligationsText(w.Oblige); got != want {
+		differ("oblige", got, want)
 	}
 	if !strings.Contains(d.Reason, w.Reason) {
 		failures = append(failures, fmt.Sprintf("reason is %q, want it to hold %q", d.Reason, w.Reason))

@@ -57,7 +57,7 @@ func readUsed(v *node.Value, limit *document.Limit) Used {
 }
 
 func readWant(v *node.Value) Want {
-	m := v.Members("decision", "policy", "rule", "reason", "confine")
+	m := v.Members("decision", "policy", "rule", "reason", "confine", "oblige")
 	decision, _ := verdict.Parse(m.Need("decision").OneOf("allow", "deny", "hold", "ask")) // OneOf reports it
 	want := Want{
 		Decision: decision, Policy: text(m.Get("policy")), Rule: text(m.Get("rule")), Reason: text(m.Get("reason")),
@@ -66,6 +66,12 @@ func readWant(v *node.Value) Want {
 		want.Confine = document.ReadAnswered(demand)
 		if decision != verdict.Allow {
 			demand.Problem("is only for decision allow")
+		}
+	}
+	if demand := m.Get("oblige"); demand != nil {
+		want.Oblige = document.ReadObligations(demand)
+		if decision == verdict.Deny {
+			demand.Problem("is not for decision deny")
 		}
 	}
 	return want

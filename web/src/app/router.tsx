@@ -1,4 +1,4 @@
-// Every address of the dashboard, here and in router.settings. A screen is loaded when it is opened.
+// Every address of the dashboard, here, in router.policies and in router.settings. A screen is loaded when it is opened.
 import { type AnyRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { approvalsSearch } from "../screens/approvals/search";
 import { entryFields } from "../screens/audit/search";
@@ -8,6 +8,7 @@ import { sessionSearch, sessionsSearch } from "../screens/sessions/search";
 import { traceSearch, tracesSearch } from "../screens/traces/search";
 import { queryClient } from "./queries";
 import { RouteError, RouteMissing } from "./RouteError";
+import { policies } from "./router.policies";
 import { bare, frame, root } from "./router.roots";
 import { settings } from "./router.settings";
 import { oneOf, parseSearch, rangeFields, search, stringifySearch, text, whole } from "./search";
@@ -79,6 +80,12 @@ const framed = [
   }),
   createRoute({
     getParentRoute: () => frame,
+    path: "/connected",
+    validateSearch: search({ state: text(200), code: text(2048), iss: text(2048), error: text(200) }),
+    component: lazyRouteComponent(() => import("../screens/servers/connected"), "Connected"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
     path: "/sessions",
     validateSearch: search(sessionsSearch),
     component: lazyRouteComponent(() => import("../screens/sessions/screen"), "Sessions"),
@@ -133,7 +140,7 @@ const framed = [
     getParentRoute: () => frame,
     path: "/agents/$id",
     validateSearch: search({
-      tab: oneOf("decisions", "plans", "traces", "policies", "keys", "leases", "trips"),
+      tab: oneOf("decisions", "plans", "traces", "policies", "keys", "certificates", "leases", "trips"),
     }),
     component: lazyRouteComponent(() => import("../screens/agents/agent"), "AgentDetail"),
   }),
@@ -146,7 +153,7 @@ const framed = [
   createRoute({
     getParentRoute: () => frame,
     path: "/servers/$id",
-    validateSearch: search({ tab: oneOf("tools", "findings", "calls", "health") }),
+    validateSearch: search({ tab: oneOf("tools", "findings", "calls", "health", "certificates") }),
     component: lazyRouteComponent(() => import("../screens/servers/server"), "ServerDetail"),
   }),
   createRoute({
@@ -160,6 +167,7 @@ const framed = [
     path: "/me",
     component: lazyRouteComponent(() => import("../screens/me/screen"), "Me"),
   }),
+  ...policies,
   ...settings,
   createRoute({
     getParentRoute: () => frame,

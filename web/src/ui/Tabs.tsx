@@ -7,10 +7,12 @@ interface TabsProps {
   /** The id and name of each; the first has no place in the address. */
   tabs: readonly (readonly [string, string])[];
   shown: string;
+  /** What the query calls it. */
+  name?: string;
 }
 
 /** Tabs lead to the parts of a thing. Each has an address: `tab` in the query. */
-export function Tabs({ label, tabs, shown }: TabsProps) {
+export function Tabs({ label, tabs, shown, name: member = "tab" }: TabsProps) {
   // A phone shows some of them: the one that is open must be among these.
   const strip = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is another place
@@ -26,7 +28,7 @@ export function Tabs({ label, tabs, shown }: TabsProps) {
           key={id}
           {...({
             to: ".",
-            search: (old: object) => ({ ...old, tab: id === first ? undefined : id }),
+            search: (old: object) => ({ ...old, [member]: id === first ? undefined : id }),
           } as unknown as LinkProps)}
           className="tab"
           activeOptions={{ explicitUndefined: true }}

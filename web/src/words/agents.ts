@@ -76,6 +76,7 @@ export const agents = {
     traces: "Traces",
     policies: "Policies",
     keys: "Keys",
+    certificates: "Certificates",
     leases: "Leases",
     trips: "Trips",
   },
@@ -97,6 +98,7 @@ export const agents = {
   everybody: "Applies to everybody",
   boundToOthers: "Bound to roles or members",
   noPolicies: "No active policy applies to this agent: its calls are denied.",
+  suggestPolicy: "Draft a policy from what it did",
   policiesCut: (n: number) => `Only the first ${n} active policies are shown.`,
   version: (n: number) => `version ${n}`,
 

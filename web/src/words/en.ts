@@ -1,6 +1,7 @@
 // Every sentence of the dashboard. Each area has a file of its own; add it here.
 import { audit, proof } from "./audit";
 import { auth } from "./auth";
+import { connection } from "./connection";
 import { consent } from "./consent";
 import { demo } from "./demo";
 import { findings } from "./findings";
@@ -25,6 +26,7 @@ export const words = {
   shell,
   audit,
   auth,
+  connection,
   consent,
   demo,
   findings,

@@ -58,7 +58,7 @@ export const servers = {
   approve: "Approve…",
   approveTitle: (name: string) => `Approve ${name}?`,
   approveMeans: (tools: string) =>
-    `Its tools are pinned as they are listed now: ${tools}. What changes later is held until somebody accepts it.`,
+    `Its tools are pinned exactly as they stand below: ${tools}. What changes later is held until somebody accepts it.`,
   askFirst: "Ask the server first: nobody has seen what it offers",
   approveAct: "Approve",
   deny: "Deny…",
@@ -67,7 +67,7 @@ export const servers = {
   denyAct: "Deny",
   statusNow: (status: string) => `It is now: ${status}.`,
 
-  tabs: { tools: "Tools", findings: "Findings", calls: "Calls", health: "Health" },
+  tabs: { tools: "Tools", findings: "Findings", calls: "Calls", health: "Health", certificates: "Certificates" },
   tabsLabel: "About this server",
 
   states: {

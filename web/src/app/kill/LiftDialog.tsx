@@ -7,10 +7,10 @@ import { kill as w } from "../../words/acts";
 import { ActDialog, ReasonField, reasonMissing } from "../act/ActDialog";
 import { linkTo } from "../link";
 import { useOrg } from "../org";
-import { findStop, type Stopped, useSettled } from "./queries";
+import { findStop, type Stop, useSettled } from "./queries";
 
-/** LiftDialog lets what is stopped act again. */
-export function LiftDialog({ stop: { scope, subject }, onClose }: { stop: Stopped; onClose: () => void }) {
+/** LiftDialog lets what is stopped act again: by the stop that was on screen, not by one that came since. */
+export function LiftDialog({ stop: { scope, subject, index: seen }, onClose }: { stop: Stop; onClose: () => void }) {
   const org = useOrg();
   const onSettled = useSettled();
   const [reason, setReason] = useState("");
@@ -25,7 +25,7 @@ export function LiftDialog({ stop: { scope, subject }, onClose }: { stop: Stoppe
       send={() =>
         api.post("/organization/{orgId}/kill-switch", {
           params: { path: { orgId: org.id } },
-          body: { scope, reason: reason.trim(), lift: true, ...(subject ? { subject } : {}) },
+          body: { scope, reason: reason.trim(), lift: true, index: seen, ...(subject ? { subject } : {}) },
         })
       }
       look={async () => ((await findStop(org.id, { scope, subject })) ? undefined : {})}

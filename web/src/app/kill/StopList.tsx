@@ -8,7 +8,7 @@ import { Time } from "../../ui/Time";
 import { kill as w } from "../../words/acts";
 import { useOrg } from "../org";
 import { LiftDialog } from "./LiftDialog";
-import { type Stop, stopsQuery, useMayKill } from "./queries";
+import { isSame, type Stop, stopsQuery, useMayKill } from "./queries";
 import { StoppedBy } from "./StopResult";
 import "./kill.css";
 
@@ -25,7 +25,7 @@ export function StopList({ wanted }: { wanted?: (stop: Stop) => boolean }) {
           return shown.length === 0 ? null : (
             <section className="kill-stops" aria-label={w.stoppedNow}>
               {shown.map((stop) => (
-                <StopLine key={`${stop.scope} ${stop.subject}`} stop={stop} onLift={() => setLifting(stop)} />
+                <StopLine key={stop.index} stop={stop} onLift={() => setLifting(latestOf(all, stop))} />
               ))}
             </section>
           );
@@ -35,6 +35,10 @@ export function StopList({ wanted }: { wanted?: (stop: Stop) => boolean }) {
     </>
   );
 }
+
+// Lifting is for all stops of a subject: what was seen of them is the latest.
+const latestOf = (all: readonly Stop[], stop: Stop) =>
+  all.filter((s) => isSame(s, stop)).reduce((a, b) => (b.index > a.index ? b : a), stop);
 
 function StopLine({ stop, onLift }: { stop: Stop; onLift: () => void }) {
   const refused = useMayKill();

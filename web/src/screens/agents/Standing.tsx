@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { agentSettingsQuery } from "../../app/kill/queries";
+import { linkTo } from "../../app/link";
 import { useOrg } from "../../app/org";
 import { AgentText, ToolName } from "../../ui/AgentText";
 import { ProofLink, StatusBadge } from "../../ui/Badge";
@@ -43,6 +44,9 @@ export function Policies({ agent }: { agent: Agent }) {
                 ))}
               </ul>
               {cut && <p className="small muted">{w.policiesCut(mostPolicies)}</p>}
+              <p>
+                <Link {...linkTo("/policies/new", { from: "agent", agent: agent.agentId })}>{w.suggestPolicy}</Link>
+              </p>
             </>
           );
         }}
@@ -54,9 +58,9 @@ export function Policies({ agent }: { agent: Agent }) {
 function PolicyLine({ policy: p, how }: { policy: Bound; how: How }) {
   return (
     <li>
-      <span className="grow">
+      <Link className="grow" to="/policies/$id" params={{ id: p.id }}>
         <AgentText text={p.name} short />
-      </span>
+      </Link>
       {p.activeVersion != null && <span className="small muted">{w.version(Number(p.activeVersion))}</span>}
       <span className="small muted">{howWords[how]}</span>
       <IdChip id={p.id} />

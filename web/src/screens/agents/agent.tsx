@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { statusOf } from "../../api/errors";
+import { AgentCertificates } from "../../app/certificates/Certificates";
 import { linkTo } from "../../app/link";
 import { useOrg } from "../../app/org";
 import { usePage } from "../../app/shell/page";
@@ -88,6 +89,8 @@ function Part({ tab, agent }: { tab: keyof typeof w.tabs; agent: Agent }) {
       return <Policies agent={agent} />;
     case "keys":
       return <Keys agent={agent} />;
+    case "certificates":
+      return <AgentCertificates id={agent.agentId} />;
     case "leases":
       return <Leases id={agent.agentId} />;
     case "trips":

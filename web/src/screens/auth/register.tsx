@@ -24,7 +24,7 @@ export function Register() {
       holdPassword(form.password);
       return navigate({
         to: "/verify",
-        search: { email: form.email, next: token ? `/invites/accept?token=${token}` : next },
+        search: { email: form.email, next: token?.startsWith("inv_") ? `/invites/accept?token=${token}` : next },
       });
     },
   });

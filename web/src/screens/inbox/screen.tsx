@@ -55,7 +55,8 @@ export function Inbox() {
   const open = useCallback(
     (n: Notification) => {
       if (!n.readAt) markRead(n.id);
-      if (isApproval(n)) void navigate({ to: "/approvals/$id", params: { id: n.subjectId } });
+      const to = placeOf(n);
+      if (to) void navigate({ to, params: { id: n.subjectId } });
     },
     [markRead, navigate],
   );
@@ -132,8 +133,13 @@ function Mail() {
   );
 }
 
-// What can be opened: other kinds get their screens with their areas.
-const isApproval = (n: Notification) => n.kind.startsWith("approval.");
+// What can be opened: other kinds are about things without a page of their own.
+const placeOf = (n: Notification) =>
+  n.kind.startsWith("approval.")
+    ? ("/approvals/$id" as const)
+    : n.kind.startsWith("profile.")
+      ? ("/policies/proposals/$id" as const)
+      : undefined;
 
 const kindOf = (n: Notification) => w.kinds[n.kind] ?? n.kind;
 
@@ -158,11 +164,12 @@ function columnsOf(markRead: (id: string) => void): Column<Notification>[] {
 }
 
 function Title({ notification: n, onOpen }: { notification: Notification; onOpen: () => void }) {
+  const to = placeOf(n);
   return (
     <span className={n.readAt ? "row muted" : "row inbox-unread"}>
       {!n.readAt && <span className="inbox-dot" aria-hidden />}
-      {isApproval(n) ? (
-        <Link className="one-line" to="/approvals/$id" params={{ id: n.subjectId }} onClick={onOpen}>
+      {to ? (
+        <Link className="one-line" to={to} params={{ id: n.subjectId }} onClick={onOpen}>
           <AgentText text={n.title} line />
         </Link>
       ) : (

@@ -13,6 +13,7 @@ import { Loaded } from "../../ui/Loaded";
 import { SkeletonLines } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import { words } from "../../words/en";
+import { Delegations } from "./Delegations";
 import { Drift } from "./Drift";
 import { PlanStatus } from "./PlanStatus";
 import { type Plan, planQuery, type Report, reportQuery } from "./queries";
@@ -51,6 +52,7 @@ function Shown({ plan, step }: { plan: Plan; step: number | undefined }) {
         <h2>{w.text}</h2>
         {plan.plan ? <JsonViewer label={w.text} value={plan.plan as Json} /> : <p className="muted">{w.noText}</p>}
       </section>
+      <Delegations plan={plan} />
     </>
   );
 }

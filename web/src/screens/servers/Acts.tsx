@@ -1,17 +1,21 @@
-import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useId, useState } from "react";
 import { api } from "../../api/client";
 import { ActDialog, ReasonField, reasonMissing } from "../../app/act/ActDialog";
 import { KillDialog } from "../../app/kill/KillDialog";
 import { useMayKill } from "../../app/kill/queries";
 import { useMay, useOrg } from "../../app/org";
+import { AgentText } from "../../ui/AgentText";
 import { Button } from "../../ui/Button";
 import { clean } from "../../ui/clean";
 import { Problem } from "../../ui/form";
 import { count } from "../../ui/format";
+import { Loaded } from "../../ui/Loaded";
 import { toast } from "../../ui/Toast";
+import { words } from "../../words/en";
 import { servers as w } from "../../words/servers";
-import { of, readServer, type Server, useAgain } from "./queries";
+import { Definition } from "./Definition";
+import { listingQuery, of, readServer, type Server, useAgain } from "./queries";
 
 type Doing = "approve" | "deny" | "stop";
 
@@ -40,7 +44,8 @@ export function Acts({ server: s }: { server: Server }) {
       {doing === "stop" && (
         <KillDialog first={{ scope: "server", subject: s.name }} scopes={["server"]} onClose={close} />
       )}
-      {(doing === "approve" || doing === "deny") && <StatusDialog server={s} to={doing} onClose={close} />}
+      {doing === "approve" && <ApproveDialog server={s} onClose={close} />}
+      {doing === "deny" && <DenyDialog server={s} onClose={close} />}
     </>
   );
 }
@@ -73,39 +78,96 @@ function Looks({ server: s, refused }: { server: Server; refused: string | undef
   );
 }
 
-function StatusDialog({ server, to, onClose }: { server: Server; to: "approve" | "deny"; onClose: () => void }) {
+interface DialogProps {
+  server: Server;
+  onClose: () => void;
+}
+
+// Whether a server has the status that somebody gave it.
+const hasStatus = (org: string, id: string, status: Server["status"]) => async () => {
+  const now = await readServer(org, id);
+  return now.status === status ? now : undefined;
+};
+
+const Now = ({ server }: { server: Server }) => <p>{w.statusNow(w.statuses[server.status] ?? server.status)}</p>;
+
+/** ApproveDialog approves exactly the tools that it lists: if the server lists something else by now, it is refused. */
+function ApproveDialog({ server, onClose }: DialogProps) {
   const org = useOrg();
   const again = useAgain();
   const [reason, setReason] = useState("");
-  // What was seen when the dialog was opened: if the server lists something else by now, it is not approved.
-  const [seen] = useState(server);
-  const status = to === "approve" ? "approved" : "denied";
-  const unseen = to === "approve" && seen.url !== "" && seen.listedHash === "";
+  const listing = useQuery(listingQuery(org.id, server.mcpId, useId()));
+  const seen = listing.data?.listedHash;
+  const unseen = server.url !== "" && seen === "";
   return (
     <ActDialog<Server>
-      title={w[`${to}Title`](clean(seen.name, 60))}
-      act={w[`${to}Act`]}
-      danger={to === "deny"}
-      missing={unseen ? w.askFirst : reasonMissing(reason)}
+      title={w.approveTitle(clean(server.name, 60))}
+      act={w.approveAct}
+      wide
+      missing={seen === undefined ? words.ui.loading : unseen ? w.askFirst : reasonMissing(reason)}
       onClose={onClose}
       onSettled={again}
       send={() =>
         api.patch("/mcp/servers/{mcpId}", {
-          params: of(org.id, seen.mcpId),
-          body: {
-            status,
-            reason: reason.trim(),
-            ...(to === "approve" && seen.listedHash ? { seen: seen.listedHash } : {}),
-          },
+          params: of(org.id, server.mcpId),
+          body: { status: "approved", reason: reason.trim(), ...(seen ? { seen } : {}) },
         })
       }
-      look={async () => {
-        const now = await readServer(org.id, seen.mcpId);
-        return now.status === status ? now : undefined;
-      }}
-      done={(now) => <p>{w.statusNow(w.statuses[now.status] ?? now.status)}</p>}
+      look={hasStatus(org.id, server.mcpId, "approved")}
+      done={(now) => <Now server={now} />}
     >
-      <p className="muted">{to === "approve" ? w.approveMeans(count(seen.toolCount)) : w.denyMeans}</p>
+      <Loaded query={listing}>
+        {({ items, listedHash }) => (
+          <>
+            <p className="muted">{w.approveMeans(w.toolCount(count(items.length)))}</p>
+            <ul className="lines" aria-label={w.tabs.tools}>
+              {items.map((t) => (
+                <li key={t.name}>
+                  <span className="grow stack tight">
+                    <strong>
+                      <AgentText text={t.name} short />
+                    </strong>
+                    <AgentText text={t.description} block fold={300} />
+                    <Definition tool={t} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+            {listedHash && (
+              <p className="small muted">
+                {w.hash} <code>{listedHash}</code>
+              </p>
+            )}
+          </>
+        )}
+      </Loaded>
+      <ReasonField value={reason} onChange={setReason} />
+    </ActDialog>
+  );
+}
+
+function DenyDialog({ server, onClose }: DialogProps) {
+  const org = useOrg();
+  const again = useAgain();
+  const [reason, setReason] = useState("");
+  return (
+    <ActDialog<Server>
+      title={w.denyTitle(clean(server.name, 60))}
+      act={w.denyAct}
+      danger
+      missing={reasonMissing(reason)}
+      onClose={onClose}
+      onSettled={again}
+      send={() =>
+        api.patch("/mcp/servers/{mcpId}", {
+          params: of(org.id, server.mcpId),
+          body: { status: "denied", reason: reason.trim() },
+        })
+      }
+      look={hasStatus(org.id, server.mcpId, "denied")}
+      done={(now) => <Now server={now} />}
+    >
+      <p className="muted">{w.denyMeans}</p>
       <ReasonField value={reason} onChange={setReason} />
     </ActDialog>
   );

@@ -32,8 +32,22 @@ export const serverQuery = (org: string, id: string) =>
     refetchInterval: again,
   });
 
+export const readListing = (org: string, id: string, signal?: AbortSignal) =>
+  api.get("/mcp/servers/{mcpId}/tools", { params: of(org, id), ...(signal ? { signal } : {}) });
+
 export const readTools = async (org: string, id: string, signal?: AbortSignal) =>
-  (await api.get("/mcp/servers/{mcpId}/tools", { params: of(org, id), ...(signal ? { signal } : {}) })).items;
+  (await readListing(org, id, signal)).items;
+
+/** listingQuery reads the tools of a server with the hash of all of them, once: what a dialog shows stays as it is. */
+export const listingQuery = (org: string, id: string, dialog: string) =>
+  queryOptions({
+    queryKey: [org, "server-listing", id, dialog],
+    queryFn: ({ signal }) => readListing(org, id, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
 
 export const toolsQuery = (org: string, id: string) =>
   queryOptions({

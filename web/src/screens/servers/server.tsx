@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { statusOf } from "../../api/errors";
+import { ServerCertificates } from "../../app/certificates/Certificates";
 import type { Stop } from "../../app/kill/queries";
 import { StopList } from "../../app/kill/StopList";
 import { useOrg } from "../../app/org";
@@ -17,6 +18,7 @@ import { servers as w } from "../../words/servers";
 import { Acts } from "./Acts";
 import { Calls } from "./Calls";
 import { Checks } from "./Checks";
+import { Consent } from "./Consent";
 import { FindingList } from "./Findings";
 import { Health, ServerStatus } from "./parts";
 import { type Server, serverQuery } from "./queries";
@@ -73,11 +75,13 @@ function Shown({ server: s }: { server: Server }) {
       <StopList wanted={isOfIt} />
       <Notices server={s} />
       <Facts server={s} />
+      {s.auth.type === "oauth" && s.status === "approved" && <Consent server={s} />}
       <Tabs label={w.tabsLabel} tabs={Object.entries(w.tabs)} shown={tab} />
       {tab === "tools" && <Tools server={s} />}
       {tab === "findings" && <FindingList server={s} />}
       {tab === "calls" && <Calls server={s} />}
       {tab === "health" && <Checks server={s} />}
+      {tab === "certificates" && <ServerCertificates id={s.mcpId} />}
     </>
   );
 }
