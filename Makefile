@@ -43,6 +43,10 @@ evasions: ## Run a million commands that try to leave a sandbox; takes hours
 kills: ## Kill an agent 50 times while 32 callers ask for it, on PostgreSQL and SQLite, and print how long that takes
 	KILLS=50 scripts/with-postgres go test -v -count 1 -parallel 1 -timeout 0 -run TestNoAllowBehindAKillOfProcesses ./internal/cli
 
+.PHONY: soak-proxy
+soak-proxy: ## Make 10,000 calls over 100 sessions through the proxy while MCP servers die, on both databases
+	SOAK_CALLS=10000 SOAK_SESSIONS=100 scripts/with-postgres go test -v -count 1 -timeout 0 -run '^TestSoak$$' ./internal/api/proxy
+
 .PHONY: loaded
 loaded: ## Run every test twice beside a load that keeps every core busy
 	@scripts/test-loaded

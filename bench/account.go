@@ -151,12 +151,21 @@ func (a *account) ingest(ctx context.Context, p *payload) error {
 }
 
 func (a *account) send(ctx context.Context, method, path, header, value string, body io.Reader) ([]byte, error) {
+	return a.sendWith(ctx, method, path, body, header, value)
+}
+
+// sendWith sends a request with headers, each a name and a value.
+func (a *account) sendWith(
+	ctx context.Context, method, path string, body io.Reader, headers ...string,
+) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+a.server.address+path, body)
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set(header, value)
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
 	response, err := a.client.Do(request)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ var floors = map[string]func(input []byte) (http.Handler, error){
 	"decode": decodeFloor,
 	"echo":   echoFloor,
 	"insert": insertFloor,
+	"mcp":    mcpFloor,
 }
 
 // startFloor runs this program once more, as a floor, so that it shares no

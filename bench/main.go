@@ -15,7 +15,9 @@
 //	soak      ingest and reads together for a while, and the memory they take
 //	enforce   a recorded decision over HTTP beside an echo and beside OPA's server
 //	agents    a decision with 10,000 registered agents beside one with none
+//	trust     delegations: verified offline, and a decision under a chain of them
 //	grounding a decision by what a session knows, a report that adds to it, and the memory that takes
+//	proxy     a call through the proxy beside the same call made directly, and the memory of idle sessions
 //	replay    recorded decisions replayed under another policy, and a decision beside that
 //	evidence  an append to the log with its proof, and the check of a proof
 //	policy    a decision beside other policy engines, over 10 to 10,000 rules
@@ -86,7 +88,9 @@ var parts = []part{
 	{"ways", (*bench).ways},
 	{"growth", (*bench).growth},
 	{"agents", (*bench).agents},
+	{"trust", (*bench).trust},
 	{"grounding", (*bench).grounding},
+	{"proxy", (*bench).proxy},
 	{"replay", (*bench).replay},
 	{"evidence", (*bench).evidence},
 	{"policy", (*bench).policy},

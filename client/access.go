@@ -64,6 +64,7 @@ type Access struct {
 	Rule          string           `json:"rule"`
 	Approvers     *PolicyApprovers `json:"approvers"`
 	Confine       *Confinement     `json:"confine"`
+	Oblige        *Obligations     `json:"oblige"`
 	Explanation   []ConsideredRule `json:"explanation"`
 }
 
@@ -123,4 +124,33 @@ type Simulation struct {
 // SimulatePolicy asks what one policy would say about a call.
 func (c *Client) SimulatePolicy(ctx context.Context, orgID string, s Simulation) (Access, error) {
 	return post[Access](ctx, c, "/policies/simulate", inOrg(orgID), s)
+}
+
+// PolicyTests is a document, and tests of it in the form of writd policy test.
+type PolicyTests struct {
+	YAML  string `json:"yaml"`
+	Tests string `json:"tests"`
+}
+
+// PolicyTestResults is what tests have shown.
+type PolicyTestResults struct {
+	Passed  bool               `json:"passed"`
+	Results []PolicyTestResult `json:"results"`
+}
+
+// PolicyTestResult is the result of one test.
+type PolicyTestResult struct {
+	Name     string   `json:"name"`
+	Line     int      `json:"line"`
+	Passed   bool     `json:"passed"`
+	Want     string   `json:"want"`
+	Decision string   `json:"decision"`
+	Rule     string   `json:"rule"`
+	Reason   string   `json:"reason"`
+	Failures []string `json:"failures"`
+}
+
+// TestPolicy runs tests against a document that need not be stored.
+func (c *Client) TestPolicy(ctx context.Context, orgID string, tests PolicyTests) (PolicyTestResults, error) {
+	return post[PolicyTestResults](ctx, c, "/policies/test", inOrg(orgID), tests)
 }

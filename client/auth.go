@@ -104,6 +104,7 @@ type Me struct {
 	User          User           `json:"user"`
 	Organizations []Organization `json:"organizations"`
 	SessionID     string         `json:"sessionId"`
+	Operator      bool           `json:"operator"`
 }
 
 // Me reads who is signed in.

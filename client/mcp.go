@@ -37,10 +37,11 @@ type MCPServer struct {
 
 // MCPAuth is how a server is called. A server that is read shows no secret.
 type MCPAuth struct {
-	Type       string `json:"type"` // none, bearer, api_key
+	Type       string `json:"type"` // none, bearer, api_key, oauth
 	Token      string `json:"token,omitempty"`
 	APIKey     string `json:"api_key,omitempty"`
 	HeaderName string `json:"header_name,omitempty"`
+	ClientID   string `json:"client_id,omitempty"` // of oauth
 	HasSecret  bool   `json:"hasSecret,omitempty"`
 }
 

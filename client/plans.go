@@ -89,6 +89,9 @@ type PlannedCall struct {
 // CanConfine is the capability of a caller that confines an allowed call to what the decision says.
 const CanConfine = "confine"
 
+// CanOblige is the capability of a caller that does with the result of a call what the decision says.
+const CanOblige = "oblige"
+
 // HarnessCall is a call of a coding agent's tool that needs a decision.
 type HarnessCall struct {
 	ToolName     string          `json:"tool_name"`
@@ -135,7 +138,9 @@ type Decision struct {
 	DecisionID        string         `json:"decisionId"`
 	ApprovalID        string         `json:"approvalId"`
 	// Confine is what an allowed call must be confined to; nil: nothing.
-	Confine *Confinement    `json:"confine"`
+	Confine *Confinement `json:"confine"`
+	// Oblige is what must be done with the result of an allowed call; nil: nothing.
+	Oblige  *Obligations    `json:"oblige"`
 	Receipt json.RawMessage `json:"receipt"`
 
 	// Session is of calls in a guarded session; nil: the session is none.
@@ -222,6 +227,8 @@ type EnforcementSettings struct {
 
 	CarryPlans   bool `json:"carryPlans,omitempty"`   // a turn may keep the plan of the turn before
 	AllowMonitor bool `json:"allowMonitor,omitempty"` // hooks may log instead of deny
+	// Widening is what is done about a re-anchored plan that permits more than before: hold, allow or refuse.
+	Widening string `json:"widening,omitempty"`
 }
 
 func settingsPath(orgID string) string { return organizationPath(orgID) + "/enforcement" }

@@ -57,6 +57,7 @@ type PolicyRule struct {
 	Limit       *PolicyLimit     `json:"limit,omitempty"`
 	Confine     *Confinement     `json:"confine,omitempty"`
 	Otherwise   string           `json:"otherwise,omitempty"` // with Confine: deny, hold or allow
+	Oblige      *Obligations     `json:"oblige,omitempty"`
 	Approvers   *PolicyApprovers `json:"approvers,omitempty"`
 	Message     string           `json:"message,omitempty"`
 }
@@ -69,6 +70,13 @@ type Confinement struct {
 	Net   []string `json:"net,omitempty"`
 	// Protect are directories that stay read-only where they lie inside those of Write.
 	Protect []string `json:"protect,omitempty"`
+}
+
+// Obligations are what must be done with the result of a call: members that are left out, labels, how large it may be.
+type Obligations struct {
+	Redact   []string `json:"redact,omitempty"`
+	Labels   []string `json:"labels,omitempty"`
+	MaxBytes int64    `json:"max_bytes,omitempty"`
 }
 
 // PolicyLimit is how much a rule allows.

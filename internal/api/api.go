@@ -11,19 +11,26 @@ import (
 	"net/url"
 	"time"
 
+	"writ/internal/accessrequest"
 	"writ/internal/agent"
+	"writ/internal/api/accessrequests"
 	"writ/internal/api/accounts"
 	"writ/internal/api/admission"
 	"writ/internal/api/agents"
 	"writ/internal/api/approvals"
 	"writ/internal/api/auditlog"
+	blogapi "writ/internal/api/blog"
+	"writ/internal/api/certificates"
+	"writ/internal/api/connections"
 	"writ/internal/api/decisions"
+	guardapi "writ/internal/api/guard"
 	"writ/internal/api/invoke"
 	"writ/internal/api/notifications"
 	oauthapi "writ/internal/api/oauth"
 	"writ/internal/api/organizations"
 	"writ/internal/api/policies"
 	"writ/internal/api/proxy"
+	"writ/internal/api/referrals"
 	"writ/internal/api/route"
 	"writ/internal/api/search"
 	"writ/internal/api/servers"
@@ -33,20 +40,26 @@ import (
 	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/auth/federation"
+	"writ/internal/blog"
 	"writ/internal/carrier"
+	"writ/internal/certificate"
+	"writ/internal/connection"
 	"writ/internal/database"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/forwarding"
 	"writ/internal/gateway"
+	"writ/internal/guard"
 	"writ/internal/intent"
 	"writ/internal/mcp"
 	"writ/internal/notification"
 	"writ/internal/notification/webhook"
 	"writ/internal/oauth"
+	"writ/internal/operator"
 	"writ/internal/organization"
 	"writ/internal/policy"
 	"writ/internal/policy/drafting"
+	"writ/internal/referral"
 	"writ/internal/replay"
 	"writ/internal/secret"
 	"writ/internal/telemetry"
@@ -59,6 +72,10 @@ type Config struct {
 	Auth          *auth.Service
 	Federation    *federation.Service
 	Organizations *organization.Service
+	Operators     *operator.Service
+	Requests      *accessrequest.Service
+	Blog          *blog.Service
+	Referrals     *referral.Service
 	Keys          *apikey.Service
 	Policies      *policy.Service
 	Replays       *replay.Service
@@ -69,8 +86,11 @@ type Config struct {
 	Approvals     *approval.Service
 	Agents        *agent.Service
 	Servers       *mcp.Service
+	Certificates  *certificate.Service
 	OAuth         *oauth.Service
+	Connections   *connection.Service
 	Gateway       *gateway.Gateway
+	Guard         *guard.Service
 	Limiter       *throttle.Limiter
 	Telemetry     *telemetry.Service
 	Audit         *audit.Service
@@ -105,7 +125,7 @@ type Config struct {
 	SignUpOpen     bool        // whether anyone may register
 	Documented     bool        // whether /openapi.json and /api-docs are served
 	MetricsToken   secret.Text // opens /metrics on the main listener; unset: it is not served there
-	ProxyToken     secret.Text // the enforcement proxy's credential; unset: proxy routes are closed
+	ProxyToken     []byte      // the hash of the enforcement proxy's token; nil: its routes are closed
 	UsesTLS        bool
 	Dashboard      fs.FS  // the built dashboard; nil: a page says how to get it
 	MailGoes       string // as OptionsBody.Mail says it
@@ -138,6 +158,8 @@ func New(c Config) *API {
 		Policies:      c.Policies,
 		Plans:         c.Intent,
 		Stops:         c.Agents,
+		Certificates:  attestations{c.Certificates, c.Agents},
+		Operators:     c.Operators,
 		ProxyToken:    c.ProxyToken,
 	}
 	a := &API{
@@ -186,6 +208,7 @@ func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 		Federation:    c.Federation,
 		Organizations: c.Organizations,
 		Keys:          c.Keys,
+		Requests:      c.Requests,
 		PublicURL:     c.PublicURL,
 		SignUpOpen:    c.SignUpOpen,
 		SecureCookies: c.usesTLS(),
@@ -201,7 +224,11 @@ func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 		Now:           c.Database.Now,
 		FillDemo:      a.demoOutsideProduction(c),
 	}).Mount(a.router)
+	(&accessrequests.Handlers{Gate: gate, Requests: c.Requests, Organizations: c.Organizations}).Mount(a.router)
+	(&blogapi.Handlers{Blog: c.Blog, PublicURL: c.PublicURL}).Mount(a.router)
+	(&referrals.Handlers{Referrals: c.Referrals}).Mount(a.router)
 	(&oauthapi.Handlers{Gate: gate, OAuth: c.OAuth, Agents: c.Agents}).Mount(a.router)
+	(&connections.Handlers{Gate: gate, Connections: c.Connections, Servers: c.Servers}).Mount(a.router)
 }
 
 // How much memory the bodies of requests may take together.
@@ -275,12 +302,34 @@ func (a *API) mountWork(c Config) {
 	a.traces.MountForwarding(a.router)
 	(&agents.Handlers{Agents: c.Agents, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
 	(&servers.Handlers{Servers: c.Servers, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
+	(&certificates.Handlers{Certificates: c.Certificates, PublicURL: c.PublicURL, Now: c.Database.Now}).Mount(a.router)
 	(&invoke.Handlers{
 		Carrier:      c.Carrier,
 		Bodies:       &route.Bodies{Limit: decisionBytes},
 		MaxBodyBytes: c.MaxBodyBytes,
 	}).Mount(a.router)
-	(&proxy.Handlers{Gateway: c.Gateway, Tokens: c.OAuth}).Mount(a.router)
+	(&proxy.Handlers{
+		Gateway: c.Gateway,
+		Admit: func(r *http.Request, mcpID string) (oauth.Granted, string, error) {
+			return oauthapi.Admit(c.OAuth, r, mcpID)
+		},
+	}).Mount(a.router)
+	(&guardapi.Handlers{
+		Guard:       c.Guard,
+		Keys:        c.Keys,
+		Stops:       c.Agents,
+		Tokens:      c.OAuth,
+		UserToken:   c.userToken,
+		Spent:       c.spent,
+		Enforcement: c.Enforcement,
+		Executions:  c.Executions,
+		Servers:     c.Servers,
+		Policies:    c.Policies,
+		Approvals:   c.Approvals,
+		Bodies:      bodies,
+		Now:         c.Database.Now,
+		MaxBytes:    c.MaxIngestBytes,
+	}).Mount(a.router)
 	(&auditlog.Handlers{
 		Audit:          c.Audit,
 		Executions:     c.Executions,
@@ -306,3 +355,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.router.Serve
 
 // Routes lists what is served, in the order it was mounted.
 func (a *API) Routes() []route.Route { return a.router.Routes() }
+
+// userToken is the token of a person for a server that wants the consent of each.
+func (c Config) userToken(ctx context.Context, orgID, userID string, of mcp.Reach) (secret.Text, error) {
+	return c.Connections.Token(ctx, orgID, userID, connection.Server{ID: of.ID, Name: of.Name, URL: of.URL})
+}
+
+// spent notes that a server refuses the token of a person.
+func (c Config) spent(ctx context.Context, orgID, userID string, of mcp.Reach, token secret.Text) error {
+	return c.Connections.Spent(ctx, orgID, userID, connection.Server{ID: of.ID, Name: of.Name, URL: of.URL}, token)
+}

@@ -85,6 +85,7 @@ func (w *changes) scenarios() map[string]scenario {
 		"DELETE /policies/{policyId}/bindings/{kind}/{subject}": w.removeBinding,
 		"POST /policies/check-access":                           w.checkAccess,
 		"POST /policies/simulate":                               w.simulatePolicy,
+		"POST /policies/test":                                   w.testPolicy,
 		"POST /policies/suggest":                                w.suggestPolicy,
 
 		"PUT /policies/profiles/draft":             w.stageProfile,
@@ -111,6 +112,11 @@ func (w *changes) scenarios() map[string]scenario {
 
 		"PUT /organization/{orgId}/tool-classes": w.changeClasses,
 		"POST /iap/sdk/prompt":                   w.statePrompt,
+
+		"POST /iap/trust/delegate": w.delegate("/iap/trust/delegate"),
+		"POST /delegation/create":  w.delegate("/delegation/create"),
+		"POST /iap/trust/reanchor": w.reanchorPlan,
+		"POST /iap/trust/revoke":   w.revokePlan,
 
 		"POST /iap/session/open":     w.openSession,
 		"POST /iap/session/turn":     w.openTurn,

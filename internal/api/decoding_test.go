@@ -35,7 +35,7 @@ type bodyRoute struct {
 func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 	t.Helper()
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
-		owner := s.Person("owner")
+		owner := operate(s, s.Person("owner"))
 		orgID := s.Organization(owner, "Decoding")
 		key, policyID := s.TerminalKey(owner, orgID), s.Draft(owner, orgID, "decoded")
 		planID := s.Declare(key.APIKey, "decoded").PlanID
@@ -77,6 +77,10 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 				r.headers = testserver.Credentials(owner.Client)
 			case route.Key:
 				r.headers = testserver.Credentials(key)
+			case route.Proxy:
+				r.headers = []string{
+					"Authorization", "Bearer " + testserver.ProxyToken, "Writ-On-Behalf-Of", key.APIKey,
+				}
 			case route.Public:
 			default:
 				t.Fatalf("%s %s: the test has no credentials for %s", declared.Method, declared.Path, declared.Mode)
@@ -89,7 +93,8 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 		if found < 10 {
 			t.Errorf("only %d routes take a body: the document does not say so any more", found)
 		}
-	}, "WRIT_TRUSTED_PROXIES", "127.0.0.1", "WRIT_MAX_INGEST_BYTES", "1048576") // as large as other bodies
+	}, "WRIT_PROXY_TOKEN", testserver.ProxyToken, "WRIT_TRUSTED_PROXIES", "127.0.0.1",
+		"WRIT_MAX_INGEST_BYTES", "1048576") // as large as other bodies
 }
 
 // speaksMCP reports whether a route takes messages of MCP, which are read by the rules of that protocol: see
@@ -111,7 +116,8 @@ func takesReports(op operation) bool { return strings.HasPrefix(op.OperationID, 
 // decides reports whether a route answers a body that cannot be read with a deny:
 // see TestBodiesThatCannotBeReadAreDenied.
 func decides(path string) bool {
-	return slices.Contains([]string{"/iap/sdk/enforce", "/iap/enforce", "/iap/verify-step", "/verify/action"}, path)
+	return slices.Contains([]string{"/iap/sdk/enforce", "/iap/enforce", "/iap/verify-step", "/verify/action"}, path) ||
+		strings.HasPrefix(path, "/proxy/guard/decisions") // see TestAnOutcomeIsReportedWithItsToken of the area
 }
 
 // speaksOAuth reports whether a route answers errors with codes of OAuth: see

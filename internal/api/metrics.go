@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"writ/internal/api/proxy"
 	"writ/internal/fault"
 )
 
@@ -45,6 +46,9 @@ func newMetrics(c Config) *metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if c.Enforcement != nil {
 		m.registry.MustRegister(decisionCollector{c.Enforcement}, approvalCollector{c.Approvals})
+	}
+	if c.Carrier != nil {
+		m.registry.MustRegister(proxy.Collector{Carrier: c.Carrier, Gateway: c.Gateway})
 	}
 	if c.Forwarding != nil {
 		m.registry.MustRegister(forwardingCollector{c.Forwarding})

@@ -47,6 +47,13 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 				return "", `{"request":"client_id=x","agentId":"a","organizationId":"` + org + `"}`
 			},
 
+			"GET /referral/code":   inQuery(""),
+			"POST /referral/code":  inQuery(""),
+			"POST /referral/claim": inQuery(`{"code":"AAAAAAAAAAAA"}`),
+			"GET /referral/stats":  inQuery(""),
+
+			"POST /access-requests/{id}/approve": inBody("organizationId"),
+
 			"POST /auth/identities": inBody("organizationId"),
 
 			"GET /search": func(org string) (string, string) { return "?q=harbour&organizationId=" + org, "" },
@@ -58,6 +65,7 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"POST /policies/yaml/import":  inQuery(document),
 			"POST /policies/check-access": inQuery(`{"tool":"t"}`),
 			"POST /policies/simulate":     inQuery(`{"document":` + document + `,"call":{"tool":"t"}}`),
+			"POST /policies/test":         inQuery(`{"yaml":"version: v1","tests":"tests: []"}`),
 
 			"POST /policies/suggest": inQuery(`{"agentId":"a","days":1}`),
 
@@ -76,6 +84,7 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"POST /policy-replays/{replayId}/cancel": inQuery(""),
 
 			"GET /iap/plans":           inQuery(""),
+			"POST /iap/trust/revoke":   inQuery(`{"trustId":"0190d6f8-0000-7000-8000-000000000000"}`),
 			"GET /pap/decisions":       inQuery(""),
 			"GET /pap/stats/overview":  inQuery(""),
 			"GET /pap/stats/series":    inQuery(""),
@@ -123,6 +132,17 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"POST /mcp/servers/{mcpId}/tools/{tool}/accept":                  inQuery(`{}`),
 			"POST /mcp/servers/{mcpId}/vulnerabilities/{fingerprint}/accept": inQuery(`{"reason":"r"}`),
 
+			"GET /certificate":                   inQuery(""),
+			"GET /certificate/{certificateId}":   inQuery(""),
+			"GET /certificate/authority":         inQuery(""),
+			"GET /mcp/certificates":              inQuery(""),
+			"POST /certificate/authority/rotate": inQuery(`{}`),
+			"POST /certificate/check":            inQuery(`{"certificateId":"x"}`),
+			"POST /certificate/issue":            inQuery(`{"agentId":"a"}`),
+			"POST /certificate/revoke":           inQuery(`{"certificateId":"x","reason":"r"}`),
+			"POST /certificate/rotate":           inQuery(`{"certificateId":"x"}`),
+			"POST /mcp/certificates":             inQuery(`{"mcpId":"m"}`),
+
 			"GET /notifications":              inQuery(""),
 			"GET /notifications/unread-count": inQuery(""),
 			"POST /notifications/{id}/read":   inQuery(""),
@@ -130,6 +150,14 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"GET /notifications/preferences":  inQuery(""),
 			"PUT /notifications/preferences":  inQuery(`{"mail":false}`),
 			"GET /notifications/stream":       inQuery(""),
+
+			"GET /notification":              inQuery(""),
+			"GET /notification/unread-count": inQuery(""),
+			"POST /notification/{id}/read":   inQuery(""),
+			"POST /notification/read-all":    inQuery(""),
+			"GET /notification/preferences":  inQuery(""),
+			"PUT /notification/preferences":  inQuery(`{"mail":false}`),
+			"GET /notification/stream":       inQuery(""),
 
 			"GET /delegation/requests":       inQuery(""),
 			"GET /delegation/requests/{id}":  inQuery(""),

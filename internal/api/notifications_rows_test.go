@@ -44,7 +44,9 @@ func tellTenant(s *testserver.Server, w *tenant) map[string]map[string]string {
 	hook := someWebhook(s, w.owner, w.org)
 	delivery, told := s.DeadDelivery(w.org, hook), someNotification(s, w.owner.ID, w.org)
 	w.private = append(w.private, hook, delivery, told)
-	ids := map[string]map[string]string{"POST /notifications/{id}/read": {"id": told}}
+	ids := map[string]map[string]string{
+		"POST /notifications/{id}/read": {"id": told}, "POST /notification/{id}/read": {"id": told},
+	}
 	for _, route := range []string{"GET ", "PATCH ", "DELETE "} {
 		ids[route+"/organization/{orgId}/webhooks/{id}"] = map[string]string{"id": hook}
 	}

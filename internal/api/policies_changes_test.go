@@ -150,6 +150,16 @@ func (w *changes) simulatePolicy() func(context.Context) (string, error) {
 	})
 }
 
+func (w *changes) testPolicy() func(context.Context) (string, error) {
+	return inLog("", func(ctx context.Context) error {
+		_, err := w.owner.TestPolicy(ctx, w.org, client.PolicyTests{
+			YAML:  testserver.PolicyText("x", "deny"),
+			Tests: "policy: p.yaml\ntests:\n  - {name: t, call: {server: bank, tool: t}, want: {decision: deny}}\n",
+		})
+		return err
+	})
+}
+
 func (w *changes) draftFromWords() func(context.Context) (string, error) {
 	return inLog(w.org, func(ctx context.Context) error {
 		_, err := w.owner.DraftPolicy(ctx, w.org, client.DraftRequest{

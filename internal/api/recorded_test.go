@@ -116,8 +116,12 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		maps.Copy(scenarios, w.forwardingScenarios())
 		maps.Copy(scenarios, w.agentScenarios())
 		maps.Copy(scenarios, w.serverScenarios())
+		maps.Copy(scenarios, w.certificateScenarios())
 		maps.Copy(scenarios, w.oauthScenarios())
+		maps.Copy(scenarios, w.connectionScenarios())
 		maps.Copy(scenarios, w.proxyScenarios())
+		maps.Copy(scenarios, w.installationScenarios())
+		maps.Copy(scenarios, w.guardScenarios())
 		for _, r := range s.API.Routes() {
 			if r.Method == http.MethodGet && !r.GetChanges {
 				continue
@@ -154,7 +158,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		for declared := range scenarios {
 			t.Errorf("%s: there is a scenario, but no such route", declared)
 		}
-	}, google.AsGoogle()...)
+	}, slices.Concat(google.AsGoogle(), testserver.AsProxied, []string{"WRIT_REFERRAL_CREDIT_CENTS", "1000"})...)
 }
 
 // isPathOf reports whether a path is one of a declared pattern.

@@ -39,7 +39,8 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 		}
 		cases := slices.Concat(organizationRoleCases(), memberRoleCases(), keyRoleCases(), telemetryRoleCases(),
 			pageRoleCases(), tailRoleCases(), enforcementRoleCases(), agentRoleCases(), webhookRoleCases(),
-			forwardingRoleCases(), oauthRoleCases(), identityProviderRoleCases(provider), closingRoleCases())
+			forwardingRoleCases(), oauthRoleCases(), connectionRoleCases(), identityProviderRoleCases(provider),
+			closingRoleCases())
 		for _, r := range s.API.Routes() {
 			declared := r.Method + " " + r.Path
 			if r.OrganizationScoped() &&

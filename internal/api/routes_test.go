@@ -38,6 +38,9 @@ func TestRouteTable(t *testing.T) {
 		if r.Scope != "" {
 			needs = append(needs, "scope:"+string(r.Scope))
 		}
+		if r.Operators {
+			needs = append(needs, "operator")
+		}
 		if r.ForStopped {
 			needs = append(needs, "stopped-too")
 		}
@@ -59,6 +62,30 @@ func TestRouteTable(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), text.String()); diff != "" {
 		t.Errorf("the route table changed (-want +got); run with -update if that is meant:\n%s", diff)
+	}
+}
+
+// TestControllersAnswer: each controller of the specification's map has routes, under its own name. Those that are not
+// built have no name here yet.
+func TestControllersAnswer(t *testing.T) {
+	t.Parallel()
+	golden, err := os.ReadFile("testdata/routes.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		"auth", "organization", "api-keys", "policies", "iap", "delegation", "observability", "mcp", "agent", "pap",
+		"audit-log", "dashboard", "notification", "search", "referral", "blog", "access-requests",
+	} {
+		served := 0
+		for line := range strings.Lines(string(golden)) {
+			if path := strings.Fields(line)[1]; path == "/"+name || strings.HasPrefix(path, "/"+name+"/") {
+				served++
+			}
+		}
+		if served == 0 {
+			t.Errorf("no route of /%s", name)
+		}
 	}
 }
 

@@ -32,6 +32,9 @@ func throttledRoutes() []testserver.Throttled {
 		{Rule: throttle.ForgotPassword, Call: func(t *testing.T, c *client.Client, account string) error {
 			return c.ForgotPassword(t.Context(), account)
 		}},
+		{Rule: throttle.AskAccess, Call: func(t *testing.T, c *client.Client, account string) error {
+			return c.Call(t.Context(), http.MethodPost, "/access-requests", nil, m{"email": account}, nil)
+		}},
 		{Rule: throttle.SignIn, Call: func(t *testing.T, c *client.Client, account string) error {
 			return c.Call(t.Context(), http.MethodGet, "/auth/oidc", url.Values{"email": {account}}, nil, nil)
 		}},
@@ -96,6 +99,48 @@ func TestInviteThrottle(t *testing.T) {
 	})
 }
 
+// TestChainThrottle counts by who asks, as a person or with a key.
+func TestChainThrottle(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ada := s.Person("ada")
+		key := s.TerminalKey(ada, s.Organization(ada, "One"))
+		path := "/iap/trust/chain/" + s.Declare(key.APIKey, "look").PlanID
+		route := testserver.Throttled{Rule: throttle.ShowChain,
+			Call: func(t *testing.T, c *client.Client, _ string) error {
+				return c.Call(t.Context(), http.MethodGet, path, nil, nil, nil)
+			}}
+		s.NextMinute()
+		testserver.WantThrottled(t, route, key, "")
+		testserver.WantStatus(t, "as its owner", route.Call(t, ada.Client, ""), http.StatusTooManyRequests)
+		s.NextMinute()
+		testserver.WantFree(t, "a minute later", route.Call(t, key, ""))
+	})
+}
+
+// TestClaimThrottle counts by who claims, in whichever organization.
+func TestClaimThrottle(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ada, bob := s.Person("ada"), s.Person("bob")
+		first, second, other := s.Organization(ada, "One"), s.Organization(ada, "Two"), s.Organization(bob, "Three")
+		claim := func(orgID string) testserver.Throttled {
+			return testserver.Throttled{Rule: throttle.ClaimReferral,
+				Call: func(t *testing.T, c *client.Client, _ string) error {
+					return c.Call(t.Context(), http.MethodPost, "/referral/claim",
+						url.Values{"organizationId": {orgID}}, m{"code": "none"}, nil) // refused, and counted
+				}}
+		}
+		s.NextMinute()
+		testserver.WantThrottled(t, claim(first), ada.Client, "")
+		testserver.WantStatus(t, "in another organization", claim(second).Call(t, ada.Client, ""),
+			http.StatusTooManyRequests)
+		testserver.WantFree(t, "another person", claim(other).Call(t, bob.Client, ""))
+		s.NextMinute()
+		testserver.WantFree(t, "a minute later", claim(first).Call(t, ada.Client, ""))
+	})
+}
+
 // TestResetThrottle counts by address: the request names no account.
 func TestResetThrottle(t *testing.T) {
 	t.Parallel()
@@ -129,8 +174,10 @@ func TestThrottlesOfKeys(t *testing.T) {
 			body m // which is refused, and counted
 		}{
 			{throttle.MakeKey, "/api-keys/provision", m{"product": "x", "organizationId": "none"}},
+			{throttle.Delegate, "/iap/trust/delegate", m{"token": m{}}},
 			{throttle.GiveLease, "/agent/lease", m{"tools": []m{{"server": "fs", "tool": "read"}}}},
 			{throttle.RegisterServer, "/mcp/auto-register", m{"mcpName": "local"}},
+			{throttle.IssueCertificate, "/certificate/issue", m{"agentId": "a", "csr": "x"}},
 		} {
 			route := testserver.Throttled{Rule: c.rule, Call: func(t *testing.T, by *client.Client, _ string) error {
 				return by.Call(t.Context(), http.MethodPost, c.path, nil, c.body, nil)
@@ -157,7 +204,9 @@ func TestEveryThrottleIsTested(t *testing.T) {
 			throttle.TestIdentityProvider: true, throttle.TestForwarding: true, throttle.DraftPolicy: true,
 			throttle.CheckLog: true, throttle.MakeKey: true, throttle.GiveLease: true,
 			throttle.MakeDemo: true, throttle.RegisterServer: true, throttle.AskServer: true,
-			throttle.RegisterClient: true, throttle.AnswerClient: true, throttle.OAuthToken: true}
+			throttle.RegisterClient: true, throttle.AnswerClient: true, throttle.OAuthToken: true,
+			throttle.IssueCertificate: true, throttle.FetchRevocations: true, throttle.Delegate: true,
+			throttle.ClaimReferral: true, throttle.ShowChain: true}
 		for _, route := range throttledRoutes() {
 			tested[route.Rule] = true
 		}

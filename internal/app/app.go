@@ -18,36 +18,43 @@ import (
 	"path/filepath"
 	"time"
 
+	"writ/internal/accessrequest"
 	"writ/internal/agent"
+	"writ/internal/api/route"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/audit/witness"
 	"writ/internal/auth"
 	"writ/internal/auth/federation"
+	"writ/internal/blog"
 	"writ/internal/carrier"
+	"writ/internal/certificate"
 	"writ/internal/config"
+	"writ/internal/connection"
 	"writ/internal/database"
 	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/forwarding"
 	"writ/internal/gateway"
+	"writ/internal/guard"
 	"writ/internal/intent"
 	"writ/internal/intent/scope"
 	"writ/internal/keyring"
 	"writ/internal/mail"
 	"writ/internal/mcp"
-	"writ/internal/mcp/upstream"
 	"writ/internal/notification"
 	"writ/internal/notification/webhook"
 	"writ/internal/oauth"
+	"writ/internal/operator"
 	"writ/internal/organization"
 	"writ/internal/outbound"
 	"writ/internal/policy"
 	"writ/internal/policy/drafting"
 	"writ/internal/policy/drafting/model"
 	"writ/internal/projection"
+	"writ/internal/referral"
 	"writ/internal/replay"
 	"writ/internal/secret"
 	"writ/internal/telemetry"
@@ -74,6 +81,10 @@ type Areas struct {
 	Auth          *auth.Service
 	Federation    *federation.Service
 	Organizations *organization.Service
+	Operators     *operator.Service
+	Requests      *accessrequest.Service
+	Blog          *blog.Service
+	Referrals     *referral.Service
 	Keys          *apikey.Service
 	Limiter       *throttle.Limiter
 	TelemetryDB   *database.DB
@@ -90,8 +101,11 @@ type Areas struct {
 	Webhooks      *webhook.Service
 	Forwarding    *forwarding.Service
 	Servers       *mcp.Service
+	Certificates  *certificate.Service
 	OAuth         *oauth.Service
 	Gateway       *gateway.Gateway
+	Connections   *connection.Service
+	Guard         *guard.Service
 	Replays       *replay.Service
 	Drafts        *drafting.Author
 
@@ -101,8 +115,8 @@ type Areas struct {
 	projector *projection.Projector
 	outbound  *outbound.Client
 	toServers *outbound.Client // asks MCP servers what they offer
-	toTools   *outbound.Client // carries calls to them
-	dialer    *upstream.Dialer
+	lines     lines
+	messages  *route.Bodies // of the MCP endpoint
 	model     *model.Client // nil: words choose templates
 	outgoing  *mail.Queue
 
@@ -150,20 +164,28 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Limiter = throttle.New(db)
 	a.Auth = auth.New(db, log, a.Keyring, post, publicURL)
 	a.Organizations = organization.New(db, log, post, publicURL)
+	a.Operators = operator.New(db, log)
+	a.Requests = a.newRequests(post, o.Logger, publicURL)
+	a.Blog = blog.New(db, log, operator.Require)
+	a.Referrals = referral.New(db, log, c.ReferralCents,
+		referral.Sources{Role: organization.RoleIn, Owners: organization.OwnersOf})
 	a.Keys = apikey.New(db, log, o.Logger, agent.CarryBindings)
 	a.Scopes = scope.New(db, sealer)
 	a.Intent = intent.New(db, log, a.Keyring, sealer, a.Scopes, agent.PlanEnded)
 	a.Executions = execution.New(db, log, a.Intent, a.Keys, a.Scopes, leases{a})
 	a.Approvals = approval.New(db, log, approval.Sources{
-		Approvers: organization.CountApprovers,
-		Role:      organization.RoleOf,
-		Address:   organization.Address,
-		Digest:    a.Intent.Digest,
-		Ended:     agent.EndedBefore,
-		Class:     enforcement.StatedClass,
-		Answered:  a.countAnswer,
+		Approvers:  organization.CountApprovers,
+		Role:       organization.RoleOf,
+		Address:    organization.Address,
+		Digest:     a.Intent.Digest,
+		Ended:      agent.EndedBefore,
+		Class:      enforcement.StatedClass,
+		Delegators: intent.OwnersOf,
+		Answered:   a.countAnswer,
 	})
+	a.Certificates = a.newCertificates(publicURL)
 	a.Agents = agent.New(db, log, agent.Sources{
+		Certified:    a.certified,
 		Role:         organization.RoleOf,
 		MissingKey:   apikey.Missing,
 		MadeFrom:     apikey.MadeFrom,
@@ -188,11 +210,14 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Proposed: a.notifyProposal, Settled: a.Notifications.SettleProposal,
 	})
 	a.Servers = a.newServers(c)
+	a.Connections = a.newConnections(publicURL)
 	a.OAuth = a.newOAuth(publicURL)
 	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Scopes, a.Approvals, a.Organizations, a.Keys,
 		a.Agents, a.Servers, o.Logger)
 	a.Carrier = a.newCarrier(c, o)
+	a.messages = &route.Bodies{Limit: messageBytes}
 	a.Gateway = a.newGateway(o)
+	a.Guard = guard.New(db, log)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
 	a.projector = projection.New(db, a.Telemetry, a.recent)
 	a.Forwarding = forwarding.New(forwarding.Options{

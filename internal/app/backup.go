@@ -11,17 +11,21 @@ import (
 	"slices"
 	"time"
 
+	"writ/internal/accessrequest"
 	"writ/internal/agent"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/auth"
+	"writ/internal/certificate"
 	"writ/internal/config"
+	"writ/internal/connection"
 	"writ/internal/database"
 	"writ/internal/forwarding"
 	"writ/internal/intent"
 	"writ/internal/notification"
 	"writ/internal/oauth"
+	"writ/internal/operator"
 	"writ/internal/organization"
 	"writ/internal/secret"
 )
@@ -75,6 +79,8 @@ type Restored struct {
 	EndedPlans       int64 `json:"endedPlans"`
 	EndedApprovals   int64 `json:"endedApprovals"`
 	KeysRevokedAgain int   `json:"keysRevokedAgain"`
+	// EndedCertificates end with their authorities.
+	EndedCertificates int64 `json:"endedCertificates,omitzero"`
 	// StoppedAgain is how many stops of the kill switch were not in the backup.
 	StoppedAgain int `json:"stoppedAgain,omitzero"`
 	// SuspendedAgain is how many agents were suspended since the backup.
@@ -266,7 +272,19 @@ func (r *Restored) endRevived(
 	if err = oauth.EndTokens(ctx, tx); err != nil {
 		return err
 	}
+	if err = connection.EndAll(ctx, tx); err != nil {
+		return err
+	}
+	if r.EndedCertificates, err = certificate.EndAll(ctx, tx); err != nil {
+		return err
+	}
 	if r.EndedInvites, err = organization.EndInvites(ctx, tx); err != nil {
+		return err
+	}
+	if err = operator.EndAll(ctx, tx); err != nil {
+		return err
+	}
+	if _, err = accessrequest.EndLinks(ctx, tx); err != nil {
 		return err
 	}
 	if r.EndedPlans, err = intent.EndAll(ctx, tx); err != nil {

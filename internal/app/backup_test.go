@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"database/sql"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -439,6 +440,7 @@ func TestRestoreEndsWhatMayHaveEnded(t *testing.T) {
 		`', id, '', '', '', '', '', '', 'active', '', '', 0, 1, '', '', '', 1, 9000000000000000, 1
 		FROM api_key
 		LIMIT 1`)
+	connect(t, o, anyone.As(in.AccessToken), server.FirstRun.OrganizationID)
 	saved := backup(t, o)
 	if err := anyone.As(in.AccessToken).RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
@@ -447,6 +449,9 @@ func TestRestoreEndsWhatMayHaveEnded(t *testing.T) {
 	report := restore(t, o, saved)
 	if report.EndedSessions != 1 || report.EndedPlans != 1 || report.KeysRevokedAgain != 1 {
 		t.Errorf("report = %+v, want a session and a plan ended and one key revoked again", report)
+	}
+	if left := connections(t, o); left != 0 {
+		t.Errorf("%d connections and beginnings of them are back", left)
 	}
 	again := start(t, o)
 	anyone = again.public
@@ -457,4 +462,42 @@ func TestRestoreEndsWhatMayHaveEnded(t *testing.T) {
 		t.Errorf("the key that was revoked: %v, want 401", err)
 	}
 	opensTheDoor(t, again, server.FirstRun)
+}
+
+// connect stores that a person is connected to a server, and that they begin to be.
+func connect(t *testing.T, o app.Options, owner *client.Client, org string) {
+	t.Helper()
+	made, err := owner.RegisterMCPServer(t.Context(), org, client.NewMCPServer{Name: "harbour"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, "sqlite", filepath.Join(o.Config.DataDir, "writ.db"), `
+		INSERT INTO mcp_connection (id, org_id, user_id, server_id, url, resource, issuer, token_url, revocation_url,
+			client_id, client_method, scope, sealed, refreshing_until, revision, created_at)
+		SELECT 'c', '`+org+`', id, '`+made.MCPID+`', '', '', '', '', '', '', 'none', '', x'00', 0, 1, 1
+		FROM user_account
+		LIMIT 1;
+		INSERT INTO mcp_connecting (state_hash, org_id, user_id, server_id, url, resource, issuer, names_issuer, token_url,
+			revocation_url, client_id, client_method, scope, sealed, expires_at)
+		SELECT x'00', '`+org+`', id, '`+made.MCPID+`', '', '', '', 0, '', '', '', 'none', '', x'00', 9000000000000000
+		FROM user_account
+		LIMIT 1`)
+	if n := connections(t, o); n != 2 {
+		t.Fatalf("%d connections are stored", n)
+	}
+}
+
+func connections(t *testing.T, o app.Options) (n int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(o.Config.DataDir, "writ.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.QueryRowContext(t.Context(), `
+		SELECT (SELECT COUNT(*) FROM mcp_connection) + (SELECT COUNT(*) FROM mcp_connecting)`).Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

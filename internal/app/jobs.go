@@ -77,6 +77,8 @@ func (s *Server) startJobs() {
 		s.attempt(ctx, "forget agents that were seen long ago", s.Agents.Prune)
 		s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)
 		s.attempt(ctx, "forget how MCP servers answered", s.Servers.Prune)
+		s.attempt(ctx, "forget old certificates", s.Certificates.Prune)
+		s.attempt(ctx, "forget old decisions of proxies", s.Guard.Prune)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"writ/internal/api"
 	"writ/internal/config"
+	"writ/internal/secret"
 )
 
 // Limits on slow clients. Streams set their own.
@@ -28,10 +29,12 @@ const (
 // Server is a running server.
 type Server struct {
 	*Areas
-	API      *api.API
-	URL      string    // where people reach it
-	Address  string    // where it listens
-	FirstRun *FirstRun // what the first start made, nil on later ones
+	API     *api.API
+	URL     string // where people reach it
+	Address string // where it listens
+	// AgentsAddress is where it takes certificates of agents; empty: nowhere.
+	AgentsAddress string
+	FirstRun      *FirstRun // what the first start made, nil on later ones
 
 	logger  *slog.Logger
 	timeout time.Duration // for requests to finish
@@ -39,6 +42,7 @@ type Server struct {
 	payloadRetention time.Duration
 	main             *http.Server
 	metrics          *http.Server
+	agents           *http.Server // takes certificates; nil: none
 	unlock           func() error
 	cancel           context.CancelFunc // ends the scheduled work
 	jobs             sync.WaitGroup
@@ -52,7 +56,7 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 		o.Now = time.Now
 	}
 	s := &Server{logger: o.Logger, timeout: c.ShutdownTimeout, payloadRetention: c.PayloadRetention,
-		failed: make(chan error, 2), unlock: func() error { return nil }}
+		failed: make(chan error, 3), unlock: func() error { return nil }}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
@@ -77,7 +81,7 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := s.serve(c, listener); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	s.warn(c)
+	warnOfPlainText(c, s.logger, s.Address)
 	return s, nil
 }
 
@@ -115,6 +119,10 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Auth:              s.Auth,
 		Federation:        s.Federation,
 		Organizations:     s.Organizations,
+		Operators:         s.Operators,
+		Requests:          s.Requests,
+		Blog:              s.Blog,
+		Referrals:         s.Referrals,
 		Keys:              s.Keys,
 		Policies:          s.Policies,
 		Replays:           s.Replays,
@@ -125,8 +133,11 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Approvals:         s.Approvals,
 		Agents:            s.Agents,
 		Servers:           s.Servers,
+		Certificates:      s.Certificates,
 		OAuth:             s.OAuth,
+		Connections:       s.Connections,
 		Gateway:           s.Gateway,
+		Guard:             s.Guard,
 		Limiter:           s.Limiter,
 		Telemetry:         s.Telemetry,
 		TelemetryDatabase: s.TelemetryDB,
@@ -152,11 +163,19 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		SignUpOpen:        c.SignUp == config.SignUpOpen,
 		Documented:        !c.IsProduction(),
 		MetricsToken:      c.MetricsToken,
-		ProxyToken:        c.ProxyToken,
+		ProxyToken:        hashed(c.ProxyToken),
 		UsesTLS:           c.UsesTLS(),
 		Dashboard:         o.Dashboard,
 		MailGoes:          mailGoes(c),
 	}
+}
+
+// hashed is the hash of a token, so that the server cannot show it; nil: none is set.
+func hashed(token secret.Text) []byte {
+	if !token.IsSet() {
+		return nil
+	}
+	return secret.Hash(token.Reveal())
 }
 
 // serve begins to answer on the listeners and starts the scheduled work.
@@ -167,13 +186,21 @@ func (s *Server) serve(c config.Config, listener net.Listener) error {
 		if err != nil {
 			return err
 		}
-		listener = tls.NewListener(listener, &tls.Config{
-			Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
-		})
+		listener = tls.NewListener(listener, tlsConfig(pair))
+	}
+	var agents net.Listener // nil: none
+	if c.AgentsListen != "" {
+		var err error
+		if agents, err = s.listenForAgents(c); err != nil {
+			return err
+		}
 	}
 	if c.MetricsListen != "" {
 		metrics, err := net.Listen("tcp", c.MetricsListen)
 		if err != nil {
+			if agents != nil {
+				err = errors.Join(err, agents.Close())
+			}
 			return fmt.Errorf("listen for metrics on %s: %w", c.MetricsListen, err)
 		}
 		mux := http.NewServeMux()
@@ -181,12 +208,27 @@ func (s *Server) serve(c config.Config, listener net.Listener) error {
 		s.metrics = s.httpServer(mux)
 		go s.run(s.metrics, metrics)
 	}
+	if agents != nil {
+		s.agents = s.httpServer(s.API)
+		go s.run(s.agents, agents)
+	}
 	go s.run(s.main, listener)
 	s.startJobs()
 	return nil
 }
 
+func tlsConfig(pair tls.Certificate) *tls.Config {
+	return &tls.Config{
+		Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+	}
+}
+
 func (s *Server) httpServer(handler http.Handler) *http.Server {
+	return newHTTPServer(handler, s.logger)
+}
+
+// newHTTPServer is a server with limits on slow clients.
+func newHTTPServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
@@ -194,7 +236,7 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 		WriteTimeout:      answerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 }
 
@@ -204,10 +246,10 @@ func (s *Server) run(server *http.Server, listener net.Listener) {
 	}
 }
 
-// warn tells the operator about listeners without TLS.
-func (s *Server) warn(c config.Config) {
+// warnOfPlainText tells the operator about listeners without TLS.
+func warnOfPlainText(c config.Config, logger *slog.Logger, address string) {
 	if !c.IsLoopbackOnly() && !c.UsesTLS() {
-		s.logger.Warn("keys and passwords travel in clear to this listener: set WRIT_TLS_CERT_FILE and WRIT_TLS_KEY_FILE, or keep a TLS proxy in front of it", "listen", s.Address)
+		logger.Warn("keys and passwords travel in clear to this listener: set WRIT_TLS_CERT_FILE and WRIT_TLS_KEY_FILE, or keep a TLS proxy in front of it", "listen", address)
 	}
 }
 
@@ -227,9 +269,15 @@ func (s *Server) Stop() error {
 	s.API.Stopping()
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
-	err := s.main.Shutdown(ctx)
-	if err != nil {
-		err = fmt.Errorf("requests were still running after %s: %w", s.timeout, errors.Join(err, s.main.Close()))
+	var err error
+	for _, server := range []*http.Server{s.main, s.agents} {
+		if server == nil {
+			continue
+		}
+		if late := server.Shutdown(ctx); late != nil {
+			late = errors.Join(late, server.Close())
+			err = errors.Join(err, fmt.Errorf("requests were still running after %s: %w", s.timeout, late))
+		}
 	}
 	if s.metrics != nil {
 		err = errors.Join(err, s.metrics.Close())

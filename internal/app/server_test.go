@@ -22,6 +22,7 @@ import (
 	"writ/internal/app"
 	"writ/internal/database"
 	"writ/internal/mail"
+	"writ/internal/secret"
 )
 
 // certificate makes a pair for this machine, as PEM, and who trusts it.
@@ -131,8 +132,13 @@ func TestTakenPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
+	cert, key, _ := certificate(t)
 	o := options(t, database.Options{})
 	for name, change := range map[string]func(o *app.Options){
+		"listen for agents on " + taken.Addr().String(): func(o *app.Options) {
+			o.Config.TLSCertificate, o.Config.TLSKey = cert, secret.NewText(key)
+			o.Config.AgentsListen = taken.Addr().String()
+		},
 		"(PORT and WRIT_LISTEN choose another)": func(o *app.Options) {
 			o.Config.Port = taken.Addr().(*net.TCPAddr).Port
 		},

@@ -2,11 +2,11 @@ package app
 
 import (
 	"context"
-
 	"time"
 
 	"writ/internal/carrier"
 	"writ/internal/config"
+	"writ/internal/gateway"
 	"writ/internal/mcp"
 	"writ/internal/mcp/definition"
 	"writ/internal/mcp/discovery"
@@ -27,25 +27,56 @@ func (a *Areas) newServers(c config.Config) *mcp.Service {
 		},
 		CheckURL:   a.toServers.Check,
 		MayBePlain: a.toServers.IsPermitted,
+		Redefined:  a.Certificates.DefinitionsChanged,
+		Refused:    a.Certificates.ServerGone,
 	})
 }
 
-// toOneServer is how many connections to one MCP server calls may have at once. Streams hold theirs.
-const toOneServer = 512
+// toOneServer is how many connections to one MCP server calls may have at once. Streams have others, one for each
+// session of an agent.
+const (
+	toOneServer        = 512
+	streamsOfOneServer = gateway.MaxSessions
+)
 
-// newCarrier makes what carries out calls. It has connections of its own, because calls last long and are many: how
+// lines are the connections with MCP servers. They are apart from others, because calls last long and are many: how
 // long an answer may take is the carrier's to say.
-func (a *Areas) newCarrier(c config.Config, o Options) *carrier.Carrier {
-	a.toTools = outbound.New(outbound.Options{
+type lines struct {
+	toTools   *outbound.Client // carries calls to them
+	toStreams *outbound.Client // carries what they send of their own accord
+	dialer    *upstream.Dialer
+}
+
+func newLines(c config.Config) (l lines) {
+	l.toTools = outbound.New(outbound.Options{
 		Permits: c.OutboundAllow, Timeout: carrier.MaxTimeout + time.Minute, Conns: toOneServer,
 	})
-	a.dialer = upstream.New(a.toTools.Stream())
+	l.toStreams = outbound.New(outbound.Options{
+		Permits: c.OutboundAllow, Timeout: carrier.MaxTimeout + time.Minute, Conns: streamsOfOneServer,
+	})
+	l.dialer = upstream.New(l.toTools.Stream(), l.toStreams.Stream())
+	return l
+}
+
+// close ends the sessions with MCP servers, and then what carries out calls.
+func (l lines) close(c *carrier.Carrier) {
+	l.dialer.Close()
+	c.Close()
+	l.toTools.Close()
+	l.toStreams.Close()
+}
+
+// newCarrier makes what carries out calls.
+func (a *Areas) newCarrier(c config.Config, o Options) *carrier.Carrier {
+	a.lines = newLines(c)
 	return carrier.New(carrier.Options{
 		Enforcement: a.Enforcement,
 		Executions:  a.Executions,
-		Servers:     a.Servers,
+		Servers:     ownServers{a.Servers},
 		Policies:    a.Policies,
-		Dialer:      a.dialer,
+		Dialer:      a.lines.dialer,
+		UserToken:   a.tokenFor,
+		Spent:       a.spentAt,
 		Stopped:     a.Agents.RefuseStopped,
 		Now:         a.Database.Now,
 		Logger:      o.Logger,
@@ -57,7 +88,5 @@ func (a *Areas) closeCarrier() {
 	if a.Carrier == nil {
 		return
 	}
-	a.dialer.Close()
-	a.Carrier.Close()
-	a.toTools.Close()
+	a.lines.close(a.Carrier)
 }

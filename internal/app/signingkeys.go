@@ -17,7 +17,7 @@ func SigningPurposes() []keyring.Purpose {
 
 // rotatedTogether are the purposes whose keys nobody pins: verifiers fetch all keys.
 func rotatedTogether() []keyring.Purpose {
-	return []keyring.Purpose{keyring.AccessToken, intent.PlanKey, intent.JWTKey, intent.BindingKey}
+	return []keyring.Purpose{keyring.AccessToken, intent.PlanKey, intent.JWTKey, intent.BindingKey, intent.TrustKey}
 }
 
 // RotatedKey is a key that signs from now on.

@@ -63,6 +63,8 @@ func TestScripts(t *testing.T) {
 			"whoami":    whoAmI,
 			"signer":    signer,
 			"usekey":    useKey,
+			"certid":    certID,
+			"delegate":  delegate,
 			"shows":     shows,
 			"evidence":  evidence,
 			"repin":     rePin,
@@ -177,6 +179,20 @@ func signer(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // usekey JSONFILE gives the API key in a file to the programs that follow.
+// certID sets CERT to the id of the certificate in a file.
+func certID(ts *testscript.TestScript, neg bool, args []string) {
+	needs(ts, !neg && len(args) == 1, "certid FILE")
+	token, err := os.ReadFile(ts.MkAbs("token"))
+	ts.Check(err)
+	c := server(ts)
+	c.AccessToken = strings.TrimSpace(string(token))
+	checked, err := c.CheckCertificate(context.Background(), "", client.CertificateQuestion{
+		Certificate: ts.ReadFile(args[0]),
+	})
+	ts.Check(err)
+	ts.Setenv("CERT", checked.Certificate.CertificateID)
+}
+
 func useKey(ts *testscript.TestScript, neg bool, args []string) {
 	needs(ts, !neg && len(args) == 1, "usekey JSONFILE")
 	ts.Setenv("WRIT_API_KEY", member(ts, args[0], "apiKey"))

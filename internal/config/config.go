@@ -74,6 +74,7 @@ type Config struct {
 	PublicURL       string // an origin without a trailing slash; empty outside production: the app derives one
 	TLSCertificate  string // PEM; empty: the server speaks plain HTTP
 	TLSKey          secret.Text
+	AgentsListen    string // host:port of a separate listener that asks for agents' certificates; empty: none
 	TrustedProxies  []netip.Prefix
 	CORSOrigins     []string // as a browser sends them: lower case, without the default port
 	MaxBodyBytes    int64
@@ -85,9 +86,12 @@ type Config struct {
 	TelemetryURL secret.Text // not set: in the same database server
 	MasterKey    secret.Text // as secret.ParseMasterKey reads it; not set: the app makes one in DataDir
 
-	SignUp     SignUp
-	HoldWait   time.Duration // how long a call through the proxy waits for a person's yes; 0: it does not
-	ProxyToken secret.Text   // that the enforcement proxy presents; not set: there is none
+	SignUp SignUp
+	// ReferralCents is what a referral earns an organization; 0: referrals are off.
+	ReferralCents int64
+	HoldWait      time.Duration // how long a call through the proxy waits for a person's yes; 0: it does not
+	ProxyToken    secret.Text   // that the enforcement proxy presents; not set: there is none
+	ServerURL     string        // the server that writd proxy belongs to; empty: none
 
 	GoogleClientID     string // empty: no sign-in with Google
 	GoogleClientSecret secret.Text

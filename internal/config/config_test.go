@@ -92,14 +92,16 @@ func TestDefaults(t *testing.T) {
 func fullEnviron(certificate, key string) []string {
 	return []string{
 		"WRIT_ENV=production", "WRIT_LISTEN=::1", "PORT=0", "WRIT_PUBLIC_URL=https://Writ.example.com:443/",
-		"WRIT_TLS_CERT=" + certificate, "WRIT_TLS_KEY=" + key,
+		"WRIT_TLS_CERT=" + certificate, "WRIT_TLS_KEY=" + key, "WRIT_AGENTS_LISTEN=[::1]:8443",
 		"WRIT_TRUSTED_PROXIES=10.0.0.0/8, 192.0.2.7,2001:db8::/32,::ffff:192.0.2.9",
 		"WRIT_CORS_ORIGINS=https://console.example.com:443, HTTP://Localhost:3000,https://[2001:DB8::1]:8443,https://[::1]",
 		"WRIT_MAX_BODY_BYTES=67108864", "WRIT_MEMORY_LIMIT_BYTES=1073741824", "WRIT_SHUTDOWN_SECONDS=300",
 		"WRIT_DATA_DIR=/var/lib/writ",
 		"DATABASE_URL=postgresql://writ:database-password@db/writ", "WRIT_MASTER_KEY=" + masterKey,
 		"TELEMETRY_DATABASE_URL=postgres://writ:telemetry-password@db2/writ",
-		"WRIT_SIGNUP=open", "WRIT_PROXY_HOLD_SECONDS=60", "WRIT_PROXY_TOKEN=" + proxyToken,
+		"WRIT_SIGNUP=open", "WRIT_REFERRAL_CREDIT_CENTS=1500",
+		"WRIT_PROXY_HOLD_SECONDS=60", "WRIT_PROXY_TOKEN=" + proxyToken,
+		"WRIT_SERVER_URL=https://writ.example.com",
 		"WRIT_GOOGLE_CLIENT_ID=google-client",
 		"WRIT_GOOGLE_CLIENT_SECRET=google-secret",
 		"WRIT_GOOGLE_ISSUER=https://google.example.com",
@@ -126,6 +128,7 @@ func TestEveryVariable(t *testing.T) {
 	want := config.Config{
 		Environment: config.Production, Listen: "::1", Port: 0, PublicURL: "https://writ.example.com",
 		TLSCertificate: certificate, TLSKey: secret.NewText(key),
+		AgentsListen: "[::1]:8443",
 		TrustedProxies: []netip.Prefix{
 			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"),
 			netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("192.0.2.9/32"),
@@ -146,6 +149,7 @@ func TestEveryVariable(t *testing.T) {
 			URL:   secret.NewText("https://witness.example.com/hook?secret=witness-secret"),
 			Token: secret.NewText("witness-token-16"),
 		},
+		ReferralCents: 1500, ServerURL: "https://writ.example.com",
 		SignUp: config.SignUpOpen, ProxyToken: secret.NewText(proxyToken),
 		GoogleClientID: "google-client", GoogleClientSecret: secret.NewText("google-secret"),
 		GoogleIssuer: "https://google.example.com",

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/url"
 	"time"
 
 	"writ/internal/outbound"
@@ -16,8 +17,8 @@ func Load(environ []string, readFile func(path string) ([]byte, error)) (Config,
 	r.loadServer(&c)
 	r.loadStorage(&c)
 	c.SignUp = read(r, "WRIT_SIGNUP", oneOf(SignUpOpen, SignUpClosed))
-	c.HoldWait = time.Duration(read(r, "WRIT_PROXY_HOLD_SECONDS", wholeNumber(0, 300))) * time.Second
-	c.ProxyToken = read(r, "WRIT_PROXY_TOKEN", token(32))
+	c.ReferralCents = read(r, "WRIT_REFERRAL_CREDIT_CENTS", wholeNumber(0, 1_000_000))
+	r.loadProxy(&c)
 	r.loadGoogle(&c)
 	r.loadMail(&c)
 	c.OutboundAllow = read(r, "WRIT_OUTBOUND_ALLOW", listOf(outbound.ParsePermit))
@@ -31,6 +32,46 @@ func Load(environ []string, readFile func(path string) ([]byte, error)) (Config,
 		return Config{}, r.problems
 	}
 	return c, nil
+}
+
+// LoadProxy reads the settings of an enforcement proxy in a process of its own, which needs neither a database nor the
+// master key. Its error is always Problems.
+func LoadProxy(environ []string, readFile func(path string) ([]byte, error)) (Config, error) {
+	r := newReader(environ, readFile)
+	var c Config
+	c.Environment = read(r, "WRIT_ENV", oneOf(Development, Production))
+	r.environment = c.Environment
+
+	r.loadServer(&c)
+	r.require("WRIT_PROXY_TOKEN", "by writd proxy")
+	r.require("WRIT_SERVER_URL", "by writd proxy")
+	r.loadProxy(&c)
+	c.OutboundAllow = read(r, "WRIT_OUTBOUND_ALLOW", listOf(outbound.ParsePermit))
+	r.refusePlainServer(&c)
+	r.loadMetricsAndLogs(&c)
+	r.refuseUnknown()
+
+	if len(r.problems) > 0 {
+		return Config{}, r.problems
+	}
+	return c, nil
+}
+
+func (r *reader) loadProxy(c *Config) {
+	c.HoldWait = time.Duration(read(r, "WRIT_PROXY_HOLD_SECONDS", wholeNumber(0, 300))) * time.Second
+	c.ProxyToken = read(r, "WRIT_PROXY_TOKEN", strongToken(32))
+	c.ServerURL = read(r, "WRIT_SERVER_URL", webURL("https://writ.example.com"))
+}
+
+// refusePlainServer refuses to send secrets in clear, but to this machine and where the operator permits it.
+func (r *reader) refusePlainServer(c *Config) {
+	u, err := url.Parse(c.ServerURL)
+	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
+		return
+	}
+	if !outbound.New(outbound.Options{Permits: c.OutboundAllow}).IsPermitted(c.ServerURL) {
+		r.report("WRIT_SERVER_URL", "must begin with https://, because secrets are sent: or list the host in WRIT_OUTBOUND_ALLOW")
+	}
 }
 
 func (r *reader) loadServer(c *Config) {

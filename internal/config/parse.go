@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,6 +78,32 @@ func token(least int) func(string) (secret.Text, error) {
 		}
 		return secret.NewText(text), nil
 	}
+}
+
+// strongToken is token for one that nobody must guess, and nobody chooses by themselves.
+func strongToken(least int) func(string) (secret.Text, error) {
+	return func(text string) (secret.Text, error) {
+		read, err := token(least)(text)
+		if err == nil && isWeak(text) {
+			return secret.Text{}, errors.New("is easily guessed: make one, such as with `openssl rand -hex 32`")
+		}
+		return read, err
+	}
+}
+
+// placeholders are in texts that stand for a secret until somebody replaces them.
+var placeholders = []string{"changeme", "change-me", "change_me", "placeholder", "your-token", "your_token", "password"}
+
+// isWeak reports whether a text repeats itself, has few different characters, or stands for a secret.
+func isWeak(text string) bool {
+	different := map[rune]bool{}
+	for _, c := range text {
+		different[c] = true
+	}
+	repeats := strings.Contains((text + text)[1:2*len(text)-1], text)
+	lower := strings.ToLower(text)
+	return len(different) < 10 || repeats ||
+		slices.ContainsFunc(placeholders, func(word string) bool { return strings.Contains(lower, word) })
 }
 
 // webURL reads the base URL of an API, such as the example.

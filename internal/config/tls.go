@@ -19,6 +19,10 @@ func (r *reader) loadTLS(c *Config) {
 		r.require("WRIT_TLS_KEY", "because WRIT_TLS_CERT is set")
 	}
 	c.TLSKey = read(r, "WRIT_TLS_KEY", parsePrivateKey)
+	if r.isSet("WRIT_AGENTS_LISTEN") {
+		r.require("WRIT_TLS_CERT", "because WRIT_AGENTS_LISTEN is set")
+	}
+	c.AgentsListen = read(r, "WRIT_AGENTS_LISTEN", parseHostPort)
 	if c.TLSCertificate == "" || !c.TLSKey.IsSet() {
 		return
 	}

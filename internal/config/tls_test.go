@@ -72,6 +72,21 @@ func TestTLSRefused(t *testing.T) {
 	})
 }
 
+func TestAgentsListenNeedsTLS(t *testing.T) {
+	t.Parallel()
+	certificate, key := keyPair(t)
+	for _, c := range []struct{ name, certificate, key, listen, variable, want string }{
+		{"no TLS", "", "", "127.0.0.1:8443", "WRIT_TLS_CERT", "is required because WRIT_AGENTS_LISTEN is set"},
+		{"no port", certificate, key, "127.0.0.1", "WRIT_AGENTS_LISTEN", "must be host:port"},
+	} {
+		got := problems(t, noFiles, "WRIT_TLS_CERT="+c.certificate, "WRIT_TLS_KEY="+c.key,
+			"WRIT_AGENTS_LISTEN="+c.listen)
+		if len(got) != 1 || got[0].Variable != c.variable || !strings.Contains(got[0].Message, c.want) {
+			t.Errorf("%s: problems = %q, want one of %s with %q", c.name, got, c.variable, c.want)
+		}
+	}
+}
+
 func variablesOf(p config.Problems) string {
 	var names []string
 	for _, problem := range p {

@@ -25,6 +25,7 @@ import (
 	"writ/internal/confine"
 	"writ/internal/database"
 	"writ/internal/intent/grounding"
+	"writ/internal/obligation"
 	"writ/internal/principal"
 	"writ/internal/verdict"
 )
@@ -88,6 +89,8 @@ type Details struct {
 	Incomplete bool               `json:"incomplete,omitzero"`
 	Judged     Judged             `json:"judged,omitzero"`
 	Labels     []string           `json:"labels,omitempty"`
+	// Oblige is what whoever carries the call out must do with its result.
+	Oblige *obligation.Set `json:"oblige,omitzero"`
 	// PlacedOn is the server the call was on, if its name claimed another server and a
 	// rule about that one decided. Server is then the claimed one.
 	PlacedOn string         `json:"placedOn,omitzero"`
@@ -108,7 +111,10 @@ const (
 // plan's goal is not repeated: the plan tells it.
 type Judged struct {
 	// AgentBound: a person has bound the key to the agent.
-	AgentBound      bool   `json:"agentBound,omitzero"`
+	AgentBound bool `json:"agentBound,omitzero"`
+	// AgentCertificate is that with which the caller has proven to be the agent; empty: none.
+	AgentCertificate string `json:"agentCertificate,omitzero"`
+
 	AgentName       string `json:"agentName,omitzero"`
 	AgentRegistered bool   `json:"agentRegistered,omitzero"`
 	AgentStatus     string `json:"agentStatus,omitzero"`

@@ -25,7 +25,7 @@ type payload struct {
 // by member, because the generic encoder takes a tenth of a decision's time.
 func (r *Record) payload() (audit.Canonical, error) {
 	if len(r.Failed)+len(r.Labels)+len(r.Paths)+len(r.Shadows) > 0 || r.Judged.Session != nil ||
-		r.Confine != nil || r.Demanded != nil {
+		r.Confine != nil || r.Demanded != nil || r.Oblige != nil {
 		return canonical.Marshal(payload{
 			Details:    r.Details,
 			Digest:     hex.EncodeToString(r.Digest),
@@ -86,6 +86,7 @@ func (j *Judged) writeAgent(o *canonical.Object) {
 	if j.AgentBound {
 		o.Bool("agentBound", true)
 	}
+	o.Optional("agentCertificate", j.AgentCertificate)
 	o.Optional("agentName", j.AgentName)
 	if j.AgentRegistered {
 		o.Bool("agentRegistered", true)

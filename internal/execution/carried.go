@@ -32,6 +32,9 @@ type Carried struct {
 	Duration                      time.Duration
 	// Marks are what looks wrong about the result. They are findings, and change nothing.
 	Marks []Mark
+	// SpentToken is the SHA-256, in hex, of the person's token that the MCP server has refused; empty: it has not. Only
+	// a proxy apart says so, and it is not recorded.
+	SpentToken string
 }
 
 // Mark is something that looks wrong about a result.

@@ -73,7 +73,7 @@ func (c *catalogues) put(orgID string, read *catalogue) {
 // catalogueFor is what the servers of the caller's organization offer now.
 func (g *Gateway) catalogueFor(ctx context.Context, p principal.Principal) (*catalogue, error) {
 	// The version is read before the servers, so that what is kept is never older than it says.
-	version, err := g.Decisions.Version(ctx, p.OrgID)
+	version, err := g.Decisions.Version(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -26,12 +26,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/approval"
+	"writ/internal/audit"
 	"writ/internal/carrier"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/mcp"
 	"writ/internal/mcp/definition"
 	"writ/internal/principal"
+	"writ/internal/toolname"
 )
 
 // Limits of the endpoint.
@@ -79,18 +81,40 @@ const (
 	clientProgress      = "notifications/progress"
 )
 
+// Servers says which servers an organization has approved, and what they offer.
+type Servers interface {
+	List(ctx context.Context, p principal.Principal, status mcp.Status) ([]mcp.Server, error)
+	Tools(ctx context.Context, p principal.Principal, id string) (mcp.Server, []mcp.Tool, error)
+}
+
+// Decisions says what a caller could ever be allowed, whether it may act at all, and how new that is.
+type Decisions interface {
+	Visible(
+		ctx context.Context, p principal.Principal, r enforcement.Request, tools []toolname.Name,
+	) ([]bool, error)
+	RefuseCaller(ctx context.Context, p principal.Principal, agentID string) error
+	Version(ctx context.Context, p principal.Principal) (audit.Version, error)
+}
+
+// Approvals waits for people's answers.
+type Approvals interface {
+	Wait(ctx context.Context, p principal.Principal, id string, upTo time.Duration) (approval.Request, error)
+}
+
 // Options are what the endpoint needs.
 type Options struct {
-	Servers   *mcp.Service
-	Decisions *enforcement.Service
-	Approvals *approval.Service
+	Servers   Servers
+	Decisions Decisions
+	Approvals Approvals
 	Carrier   *carrier.Carrier
 	Logger    *slog.Logger
 	Version   string
 	// HoldTime is how long a call waits for a person's yes.
 	HoldTime     time.Duration
 	MaxBodyBytes int64
-	IdleTime     time.Duration // 0: IdleTime
+	// ReadBody reads a body within what the bodies of all requests may take together; release gives that back.
+	ReadBody func(r *http.Request, limit int64) (body []byte, release func(), err error)
+	IdleTime time.Duration // 0: IdleTime
 }
 
 // Gateway serves the endpoint. A process needs one.
@@ -202,7 +226,12 @@ type place struct {
 
 // post takes a message.
 func (g *Gateway) post(w *patient, r *http.Request, caller principal.Principal, at place) error {
-	body, err := readBody(r, g.MaxBodyBytes)
+	if r.Header.Get("Content-Encoding") != "" {
+		return refuse("the body must not be compressed")
+	}
+	// It is held as long as the request runs, and so does what was read of it.
+	body, release, err := g.ReadBody(r, g.MaxBodyBytes)
+	defer release()
 	if err != nil {
 		return err
 	}

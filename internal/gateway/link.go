@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,9 @@ type link struct {
 	changed time.Time // of the registration that it was opened by
 	closed  bool
 	running []*running // requests of the client that this server works on, oldest first
+	// hushed: there was a call beside whose result the server may say nothing. A line of its log may be about it at any
+	// time after.
+	hushed bool
 }
 
 // running is a request of the client while a server works on it.
@@ -36,6 +40,14 @@ type running struct {
 	token    int64           // the one that the server was given
 	progress float64         // of what the client was told last
 	told     bool
+	quiet    bool // see carrier.IsQuiet
+}
+
+// isHushed reports whether the server's log is not passed on.
+func (l *link) isHushed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hushed
 }
 
 // link is the session's link to a server, open. What was judged goes to the server that it was judged for, as that was
@@ -48,6 +60,10 @@ func (s *session) link(ctx context.Context, of *offered) (*link, error) {
 		}
 		registered = judged.UpdatedAt
 	}
+	if s.g.Carrier.IsForOneCall(ctx) {
+		l := s.linkOnce(ctx)
+		return l, l.reach(ctx, of, registered)
+	}
 	s.mu.Lock()
 	if s.links == nil {
 		s.links = map[string]*link{}
@@ -59,6 +75,26 @@ func (s *session) link(ctx context.Context, of *offered) (*link, error) {
 	}
 	s.mu.Unlock()
 	return l, l.reach(ctx, of, registered)
+}
+
+// linkOnce is a link for the call that is being sent, which ends with it.
+func (s *session) linkOnce(ctx context.Context) *link {
+	l := &link{s: s}
+	s.mu.Lock()
+	if s.links == nil {
+		s.links = map[string]*link{}
+	}
+	s.once++
+	name := "once " + strconv.FormatInt(s.once, 10) // no id of a server
+	s.links[name] = l
+	s.mu.Unlock()
+	context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		delete(s.links, name)
+		s.mu.Unlock()
+		l.close()
+	})
+	return l
 }
 
 // reach opens the link if it is not open by this registration.
@@ -160,9 +196,9 @@ func (l *link) ask(
 			Kind: upstream.Broken, Server: l.server().Name, Reason: "it has ended the session: try again",
 		}
 	}
-	r := &running{ctx: ctx, client: token, token: l.tokens.Add(1)}
+	r := &running{ctx: ctx, client: token, token: l.tokens.Add(1), quiet: carrier.IsQuiet(ctx)}
 	l.mu.Lock()
-	l.running = append(l.running, r)
+	l.running, l.hushed = append(l.running, r), l.hushed || r.quiet
 	l.mu.Unlock()
 	defer l.done(r)
 	var mine any

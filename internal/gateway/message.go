@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/fault"
+	"writ/internal/mcp/definition"
 )
 
 // maxDepth is how many arrays and objects of a message may be within each other.
@@ -29,21 +29,6 @@ type message struct {
 // refuse is why a message is not taken.
 func refuse(reason string) error { return fault.New(fault.Invalid, "%s", reason) }
 
-// readBody reads a body within a limit.
-func readBody(r *http.Request, most int64) ([]byte, error) {
-	if r.Header.Get("Content-Encoding") != "" {
-		return nil, refuse("the body must not be compressed")
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
-	switch {
-	case err != nil:
-		return nil, refuse("the body could not be read")
-	case int64(len(body)) > most:
-		return nil, fault.New(fault.TooLarge, "the message is larger than this server takes")
-	}
-	return body, nil
-}
-
 // readMessage reads one message. What two readers could take for different messages is refused: a member given twice,
 // text that is no UTF-8, something behind the message. So is a batch, which MCP does not have.
 func readMessage(body []byte) (message, error) {
@@ -51,7 +36,7 @@ func readMessage(body []byte) (message, error) {
 	if len(text) > 0 && text[0] == '[' {
 		return message{}, refuse("batches are not taken: send one message at a time")
 	}
-	if depthOf(text) > maxDepth {
+	if definition.Depth(text) > maxDepth {
 		return message{}, refuse("the message is nested too deep")
 	}
 	var sent struct {
@@ -89,26 +74,6 @@ func describe(err error) string {
 		return "is none of JSON-RPC: " + strings.TrimPrefix(string(semantic.JSONPointer), "/") + " has another type"
 	}
 	return "cannot be read"
-}
-
-// depthOf is how many arrays and objects of a JSON text are open at once.
-func depthOf(raw []byte) (deepest int) {
-	open, quoted := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			open++
-			deepest = max(deepest, open)
-		case c == '}' || c == ']':
-			open--
-		}
-	}
-	return deepest
 }
 
 // subject is what Mcp-Name says of such a message; ok is false where it says nothing.

@@ -11,6 +11,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"writ/internal/carrier"
+	"writ/internal/toolname"
 )
 
 // listPrompts lists the prompts of one server as it lists them, or those of all that the registry knows.
@@ -19,19 +22,22 @@ func (s *session) listPrompts(ctx context.Context, req *sdk.ListPromptsRequest) 
 	by := s.saidOf(req, params.Meta)
 	result := &sdk.ListPromptsResult{Cacheable: unshared(), Prompts: []*sdk.Prompt{}}
 	if s.one != "" {
-		may, of, err := s.mayList(ctx, by, toolPrompt)
-		if err != nil || !may {
-			return result, err
-		}
-		err = s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) (err error) {
-			result, err = up.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: params.Cursor})
+		ask := &sdk.ListPromptsParams{Cursor: params.Cursor}
+		err := s.listOne(ctx, by, toolPrompt, func(ctx context.Context, up *sdk.ClientSession) error {
+			listed, err := up.ListPrompts(ctx, ask)
+			if err == nil {
+				listed.Cacheable, result = unshared(), listed
+			}
 			return err
 		})
-		if err != nil {
-			return nil, err
+		if carrier.IsUndecided(err) { // those that the registry knows are listed
+			of, err := s.only(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return of.knownPrompts(), nil
 		}
-		result.Cacheable = unshared()
-		return result, nil
+		return result, err
 	}
 	all, _, err := s.offers(ctx)
 	if err != nil {
@@ -54,6 +60,15 @@ func (s *session) listPrompts(ctx context.Context, req *sdk.ListPromptsRequest) 
 	return result, err
 }
 
+// knownPrompts are those that the registry knows of a server, under their own names.
+func (o *offered) knownPrompts() *sdk.ListPromptsResult {
+	result := &sdk.ListPromptsResult{Cacheable: unshared(), Prompts: []*sdk.Prompt{}}
+	for _, prompt := range o.About.Prompts {
+		result.Prompts = append(result.Prompts, (&offeredPrompt{Prompt: prompt, of: o, public: prompt.Name}).shown())
+	}
+	return result
+}
+
 func (p *offeredPrompt) shown() *sdk.Prompt {
 	shown := &sdk.Prompt{Name: p.public, Title: p.Title, Description: p.Description}
 	for _, a := range p.Arguments {
@@ -64,14 +79,19 @@ func (p *offeredPrompt) shown() *sdk.Prompt {
 	return shown
 }
 
-// mayList reports whether anything of a kind could ever be allowed of the session's only server.
-func (s *session) mayList(ctx context.Context, by said, tool string) (bool, *offered, error) {
+// listOne asks the one server of the session for a list, unless nothing of the kind could ever be allowed: the list
+// stays empty then.
+func (s *session) listOne(
+	ctx context.Context, by said, kind string, list func(ctx context.Context, up *sdk.ClientSession) error,
+) error {
 	of, err := s.only(ctx)
 	if err != nil {
-		return false, nil, err
+		return err
 	}
-	may, err := s.mayEver(ctx, by, of.Name, tool)
-	return may, of, err
+	if may, err := s.mayEver(ctx, by, of.Name, kind); err != nil || !may {
+		return err
+	}
+	return s.pass(ctx, of, list)
 }
 
 // pass asks a server something that nobody has to decide about.
@@ -182,13 +202,17 @@ func (s *session) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.
 	if err != nil {
 		return nil, err
 	}
-	may, err := s.mayEver(ctx, s.saidOf(req, req.Params.Meta), of.Name, tool)
+	asked := s.request(s.saidOf(req, req.Params.Meta))
+	asked.CanOblige = false // nothing can be left out of what it completes
+	visible, err := s.g.Decisions.Visible(ctx, s.caller, asked, []toolname.Name{{Server: of.Name, Tool: tool}})
 	if err != nil {
 		return nil, err
 	}
-	if !may {
+	if !visible[0] {
 		return nil, &jsonrpc.Error{
-			Code: codeDenied, Message: "a policy or the plan denies every " + of.Name + "." + tool,
+			Code: codeDenied,
+			Message: "a policy or the plan denies every " + of.Name + "." + tool +
+				", or has something done with its results",
 		}
 	}
 	var result *sdk.CompleteResult

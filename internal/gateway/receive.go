@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/audit"
+	"writ/internal/carrier"
 	"writ/internal/fault"
 	"writ/internal/mcp/upstream"
 )
@@ -195,10 +196,17 @@ func (s *session) introduce(ctx context.Context, capabilities **sdk.ServerCapabi
 			return err
 		}
 		link, err := s.link(ctx, of)
-		if err != nil {
+		failure, _ := errors.AsType[*upstream.Failure](err)
+		switch {
+		case err == nil:
+			*capabilities = link.capabilities()
+		case failure != nil && failure.Kind == upstream.Consent:
+			// Calls say how the person consents, and a client that cannot connect would show nobody.
+			*capabilities = &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}}
+		case carrier.IsUndecided(err): // what it can do is not known yet, and all may be tried
+		default:
 			return err
 		}
-		*capabilities = link.capabilities()
 	}
 	if s.stateless {
 		*capabilities = withoutStreams(*capabilities)

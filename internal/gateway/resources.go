@@ -12,7 +12,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/yosida95/uritemplate/v3"
 
+	"writ/internal/carrier"
 	"writ/internal/mcp/definition"
+	"writ/internal/mcp/upstream"
 )
 
 // listResources lists the resources of one server as it lists them, or those of all that the registry knows.
@@ -21,19 +23,17 @@ func (s *session) listResources(ctx context.Context, req *sdk.ListResourcesReque
 	by := s.saidOf(req, params.Meta)
 	result := &sdk.ListResourcesResult{Cacheable: unshared(), Resources: []*sdk.Resource{}}
 	if s.one != "" {
-		may, of, err := s.mayList(ctx, by, toolResource)
-		if err != nil || !may {
-			return result, err
-		}
-		err = s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) (err error) {
-			result, err = up.ListResources(ctx, &sdk.ListResourcesParams{Cursor: params.Cursor})
+		ask := &sdk.ListResourcesParams{Cursor: params.Cursor}
+		err := s.listOne(ctx, by, toolResource, func(ctx context.Context, up *sdk.ClientSession) error {
+			listed, err := up.ListResources(ctx, ask)
+			if err == nil {
+				listed.Cacheable, result = unshared(), listed
+			}
 			return err
 		})
-		if err != nil {
-			return nil, err
+		if !carrier.IsUndecided(err) { // else those that the registry knows are listed
+			return result, err
 		}
-		result.Cacheable = unshared()
-		return result, nil
 	}
 	found, err := s.known(ctx, by, func(of *offered) []definition.Resource { return of.About.Resources })
 	if err != nil {
@@ -64,19 +64,17 @@ func (s *session) listTemplates(
 		Cacheable: unshared(), ResourceTemplates: []*sdk.ResourceTemplate{},
 	}
 	if s.one != "" {
-		may, of, err := s.mayList(ctx, by, toolResource)
-		if err != nil || !may {
-			return result, err
-		}
-		err = s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) (err error) {
-			result, err = up.ListResourceTemplates(ctx, &sdk.ListResourceTemplatesParams{Cursor: params.Cursor})
+		ask := &sdk.ListResourceTemplatesParams{Cursor: params.Cursor}
+		err := s.listOne(ctx, by, toolResource, func(ctx context.Context, up *sdk.ClientSession) error {
+			listed, err := up.ListResourceTemplates(ctx, ask)
+			if err == nil {
+				listed.Cacheable, result = unshared(), listed
+			}
 			return err
 		})
-		if err != nil {
-			return nil, err
+		if !carrier.IsUndecided(err) { // else those that the registry knows are listed
+			return result, err
 		}
-		result.Cacheable = unshared()
-		return result, nil
 	}
 	found, err := s.known(ctx, by, func(of *offered) []definition.Resource { return of.About.Templates })
 	if err != nil {
@@ -103,11 +101,11 @@ func (s *session) listTemplates(
 func (s *session) known(
 	ctx context.Context, by said, of func(*offered) []definition.Resource,
 ) (found []definition.Resource, err error) {
-	all, _, err := s.offers(ctx)
+	_, servers, err := s.offers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, server := range all.servers {
+	for _, server := range servers {
 		may, err := s.mayEver(ctx, by, server.Name, toolResource)
 		if err != nil {
 			return nil, err
@@ -241,7 +239,12 @@ func (s *session) subscribe(
 		return nil, err
 	}
 	about.send = func(ctx context.Context, of *offered, _ jsontext.Value) (any, error) {
-		return m{}, s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) error {
+		if s.g.Carrier.IsForOneCall(ctx) {
+			return nil, &upstream.Failure{
+				Kind: upstream.Refused, Server: of.Name, Reason: "this proxy keeps no session with it beyond a call",
+			}
+		}
+		return carrier.Done{}, s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) error {
 			return up.Subscribe(ctx, &sdk.SubscribeParams{URI: req.Params.URI})
 		})
 	}

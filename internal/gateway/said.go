@@ -136,5 +136,6 @@ func (s *session) request(of said) enforcement.Request {
 		UserID:        of.user,
 		SessionID:     of.session,
 		Source:        "mcp",
+		CanOblige:     true, // of what it lists: the carrier says which calls
 	}
 }

@@ -43,7 +43,8 @@ type session struct {
 	sse     *sdk.SSEServerTransport // of the old SSE transport; nil: it is another one
 	down    *sdk.ServerSession      // the client; nil: it has not said anything yet
 	ready   bool                    // initialized
-	links   map[string]*link        // by the id of the server
+	links   map[string]*link        // by the id of the server; see linkOnce
+	once    int64                   // how many links for one call there were
 	asked   map[any]*link           // what servers have asked the client, by the token of its progress
 	level   sdk.LoggingLevel        // of logs that the client wants; empty: it has not said
 	running int                     // requests that run
@@ -243,12 +244,13 @@ func (t *table) remove(s *session) {
 	}
 }
 
-// find is the caller's own session. That of another key, or of another place, is none.
+// find is the caller's own session. That of another key or certificate, or of another place, is none.
 func (t *table) find(id string, caller principal.Principal, at place) (*session, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.byID[id]
-	if id == "" || s == nil || s.caller.KeyID != caller.KeyID || s.caller.OrgID != caller.OrgID || s.one != at.one {
+	if id == "" || s == nil || s.caller.KeyID != caller.KeyID || s.caller.OrgID != caller.OrgID || s.one != at.one ||
+		s.caller.Attested != caller.Attested {
 		return nil, fault.New(fault.NotFound, "no such session: send initialize again")
 	}
 	return s, nil

@@ -184,9 +184,9 @@ func byClient(server string, err error) error {
 	return failure
 }
 
-// log passes on a line of the server's log.
+// log passes on a line of the server's log, unless a policy had something left out of what it answered.
 func (l *link) log(ctx context.Context, req *sdk.LoggingMessageRequest) {
-	if down := l.s.client(); down != nil {
+	if down := l.s.client(); down != nil && !l.isHushed() {
 		ctx, cancel := l.stream(ctx)
 		defer cancel()
 		params := *req.Params
@@ -218,6 +218,9 @@ func (l *link) progress(_ context.Context, req *sdk.ProgressNotificationClientRe
 	if down := l.s.client(); down != nil {
 		params := *req.Params
 		params.Meta, params.ProgressToken = nil, r.client
+		if r.quiet {
+			params.Message = ""
+		}
 		_ = down.NotifyProgress(r.ctx, &params)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"writ/internal/fault"
+	"writ/internal/principal"
 )
 
 // watchEvery is how often the sessions are looked at. A kill must end streams within a second.
@@ -31,7 +32,10 @@ func (g *Gateway) Run(ctx context.Context, report func(error)) {
 }
 
 // holder is who may use sessions.
-type holder struct{ orgID, keyID, agentID string }
+type holder struct {
+	orgID, keyID, agentID string
+	attested              principal.Attestation
+}
 
 // look looks at all sessions once. Each key is asked about once, whatever number of sessions it has.
 func (g *Gateway) look(ctx context.Context) error {
@@ -42,7 +46,7 @@ func (g *Gateway) look(ctx context.Context) error {
 			s.close(errIdle)
 			continue
 		}
-		who := holder{s.caller.OrgID, s.caller.KeyID, s.opened.agent}
+		who := holder{s.caller.OrgID, s.caller.KeyID, s.opened.agent, s.caller.Attested}
 		by[who] = append(by[who], s)
 	}
 	var problems []error
@@ -59,7 +63,7 @@ func (g *Gateway) look(ctx context.Context) error {
 			problems = append(problems, err)
 			continue
 		}
-		version, err := g.Decisions.Version(ctx, who.orgID)
+		version, err := g.Decisions.Version(ctx, sessions[0].caller)
 		if err != nil {
 			problems = append(problems, err)
 			continue

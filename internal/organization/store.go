@@ -185,3 +185,14 @@ func countMemberships(ctx context.Context, r database.Reader, userID string) (n 
 	err = r.QueryRow(ctx, `SELECT count(*) FROM organization_member WHERE user_id = $1`, userID).Scan(&n)
 	return n, database.Wrap(err, "count the organizations of %s", userID)
 }
+
+// OwnersOf are the owners of an open organization. A closed or unknown one has none.
+func OwnersOf(ctx context.Context, r database.Reader, orgID string) ([]string, error) {
+	owners, err := database.Collect(ctx, r, database.Column[string], `
+		SELECT m.user_id
+		FROM organization_member m
+		JOIN organization o ON o.id = m.org_id AND o.closed_at IS NULL
+		WHERE m.org_id = $1 AND m.role = $2
+		ORDER BY m.user_id`, orgID, string(principal.Owner))
+	return owners, database.Wrap(err, "read the owners of %s", orgID)
+}

@@ -40,12 +40,17 @@ type Principal struct {
 	Product     string
 	Environment string
 	ExpiresAt   *time.Time // nil: never. What the key makes must not outlive it.
+	// Attested is the agent that the caller has proven to be; zero: none.
+	Attested Attestation
 
 	// OrgID is the organization the call acts in: one the person is a member of, or
 	// the key's own. Empty where the route has none.
 	OrgID string
 	Role  Role // of the person, or of the key's owner, in OrgID
 }
+
+// Attestation is what a caller has proven with a certificate of their agent.
+type Attestation struct{ AgentID, CertificateID string }
 
 // Operator is the caller of commands run on the server itself.
 func Operator() Principal { return Principal{Kind: System} }

@@ -54,11 +54,13 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 	call := toolcall.Call{
 		Server: server, Tool: tool, Agent: toolcall.Agent{
 			ID: r.AgentID, Name: r.Judged.AgentName, Status: r.Judged.AgentStatus, Registered: r.Judged.AgentRegistered,
+			Attested: r.Judged.AgentCertificate != "",
 		},
 		User: toolcall.User{ID: r.UserID, Email: r.Email},
 		Key:  toolcall.Key{ID: r.KeyID}, Org: toolcall.Org{ID: r.OrgID}, Session: toolcall.Session{ID: r.SessionID},
 		Intent: toolcall.Intent{PlanID: r.PlanID, Step: r.Step, Declared: r.PlanID != "", Grounded: r.Judged.Grounded},
 		Labels: r.Labels, Environment: r.Environment, Now: r.At, CanConfine: r.Judged.CanConfine,
+		CanOblige: r.Oblige != nil,
 	}
 	k.lacks("key", "owner")
 	k.lacks("key", "role")
@@ -96,6 +98,7 @@ func (k *Known) readAgent(call *toolcall.Call, r decision.Record) {
 	}
 	if r.Erased {
 		k.lacks("key", "agent")
+		k.lacks("agent", "attested")
 	}
 	if r.Judged.AgentStatus == "" {
 		for _, member := range []string{"name", "status", "registered"} {

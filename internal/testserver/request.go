@@ -43,7 +43,18 @@ func (s *Server) withoutRedirects() *http.Client {
 // them. A body is JSON unless they say otherwise.
 func (s *Server) Request(t *testing.T, method, path, body string, headers ...string) Answer {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, s.Public.BaseURL+path, strings.NewReader(body))
+	return requestBy(t, s.withoutRedirects(), method, s.Public.BaseURL+path, body, headers)
+}
+
+// RequestAt is Request to something else than the server, such as a proxy apart from it.
+func RequestAt(t *testing.T, method, url, body string, headers ...string) Answer {
+	t.Helper()
+	return requestBy(t, RequestClient, method, url, body, headers)
+}
+
+func requestBy(t *testing.T, by *http.Client, method, url, body string, headers []string) Answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +68,14 @@ func (s *Server) Request(t *testing.T, method, path, body string, headers ...str
 		}
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	response, err := s.withoutRedirects().Do(request)
+	response, err := by.Do(request)
 	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
+		t.Fatalf("%s %s: %v", method, url, err)
 	}
 	defer response.Body.Close()
 	content, err := readAll(response)
 	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
+		t.Fatalf("%s %s: %v", method, url, err)
 	}
 	return Answer{response.StatusCode, response.Header, content}
 }

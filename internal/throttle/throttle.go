@@ -56,6 +56,18 @@ var (
 	// some run the tool when they are refused.
 	OpenApproval   = Rule{"open-approval", 60}
 	AnswerApproval = Rule{"answer-approval", 30}
+	Delegate       = Rule{"delegate", 60}
+	ShowChain      = Rule{"show-chain", 120}
+
+	// Certificates: what one person or the owner of a key has signed, and what anyone fetches by address.
+	IssueCertificate = Rule{"issue-certificate", 60}
+	FetchRevocations = Rule{"fetch-revocations", 120}
+
+	// AskAccess is what anyone may ask the people who run this installation.
+	AskAccess = Rule{"ask-access", 5}
+
+	// ClaimReferral is how often a person may try a code.
+	ClaimReferral = Rule{"claim-referral", 10}
 
 	// OAuth clients: anyone registers one, by address; a person answers one, which may have the server read its
 	// document. Tokens are counted by address too, behind which many clients may be.

@@ -34,10 +34,15 @@ type Call struct {
 
 	// CanConfine: the caller says that it can confine the call. Conditions do not see it.
 	CanConfine bool
+	// CanOblige: the caller keeps what a rule obliges it to do with the result. Conditions do not see it.
+	CanOblige bool
 }
 
 // Confine is the capability of a caller that can confine a call to the limits that a rule demands.
 const Confine = "confine"
+
+// Oblige is the capability of a caller that keeps what a rule obliges it to do with the result of a call.
+const Oblige = "oblige"
 
 // Key is what the server itself knows about the caller: the API key and its owner. Conditions do not see it. A policy
 // bound to one of them applies, whatever agent and user the client names.
@@ -71,6 +76,7 @@ func (c *Call) Name() (server, tool string) {
 type Agent struct {
 	ID, Name, Status string
 	Registered       bool
+	Attested         bool // the caller has proven with a certificate to be the agent; false also where nobody can tell
 }
 
 // User is the person the agent works for.

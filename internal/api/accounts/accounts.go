@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"writ/internal/accessrequest"
 	"writ/internal/api/admission"
 	"writ/internal/api/route"
 	"writ/internal/apikey"
@@ -21,6 +22,7 @@ type Handlers struct {
 	Federation    *federation.Service
 	Organizations *organization.Service
 	Keys          *apikey.Service
+	Requests      *accessrequest.Service
 
 	PublicURL     *url.URL
 	SignUpOpen    bool // whether anyone may register

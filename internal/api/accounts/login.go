@@ -115,6 +115,7 @@ type MeBody struct {
 	User          UserBody                         `json:"user"`
 	Organizations []organizations.OrganizationBody `json:"organizations" nullable:"false"`
 	SessionID     string                           `json:"sessionId" format:"uuid"`
+	Operator      bool                             `json:"operator" doc:"Whether the caller runs this installation. It gives no right in any organization."`
 }
 
 func (h *Handlers) me(ctx context.Context, caller principal.Principal, _ *route.None) (MeBody, error) {
@@ -123,7 +124,11 @@ func (h *Handlers) me(ctx context.Context, caller principal.Principal, _ *route.
 		return MeBody{}, err
 	}
 	mine, err := h.Gate.Mine(ctx, caller)
-	return MeBody{userBody(user), organizations.Bodies(mine), caller.SessionID}, err
+	if err != nil {
+		return MeBody{}, err
+	}
+	operates, err := h.Gate.Operates(ctx, caller)
+	return MeBody{userBody(user), organizations.Bodies(mine), caller.SessionID, operates}, err
 }
 
 // JWKBody is one public key (RFC 8037).

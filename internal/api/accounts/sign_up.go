@@ -29,7 +29,7 @@ type registerInput struct {
 		Email       string `json:"email" maxLength:"254" example:"dev@example.org"`
 		Password    string `json:"password" minLength:"10" maxLength:"200"`
 		Name        string `json:"name,omitempty" maxLength:"100"`
-		InviteToken string `json:"inviteToken,omitempty" maxLength:"200" doc:"The token of an invitation to this address; required if sign-up is closed."`
+		InviteToken string `json:"inviteToken,omitempty" maxLength:"200" doc:"The token of an invitation to this address, or of an approved request for access; required if sign-up is closed."`
 	}
 }
 
@@ -50,7 +50,8 @@ func (h *Handlers) register(ctx context.Context, _ principal.Principal, in *regi
 	return RegistrationBody{"verify-otp"}, err
 }
 
-// maySignUp admits everybody if sign-up is open, and otherwise only invited people.
+// maySignUp admits everybody if sign-up is open, and otherwise only people who were invited or whose request for
+// access was approved.
 func (h *Handlers) maySignUp(ctx context.Context, address, inviteToken string) error {
 	if h.SignUpOpen {
 		return nil
@@ -60,6 +61,9 @@ func (h *Handlers) maySignUp(ctx context.Context, address, inviteToken string) e
 		return closed
 	}
 	invited, err := h.Organizations.InvitedEmail(ctx, inviteToken)
+	if fault.Is(err, fault.NotFound) {
+		invited, err = h.Requests.MayRegister(ctx, inviteToken)
+	}
 	if fault.Is(err, fault.NotFound) {
 		return closed
 	}

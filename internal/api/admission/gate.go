@@ -45,7 +45,14 @@ type Gate struct {
 	Stops interface {
 		KeyStopped(ctx context.Context, orgID, keyID string) (bool, error)
 	}
-	ProxyToken secret.Text // unset: routes of the enforcement proxy are closed
+	// Certificates authenticate agents; nil: none are taken.
+	Certificates Certificates
+	// Operators tells who runs this installation; nil: nobody does.
+	Operators interface {
+		Is(ctx context.Context, userID string) (bool, error)
+	}
+	// ProxyToken is the hash of the enforcement proxy's token; nil: its routes are closed.
+	ProxyToken []byte
 }
 
 // Owned finds the organization that something belongs to.
@@ -55,7 +62,7 @@ type Owned interface {
 
 // Admit authenticates the caller of a route and checks what the route needs.
 func (g *Gate) Admit(request *http.Request, r route.Route) (principal.Principal, error) {
-	caller, err := g.authenticate(request, r)
+	caller, err := g.caller(request, r)
 	if err != nil {
 		return principal.Principal{}, err
 	}
@@ -64,6 +71,9 @@ func (g *Gate) Admit(request *http.Request, r route.Route) (principal.Principal,
 	}
 	if err := g.refuseStopped(request.Context(), caller, r); err != nil {
 		return principal.Principal{}, err
+	}
+	if r.Operators {
+		return g.operator(request.Context(), caller)
 	}
 	if r.Action == "" {
 		return caller, checkLimit(caller, r)
@@ -79,6 +89,40 @@ func (g *Gate) Admit(request *http.Request, r route.Route) (principal.Principal,
 		return principal.Principal{}, err
 	}
 	return caller, caller.Require(r.Action)
+}
+
+// caller authenticates whoever sends a request.
+func (g *Gate) caller(request *http.Request, r route.Route) (principal.Principal, error) {
+	if certificate := presentedCertificate(request); certificate != nil {
+		return g.authenticateCertified(request, r, certificate)
+	}
+	return g.authenticate(request, r)
+}
+
+// Operates reports whether a caller may call the routes of operators.
+func (g *Gate) Operates(ctx context.Context, caller principal.Principal) (bool, error) {
+	_, err := g.operator(ctx, caller)
+	if fault.Is(err, fault.Forbidden) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// operator is the caller, if it is a person who runs this installation. What an organization's identity provider
+// vouches for does not count: it would make its administrators operators.
+func (g *Gate) operator(ctx context.Context, caller principal.Principal) (principal.Principal, error) {
+	refused := fault.New(fault.Forbidden, "this is for the operators of this installation")
+	if g.Operators == nil || caller.Kind != principal.User || caller.UserID == "" || caller.LimitedTo != "" {
+		return principal.Principal{}, refused
+	}
+	is, err := g.Operators.Is(ctx, caller.UserID)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	if !is {
+		return principal.Principal{}, refused
+	}
+	return caller, nil
 }
 
 // refuseStopped refuses a key that the kill switch has stopped, but for the few routes that admit it. It does not say
@@ -140,7 +184,7 @@ func (g *Gate) authenticate(request *http.Request, r route.Route) (principal.Pri
 	case presented.APIKey != "" && presented.Bearer != "":
 		return g.withPlanToken(request.Context(), mode, presented)
 	case mode == route.Proxy:
-		if g.ProxyToken.Equal(presented.Bearer) {
+		if g.isProxy(presented.Bearer) {
 			return principal.Principal{Kind: principal.Proxy}, nil
 		}
 	case presented.APIKey != "" && !forPeople:
@@ -157,6 +201,11 @@ func (g *Gate) authenticate(request *http.Request, r route.Route) (principal.Pri
 		return principal.Principal{}, nil
 	}
 	return principal.Principal{}, Wanted(mode)
+}
+
+// isProxy reports whether a bearer token is the enforcement proxy's.
+func (g *Gate) isProxy(token string) bool {
+	return g.ProxyToken != nil && secret.SameHash(secret.Hash(token), g.ProxyToken)
 }
 
 // withPlanToken admits a key that is sent beside a bearer token, which must be the JWT of a plan that this

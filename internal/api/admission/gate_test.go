@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"context"
+	"errors"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -11,8 +13,7 @@ import (
 	"writ/internal/secret"
 )
 
-// TestProxyMode: no route is for the proxy yet, and the day one is it must not
-// be open where no token is set.
+// TestProxyMode: routes of the proxy are closed to everybody else, and to all where no token is set.
 func TestProxyMode(t *testing.T) {
 	t.Parallel()
 	const token = "0123456789abcdef0123456789abcdef"
@@ -40,7 +41,10 @@ func TestProxyMode(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			gate := &Gate{ProxyToken: secret.NewText(test.set)}
+			gate := &Gate{}
+			if test.set != "" {
+				gate.ProxyToken = secret.Hash(test.set)
+			}
 			request := httptest.NewRequest(r.Method, r.Path, nil)
 			for i := 0; i < len(test.headers); i += 2 {
 				request.Header.Set(test.headers[i], test.headers[i+1])
@@ -52,6 +56,60 @@ func TestProxyMode(t *testing.T) {
 				t.Errorf("caller %+v, err %v, want the proxy", caller, err)
 			case !test.admitted && (!fault.Is(err, fault.Unauthenticated) || caller.Kind != ""):
 				t.Errorf("caller %+v, err %v, want nobody and unauthenticated", caller, err)
+			}
+		})
+	}
+}
+
+// someone is who an access token belongs to, and what is known of operators.
+type someone struct {
+	principal.Principal
+	operates bool
+	err      error
+}
+
+func (s someone) Authenticate(context.Context, string) (principal.Principal, error) {
+	return s.Principal, nil
+}
+
+func (s someone) Is(_ context.Context, userID string) (bool, error) {
+	return s.operates && userID == s.UserID, s.err
+}
+
+// TestOperatorsOnly: whatever is in doubt is no operator.
+func TestOperatorsOnly(t *testing.T) {
+	t.Parallel()
+	r := route.Get("/admin", "").For(route.Person).ForOperators()
+	person := principal.Principal{Kind: principal.User, UserID: "u"}
+	owner, limited, key := person, person, person
+	owner.OrgID, owner.Role = "o", principal.Owner
+	limited.LimitedTo = "o"
+	key.Kind = principal.Key
+	for name, test := range map[string]struct {
+		who  someone
+		kind fault.Kind
+	}{
+		"an operator":              {someone{person, true, nil}, ""},
+		"a person":                 {someone{person, false, nil}, fault.Forbidden},
+		"an owner":                 {someone{owner, false, nil}, fault.Forbidden},
+		"nobody":                   {someone{principal.Principal{}, true, nil}, fault.Forbidden},
+		"a key":                    {someone{key, true, nil}, fault.Forbidden},
+		"a limited sign-in":        {someone{limited, true, nil}, fault.Forbidden},
+		"while it cannot be known": {someone{person, true, errors.New("away")}, fault.Internal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			request := httptest.NewRequest(r.Method, r.Path, nil)
+			request.Header.Set("Authorization", "Bearer x.y.z")
+			caller, err := (&Gate{People: test.who, Operators: test.who}).Admit(request, r)
+			if admitted := err == nil; admitted != (test.kind == "") || admitted != (caller.Kind != "") {
+				t.Errorf("caller %+v, err %v", caller, err)
+			}
+			if err != nil && !fault.Is(err, test.kind) {
+				t.Errorf("err %v, want %s", err, test.kind)
+			}
+			if _, err := (&Gate{People: test.who}).Admit(request, r); err == nil {
+				t.Error("admitted where nobody is an operator")
 			}
 		})
 	}

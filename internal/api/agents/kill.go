@@ -6,6 +6,7 @@ import (
 
 	"writ/internal/agent"
 	"writ/internal/api/route"
+	"writ/internal/fault"
 	"writ/internal/principal"
 )
 
@@ -124,16 +125,24 @@ type killSwitchInput struct {
 		Subject string      `json:"subject,omitempty" maxLength:"200" doc:"The agent, server, plan, API key, or tool (TOOL or SERVER.TOOL). Absent: the whole organization."`
 		Reason  string      `json:"reason" minLength:"1" maxLength:"500"`
 		Lift    bool        `json:"lift,omitempty" doc:"Lift the stop instead."`
+		Index   *int64      `json:"index,omitempty" minimum:"0" doc:"With lift: index of the latest stop of the subject that you have seen; 409 if another one stands by now. Absent: whichever does."`
 	}
 }
 
 func (h *Handlers) killSwitch(ctx context.Context, caller principal.Principal, in *killSwitchInput) (StopBody, error) {
 	b := &in.Body
+	if !b.Lift && b.Index != nil {
+		return StopBody{}, fault.Field("index", "is only for lift")
+	}
 	if !b.Lift {
 		stop, err := h.Agents.Kill(ctx, caller, b.Scope, b.Subject, b.Reason, nil)
 		return stopBody(stop), err
 	}
-	index, err := h.Agents.Revive(ctx, caller, b.Scope, b.Subject, b.Reason)
+	var seen []int64
+	if b.Index != nil {
+		seen = []int64{*b.Index}
+	}
+	index, err := h.Agents.Revive(ctx, caller, b.Scope, b.Subject, b.Reason, seen...)
 	return stopBody(agent.Stop{Scope: b.Scope, Subject: b.Subject, Reason: b.Reason, Index: index}), err
 }
 

@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -191,6 +192,47 @@ func TestOwnersLiftWhatAnotherOrganizationStopped(t *testing.T) {
 		// Who killed it does so again: the line ends where an owner has said that the key is theirs.
 		if _, err := o.Owner.KillAgent(ctx, o.ID, "bot", "again"); err != nil || stopped(switched.APIKey) {
 			t.Errorf("stopped again from elsewhere: %v", err)
+		}
+	})
+}
+
+// TestTheStopThatWasSeenIsLifted: another one, which came meanwhile, is not.
+func TestTheStopThatWasSeenIsLifted(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		ctx := t.Context()
+		owner := testserver.Credentials(o.Owner.Client)
+		lift := func(member string) testserver.Answer {
+			return o.Request(t, "POST", "/organization/"+o.ID+"/kill-switch",
+				`{"scope":"tool","subject":"bank.pay","reason":"r"`+member+`}`, owner...)
+		}
+		first, err := o.Owner.KillScope(ctx, o.ID, "tool", "bank.pay", "one", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := fmt.Sprintf(`,"lift":true,"index":%d`, first.Index)
+		if _, err := o.Owner.KillScope(ctx, o.ID, "tool", "bank.pay", "over", true); err != nil {
+			t.Fatal(err)
+		}
+		second, err := o.Owner.KillScope(ctx, o.ID, "tool", "bank.pay", "two", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lift(seen); got.Status != 409 || !strings.Contains(string(got.Body),
+			fmt.Sprintf("the stop of entry %d stands now", second.Index)) {
+			t.Errorf("a stop that was not seen: %d %s", got.Status, got.Body)
+		}
+		if stops, err := o.Owner.Stops(ctx, o.ID); err != nil || len(stops) != 1 {
+			t.Errorf("it was lifted: %+v, %v", stops, err)
+		}
+		if got := lift(fmt.Sprintf(`,"lift":true,"index":%d`, second.Index)); got.Status != 200 {
+			t.Errorf("the stop that was seen: %d %s", got.Status, got.Body)
+		}
+		if got := lift(seen); got.Status != 409 || !strings.Contains(string(got.Body), "it is not stopped") {
+			t.Errorf("nothing is stopped: %d %s", got.Status, got.Body)
+		}
+		if got := lift(`,"index":1`); got.Status != 400 || !strings.Contains(string(got.Body), "index") {
+			t.Errorf("a stop with an index: %d %s", got.Status, got.Body)
 		}
 	})
 }

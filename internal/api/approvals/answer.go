@@ -5,6 +5,7 @@ import (
 
 	"writ/internal/api/route"
 	"writ/internal/approval"
+	"writ/internal/approval/pattern"
 	"writ/internal/principal"
 	"writ/internal/throttle"
 )
@@ -69,7 +70,7 @@ func (h *Handlers) approve(ctx context.Context, caller principal.Principal, in *
 func scopeOf(b ScopeBody) (scope approval.Scope, err error) {
 	scope = approval.Scope{Kind: b.Kind, Minutes: b.Minutes, Uses: b.Uses}
 	if len(b.Pattern) > 0 {
-		scope.Pattern, err = approval.ParsePattern(b.Pattern)
+		scope.Pattern, err = pattern.Parse(b.Pattern)
 	}
 	return scope, err
 }

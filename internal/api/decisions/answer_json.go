@@ -60,6 +60,15 @@ func (b *DecisionBody) write(o *canonical.Object) {
 		o.Texts("protect", b.Confine.Protect)
 		o.End()
 	}
+	if b.Oblige != nil {
+		o.Begin("oblige")
+		o.Texts("redact", b.Oblige.Redact)
+		o.Texts("labels", b.Oblige.Labels)
+		if b.Oblige.MaxBytes > 0 {
+			o.Integer("max_bytes", b.Oblige.MaxBytes)
+		}
+		o.End()
+	}
 	if len(b.Grounding) > 0 {
 		o.Value("grounding", func(out []byte) []byte { return appendGrounding(out, b.Grounding) })
 	}

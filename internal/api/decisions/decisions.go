@@ -47,6 +47,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	h.mountVerifyStep(r)
 	h.mountPublicTokens(r)
 	h.mountPlanKeys(r)
+	h.mountTrust(r)
 	h.mountSDK(r)
 	h.mountManifests(r)
 	h.mountPreflight(r)
@@ -73,6 +74,7 @@ type SettingsBody struct {
 	BeforeText        string `json:"unplannedBeforeText,omitempty" enum:"hold,allow" doc:"With grounding: ask, what is done about a call that its plan does not name while only the user can have spoken: hold, unless set, or allow."`
 	CarryPlans        bool   `json:"carryPlans,omitempty" doc:"Whether a turn of a guarded session may keep the plans of the turn before, where its hooks want that."`
 	AllowMonitor      bool   `json:"allowMonitor,omitempty" doc:"Whether hooks of coding agents may log what they would deny, instead of denying it."`
+	Widening          string `json:"widening,omitempty" enum:"hold,allow,refuse" doc:"What is done about a re-anchored plan that permits more than before: hold, unless set, has a person agree to the calls of what was added."`
 }
 
 func shownSettings(s enforcement.Settings, err error) (SettingsBody, error) {
@@ -87,6 +89,7 @@ func shownSettings(s enforcement.Settings, err error) (SettingsBody, error) {
 		BeforeText:        s.Unplanned(),
 		CarryPlans:        s.CarryPlans,
 		AllowMonitor:      s.AllowMonitor,
+		Widening:          string(s.Widening),
 	}, nil
 }
 
@@ -113,6 +116,7 @@ func (h *Handlers) putSettings(
 		UnplannedBeforeText: in.Body.BeforeText == wordAllow,
 		CarryPlans:          in.Body.CarryPlans,
 		AllowMonitor:        in.Body.AllowMonitor,
+		Widening:            intent.Widening(in.Body.Widening),
 	}))
 }
 

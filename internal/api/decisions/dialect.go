@@ -59,6 +59,7 @@ type DecisionBody struct {
 	ApprovalID string                  `json:"approvalId,omitempty" doc:"The approval this waits for, or that let the call run."`
 	Approvers  *policies.ApproversBody `json:"approvers,omitempty" doc:"Who must say yes, where the rule says."`
 	Confine    *policies.ConfineBody   `json:"confine,omitzero" doc:"With allow: the call may run only confined to this; {} permits least. Only callers that state the capability confine get it."`
+	Oblige     *policies.ObligeBody    `json:"oblige,omitzero" doc:"With allow: what must be done with the result. Only callers that state the capability oblige get it."`
 	Grounding  []grounding.Reason      `json:"grounding,omitempty" doc:"The arguments in doubt, and why, without their values. With grounding: ask the call is then held."`
 	Session    *GuardedSessionBody     `json:"session,omitempty" doc:"Of calls in a guarded session."`
 	Receipt    *ledger.Receipt         `json:"receipt,omitempty" doc:"Proves that the decision is in the organization's log."`
@@ -113,7 +114,7 @@ func decisionBody(d enforcement.Answer) DecisionBody {
 		body.Session = &GuardedSessionBody{Turn: d.Session.Turn, MonitorAllowed: d.Session.AllowMonitor}
 	}
 	if body.Allowed {
-		body.Confine = policies.ConfineOf(d.Confine)
+		body.Confine, body.Oblige = policies.ConfineOf(d.Confine), policies.ObligeOf(d.Oblige)
 	}
 	if d.Step >= 0 && d.PlanID != "" {
 		body.Step = &d.Step

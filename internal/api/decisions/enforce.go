@@ -45,7 +45,7 @@ type SDKCallBody struct {
 	Turn        int64             `json:"session_turn,omitempty" minimum:"1" doc:"The turn of a guarded session that the caller knows. In another one the call is denied."`
 	Labels      []string          `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
 	Resolved    map[string]string `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
-	Can         []string          `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says. Others mean nothing."`
+	Can         []string          `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says; oblige, if it keeps what oblige says. Others mean nothing."`
 }
 
 // PluginCallBody documents what a plugin sends.
@@ -63,7 +63,7 @@ type PluginCallBody struct {
 	ContextID  string             `json:"context_id,omitempty"`
 	Labels     []string           `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
 	Resolved   map[string]string  `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
-	Can        []string           `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says. Others mean nothing."`
+	Can        []string           `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says; oblige, if it keeps what oblige says. Others mean nothing."`
 }
 
 // PluginContextBody is a tool of an MCP server, as a host knows it.
@@ -129,6 +129,8 @@ func (h *Handlers) decide(
 		return refusedCall("the call names no tool"), nil
 	}
 	call.TokenRequired = call.TokenRequired || tokenRequired
+	held := HeldProof(r, body)
+	call.Held, call.Sent = held.Proof, held.Sent
 	return h.Enforcement.Decide(r.Context(), caller, call.Request), nil
 }
 
@@ -311,6 +313,7 @@ func readCapabilities(c *sentCall, in *callReader) error {
 	var stated []string
 	if err == nil && json.Unmarshal(value, &stated) == nil && len(stated) <= maxCapabilities {
 		c.CanConfine = slices.Contains(stated, toolcall.Confine)
+		c.CanOblige = slices.Contains(stated, toolcall.Oblige)
 	}
 	return err
 }

@@ -13,14 +13,14 @@ import (
 // than the signature must not take a plan for a person.
 func (h *Handlers) mountPlanKeys(r *route.Router) {
 	route.Handle(r,
-		route.Get("/iap/keys", "Keys that verify plan tokens, their JWTs, leases and policy bindings, old ones too").
+		route.Get("/iap/keys", "Keys that verify plan tokens, their JWTs, leases, policy bindings and delegations, old ones too").
 			For(route.Public), h.listPlanKeys)
 }
 
 // PlanKeyBody is a public key.
 type PlanKeyBody struct {
 	ID        string `json:"id" format:"uuid" doc:"The kid of a JWT."`
-	Purpose   string `json:"purpose" enum:"plan,plan-jwt,policy-binding" doc:"What it signs, and nothing else; plan-jwt signs leases too, which have another type."`
+	Purpose   string `json:"purpose" enum:"plan,plan-jwt,policy-binding,trust" doc:"What it signs, and nothing else; plan-jwt signs leases too, which have another type; trust signs the keys with which organizations sign delegations."`
 	Algorithm string `json:"algorithm" enum:"Ed25519"`
 	PublicKey string `json:"publicKey" doc:"Hex, as public_key in a token."`
 	Current   bool   `json:"current" doc:"False: it was rotated, and still verifies what it signed."`

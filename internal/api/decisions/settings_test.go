@@ -15,7 +15,7 @@ func TestEnforcementSettings(t *testing.T) {
 	testserver.EachPublished(t, func(t *testing.T, w *testserver.Published) {
 		before, err := w.Owner.EnforcementSettings(t.Context(), w.Org)
 		if err != nil || before != (client.EnforcementSettings{
-			MaxPlanTTLSeconds: 86400, PlannedArguments: "hold",
+			MaxPlanTTLSeconds: 86400, PlannedArguments: "hold", Widening: "hold",
 		}) {
 			t.Fatalf("the defaults: %+v, %v", before, err)
 		}
@@ -23,7 +23,9 @@ func TestEnforcementSettings(t *testing.T) {
 		if _, answer := w.Call("/iap/enforce", free, w.Gemini()...); answer["allowed"] != true {
 			t.Fatalf("without a plan, which is not required: %v", answer)
 		}
-		wanted := client.EnforcementSettings{IntentRequired: true, MaxPlanTTLSeconds: 60, PlannedArguments: "hold"}
+		wanted := client.EnforcementSettings{
+			IntentRequired: true, MaxPlanTTLSeconds: 60, PlannedArguments: "hold", Widening: "refuse",
+		}
 		if got, err := w.Owner.SetEnforcementSettings(t.Context(), w.Org, wanted); err != nil || got != wanted {
 			t.Fatalf("change: %+v, %v", got, err)
 		}

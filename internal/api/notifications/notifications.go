@@ -22,11 +22,14 @@ type Handlers struct {
 	Webhooks      *webhook.Service
 	Events        Events
 	PublicURL     *url.URL
+
+	streams *route.Slots
 }
 
 // Mount serves the routes.
 func (h *Handlers) Mount(r *route.Router) {
 	h.mountNotifications(r.Tagged("notifications"))
+	h.mountNotification(r.Tagged("notifications"))
 	h.mountWebhooks(r.Tagged("webhooks"))
 }
 
@@ -45,7 +48,34 @@ func (h *Handlers) mountNotifications(r *route.Router) {
 		Unrecorded().Configures(), h.putPreferences)
 	route.Stream[streamEventsInput, StreamedEventBody](r, member(route.Get("/notifications/stream",
 		"What happens to requests for approval, as server-sent events; the header Last-Event-ID resumes")),
-		&route.Slots{Each: []int{streamsPerUser, streamsPerOrganization}, Total: streamsInTotal}, h.streamEvents)
+		h.slots(), h.streamEvents)
+}
+
+// mountNotification serves the same under the name that the specification gives to this controller. It shows no paths
+// below that name, so that those of /notifications stand in for them (ADR 64).
+func (h *Handlers) mountNotification(r *route.Router) {
+	member := func(rt route.Route) route.Route { return rt.For(route.Person).Needs(principal.ReadOrganization) }
+	route.Handle(r, member(route.Get("/notification", "As GET /notifications")), h.list)
+	route.Handle(r, member(route.Get("/notification/unread-count", "As GET /notifications/unread-count")),
+		h.countUnread)
+	route.Handle(r, member(route.Post("/notification/{id}/read", "As POST /notifications/{id}/read")).
+		Unrecorded().Answers(http.StatusNoContent), h.markRead)
+	route.Handle(r, member(route.Post("/notification/read-all", "As POST /notifications/read-all")).
+		Unrecorded(), h.markAllRead)
+	route.Handle(r, member(route.Get("/notification/preferences", "As GET /notifications/preferences")),
+		h.getPreferences)
+	route.Handle(r, member(route.Put("/notification/preferences", "As PUT /notifications/preferences")).
+		Unrecorded().Configures(), h.putPreferences)
+	route.Stream[streamEventsInput, StreamedEventBody](r, member(route.Get("/notification/stream",
+		"As GET /notifications/stream; both count together")), h.slots(), h.streamEvents)
+}
+
+// slots bound the streams of both names together.
+func (h *Handlers) slots() *route.Slots {
+	if h.streams == nil {
+		h.streams = &route.Slots{Each: []int{streamsPerUser, streamsPerOrganization}, Total: streamsInTotal}
+	}
+	return h.streams
 }
 
 // NotificationBody is a notification of a person.

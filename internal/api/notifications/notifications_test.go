@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"writ/client"
+	"writ/internal/database"
 	"writ/internal/notification/webhook"
 	"writ/internal/secret"
 	"writ/internal/testserver"
@@ -256,6 +257,43 @@ func TestErasureReachesDeliveries(t *testing.T) {
 		if err := o.Database.QueryRow(ctx,
 			`SELECT COUNT(*) FROM webhook_delivery WHERE body <> ''`).Scan(&bodies); err != nil || bodies != 0 {
 			t.Errorf("%d bodies are left, %v", bodies, err)
+		}
+	})
+}
+
+// TestBothNamesAnswer: what one name shows and changes, the other shows.
+func TestBothNamesAnswer(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		p := s.Person("owner")
+		org := s.Organization(p, "Both")
+		me := testserver.Credentials(p.Client)
+		id := database.NewID()
+		s.Insert(`INSERT INTO notification (id, org_id, user_id, cause, kind, subject_id, title, risk, created_at)
+			VALUES ($1, $2, $3, $1, 'approval.opened', 'r', 'bank.pay waits', 'low', $4)`, id, org, p.ID,
+			database.Micros(s.Database.Now()))
+		same := func(when string) {
+			t.Helper()
+			for _, path := range []string{"", "/unread-count", "/preferences"} {
+				one := s.Request(t, "GET", "/notifications"+path+"?organizationId="+org, "", me...)
+				other := s.Request(t, "GET", "/notification"+path+"?organizationId="+org, "", me...)
+				if one.Status != http.StatusOK || other.Status != one.Status || string(other.Body) != string(one.Body) {
+					t.Errorf("%s, %q: %d %s, then %d %s", when, path, one.Status, one.Body, other.Status, other.Body)
+				}
+			}
+		}
+		same("unread")
+		if got := s.Request(t, "POST", "/notification/"+id+"/read?organizationId="+org, "", me...); got.Status != 204 {
+			t.Errorf("read: %d %s", got.Status, got.Body)
+		}
+		got := s.Request(t, "PUT", "/notification/preferences?organizationId="+org, `{"mail":false}`, me...)
+		if got.Status != http.StatusOK {
+			t.Errorf("preferences: %d %s", got.Status, got.Body)
+		}
+		same("read")
+		unread := s.Request(t, "GET", "/notification/unread-count?organizationId="+org, "", me...)
+		if string(unread.Body) != `{"unread":0}` && string(unread.Body) != "{\"unread\":0}\n" {
+			t.Errorf("unread: %s", unread.Body)
 		}
 	})
 }

@@ -3,8 +3,10 @@ package oauth_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,4 +154,66 @@ func TestACodeThatOthersHaveSeen(t *testing.T) {
 			http.StatusBadRequest, "invalid_grant")
 		f.wantWorks("after", tokens.AccessToken)
 	})
+}
+
+// TestATokenForOneServerAtTheGuard: what a proxy apart asks with a token for one server is about that one alone.
+func TestATokenForOneServerAtTheGuard(t *testing.T) {
+	t.Parallel()
+	eachFlow(t, func(t *testing.T, f *flow) {
+		f.ActivePolicy(f.owner, f.org, strings.Replace(registeredOnly, `"yard.*"`, `"yard.*", "mail.*"`, 1))
+		for _, name := range []string{"yard", "mail"} {
+			made, err := f.owner.RegisterMCPServer(t.Context(), f.org, client.NewMCPServer{
+				Name: name, URL: startYard(t), Auth: &client.MCPAuth{Type: "bearer", Token: "s3cret-of-it"},
+			})
+			if err != nil || made.Status != "approved" {
+				t.Fatalf("register: %+v, %v", made, err)
+			}
+		}
+		yard := f.OAuth.Resource("yard")
+		tokens := f.exchange(f.approve("resource", yard), "resource", yard)
+		ask := func(method, path, body string) (int, m) {
+			t.Helper()
+			answer := f.Request(t, method, "/proxy/guard"+path, body, "Authorization", "Bearer "+testserver.ProxyToken,
+				"Writ-On-Behalf-Of", tokens.AccessToken, "Writ-Mcp-Server", "yard")
+			var got m
+			if err := json.Unmarshal(answer.Body, &got); err != nil {
+				t.Fatalf("%s: %d %s", path, answer.Status, answer.Body)
+			}
+			return answer.Status, got
+		}
+		decide := func(server string) m {
+			t.Helper()
+			status, d := ask("POST", "/decisions", `{"server":"`+server+`","tool":"lift","proofRule":2}`)
+			if status != http.StatusOK {
+				t.Fatalf("%s: %d %v", server, status, d)
+			}
+			return d
+		}
+		own := decide("yard")
+		if own["decision"] != "allow" {
+			t.Fatalf("its own server: %v", own)
+		}
+		if status, body := ask("POST", "/decisions/"+own["decisionId"].(string)+"/secret", ""); status != 200 {
+			t.Errorf("the secret of its own server: %d %v", status, body)
+		}
+		other := decide("mail")
+		if other["decision"] != "deny" || other["decisionId"] == nil ||
+			!strings.Contains(other["reason"].(string), "another MCP server") {
+			t.Errorf("another server: %v", other)
+		}
+		if status, body := ask("POST", "/decisions", `{"server":"mail","tool":"lift","only":true}`); status != 403 {
+			t.Errorf("another server, only judged: %d %v", status, body)
+		}
+		if status, body := ask("GET", "/route?server=mail&tool=lift", ""); status != http.StatusForbidden {
+			t.Errorf("the route of another: %d %v", status, body)
+		}
+		if status, body := ask("GET", "/route?server=yard&tool=lift", ""); status != http.StatusOK {
+			t.Errorf("the route of its own: %d %v", status, body)
+		}
+		_, seen := ask("POST", "/visible",
+			`{"tools":[{"server":"yard","tool":"lift"},{"server":"mail","tool":"lift"}]}`)
+		if testserver.JSON(t, seen["visible"]) != `[true,false]` {
+			t.Errorf("visible: %v", seen)
+		}
+	}, slices.Concat(testserver.PermitLoopback, testserver.AsProxied)...)
 }

@@ -86,3 +86,12 @@ func ReadObject(body []byte, to any) error {
 	}
 	return json.Unmarshal(body, to)
 }
+
+// FieldOf is the member of a body that has the wrong type; body if the error does not say.
+func FieldOf(err error) string {
+	field := "body"
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok && semantic.JSONPointer != "" {
+		field, _, _ = strings.Cut(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/")
+	}
+	return field
+}

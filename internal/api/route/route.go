@@ -87,9 +87,14 @@ type Route struct {
 	// ForStopped admits a key that the kill switch has stopped. Few routes do: those that tell it so, take what it did,
 	// or whose refusal published clients take for a permission.
 	ForStopped bool
+	// Operators admits only people who run this installation. It is no role: they need not be in any organization.
+	Operators bool
 	// GetChanges marks a GET that changes something, because published clients send it so. It records what it
 	// changes, and a HEAD of it is refused.
 	GetChanges bool
+	// WholeName marks a GET whose path ends with a name that some published clients do not escape: its slashes are part
+	// of it.
+	WholeName bool
 	// Strict refuses unknown query parameters.
 	Strict bool
 	query  []string // those that a route which writes its answer by hand knows
@@ -159,6 +164,12 @@ func (r Route) LimitedToo() Route { r.ForLimited = true; return r }
 
 // StoppedToo admits a key that the kill switch has stopped.
 func (r Route) StoppedToo() Route { r.ForStopped = true; return r }
+
+// ForOperators admits only people who run this installation.
+func (r Route) ForOperators() Route { r.Operators = true; return r }
+
+// WithWholeName has the slashes of the name that ends the path be part of it.
+func (r Route) WithWholeName() Route { r.WholeName = true; return r }
 
 // Configures marks a route whose body sets something up.
 func (r Route) Configures() Route { r.ClosedBody = true; return r }
@@ -230,6 +241,8 @@ func (r Route) check() error {
 		return fmt.Errorf("%s %s is about a plan and names no action", r.Method, r.Path)
 	case r.ForStopped && !takesKeys:
 		return fmt.Errorf("%s %s takes no keys, so that none is stopped", r.Method, r.Path)
+	case r.Operators && (r.Mode != Person || r.Action != "" || r.ForLimited):
+		return fmt.Errorf("%s %s is for operators: for people, in no organization, with a whole sign-in", r.Method, r.Path)
 	case takesKeys && r.Scope == "":
 		return fmt.Errorf("%s %s takes keys and names no scope", r.Method, r.Path)
 	case (r.Method == http.MethodGet && !r.GetChanges) != (r.Audit == ""):

@@ -140,3 +140,22 @@ func TestDetailOf(t *testing.T) {
 		}
 	}
 }
+
+// TestOperatorsAreDeclaredAlone: a route for operators is for people who signed in whole, and about no organization.
+func TestOperatorsAreDeclaredAlone(t *testing.T) {
+	t.Parallel()
+	if err := Get("/admin", "").For(Person).ForOperators().check(); err != nil {
+		t.Error(err)
+	}
+	for name, r := range map[string]Route{
+		"anyone":         Get("/admin", "").For(Public).ForOperators(),
+		"keys too":       Get("/admin", "").For(PersonOrKey).Scoped(AnyScope).ForOperators(),
+		"a role":         Get("/admin", "").For(Person).Needs(principal.ReadOrganization).ForOperators(),
+		"limited":        Get("/admin", "").For(Person).LimitedToo().ForOperators(),
+		"no mode at all": Get("/admin", "").ForOperators(),
+	} {
+		if r.check() == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

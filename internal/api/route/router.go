@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,14 +52,16 @@ type Router struct {
 
 type server struct {
 	Config
-	mux      *http.ServeMux
-	huma     huma.API
-	routes   []Route
-	shapes   []Shape
-	stop     sync.Once
-	stopping chan struct{}
-	patience atomic.Int64 // of a stream with its reader, in nanoseconds
-	refusals logGate
+	mux    *http.ServeMux
+	huma   huma.API
+	routes []Route
+
+	wholeNames []string // the paths before names of routes with WholeName
+	shapes     []Shape
+	stop       sync.Once
+	stopping   chan struct{}
+	patience   atomic.Int64 // of a stream with its reader, in nanoseconds
+	refusals   logGate
 }
 
 // New makes a router without routes.
@@ -200,6 +203,9 @@ func (r *Router) declare(rt Route) Route {
 	}
 	if rt.Status == 0 {
 		rt.Status = http.StatusOK
+	}
+	if rt.WholeName {
+		r.wholeNames = append(r.wholeNames, rt.Path[:strings.LastIndex(rt.Path, "/")+1])
 	}
 	r.routes = append(r.routes, rt)
 	return rt

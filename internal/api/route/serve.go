@@ -33,6 +33,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	cleanURL(r.URL)
+	s.keepWholeName(r.URL)
 	if err := s.checkHost(r); err != nil {
 		newFailure(r.Context(), err, http.StatusMisdirectedRequest, err.Error(), nil).Write(answer)
 		return
@@ -56,6 +57,18 @@ func cleanURL(u *url.URL) {
 	}
 	if decoded, err := url.PathUnescape(cleaned); err == nil {
 		u.Path, u.RawPath = decoded, cleaned
+	}
+}
+
+// keepWholeName escapes the slashes of a name that ends a path.
+func (s *server) keepWholeName(u *url.URL) {
+	escaped := u.EscapedPath()
+	for _, prefix := range s.wholeNames {
+		name, ok := strings.CutPrefix(escaped, prefix)
+		if ok && strings.Contains(name, "/") {
+			u.RawPath = prefix + strings.ReplaceAll(name, "/", "%2F")
+			return
+		}
 	}
 }
 

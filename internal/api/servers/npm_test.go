@@ -1,12 +1,6 @@
 package servers_test
 
 import (
-	"fmt"
-	"net"
-	"net/http"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"writ/client"
@@ -15,51 +9,13 @@ import (
 	"writ/internal/testserver"
 )
 
-// npmServer is the start file of a server from npm.
-func npmServer(t *testing.T, name string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "../../../scripts/mcp-servers").Output()
-	if err != nil {
-		t.Fatalf("install the MCP servers: %v", err)
-	}
-	return filepath.Join(strings.TrimSpace(string(out)), "node_modules/@modelcontextprotocol", name, "dist/index.js")
-}
-
-// startEverything serves server-everything by streamable HTTP on a free port.
-func startEverything(t *testing.T) string {
-	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := free.Addr().(*net.TCPAddr).Port
-	_ = free.Close()
-	program := exec.CommandContext(t.Context(), "node", npmServer(t, "server-everything"), "streamableHttp")
-	program.Env = append(program.Environ(), fmt.Sprintf("PORT=%d", port))
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = program.Process.Kill()
-		_ = program.Wait()
-	})
-	url := fmt.Sprintf("http://127.0.0.1:%d/mcp", port)
-	testserver.Soon(t, "server-everything answers", func() bool {
-		answer, err := http.Get(url)
-		if err == nil {
-			_ = answer.Body.Close()
-		}
-		return err == nil
-	})
-	return url
-}
-
 // TestServersFromNPM registers, lists, watches and scans server-everything by HTTP, and server-filesystem as
 // the program that it is.
 func TestServersFromNPM(t *testing.T) {
 	t.Parallel()
-	url := startEverything(t)
-	files, err := discovery.ListCommand(t.Context(), []string{"node", npmServer(t, "server-filesystem"), t.TempDir()})
+	url := testserver.StartEverything(t)
+	start := []string{"node", testserver.NPMServer(t, "server-filesystem"), t.TempDir()}
+	files, err := discovery.ListCommand(t.Context(), start)
 	if err != nil || len(files.Tools) < 5 {
 		t.Fatalf("%d tools, %v", len(files.Tools), err)
 	}

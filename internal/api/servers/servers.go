@@ -85,8 +85,9 @@ type MCPServerBody struct {
 
 // MCPShownAuth is how a server is called. Its secret is never shown.
 type MCPShownAuth struct {
-	Type       string `json:"type" enum:"none,bearer,api_key"`
+	Type       string `json:"type" enum:"none,bearer,api_key,oauth" doc:"oauth: each person consents at the server's own authorization server."`
 	HeaderName string `json:"header_name,omitempty" doc:"Of api_key."`
+	ClientID   string `json:"client_id,omitempty" doc:"Of oauth."`
 	HasSecret  bool   `json:"hasSecret"`
 }
 
@@ -125,15 +126,17 @@ type MCPToolMetadataBody struct {
 func serverBody(s mcp.Server) (MCPServerBody, error) {
 	metadata, err := metadataBody(&s)
 	return MCPServerBody{
-		MCPID:        s.ID,
-		Name:         s.Name,
-		MCPName:      s.Name,
-		Status:       s.Status,
-		Description:  s.Description,
-		Transport:    s.Transport,
-		URL:          s.URL,
-		Command:      s.Command,
-		Auth:         MCPShownAuth{Type: s.Auth.Type, HeaderName: s.Auth.Header, HasSecret: s.Auth.HasSecret},
+		MCPID:       s.ID,
+		Name:        s.Name,
+		MCPName:     s.Name,
+		Status:      s.Status,
+		Description: s.Description,
+		Transport:   s.Transport,
+		URL:         s.URL,
+		Command:     s.Command,
+		Auth: MCPShownAuth{
+			Type: s.Auth.Type, HeaderName: s.Auth.Header, ClientID: s.Auth.ClientID, HasSecret: s.Auth.HasSecret,
+		},
 		Source:       s.Source,
 		KeyID:        route.OrNull(s.KeyID),
 		RegisteredBy: s.RegisteredBy,
@@ -190,10 +193,11 @@ func metadataBody(s *mcp.Server) (MCPMetadataBody, error) {
 
 // MCPAuthBody is how a server wants to be called, as a manifest writes it.
 type MCPAuthBody struct {
-	Type       string `json:"type" enum:"none,bearer,api_key"`
+	Type       string `json:"type" enum:"none,bearer,api_key,oauth"`
 	Token      string `json:"token,omitempty" maxLength:"8192" doc:"Of bearer. It is sealed, and never shown."`
 	APIKey     string `json:"api_key,omitempty" maxLength:"8192" doc:"Of api_key. It is sealed, and never shown."`
 	HeaderName string `json:"header_name,omitempty" maxLength:"100" doc:"Of api_key: X-API-Key unless given."`
+	ClientID   string `json:"client_id,omitempty" maxLength:"500" doc:"Of oauth: the client that was registered there for this server. It registers itself unless given."`
 }
 
 // auth reads how a server wants to be called; nil: without credentials.
@@ -207,7 +211,9 @@ func (b *MCPAuthBody) auth() (mcp.Auth, error) {
 	case b.APIKey != "" && b.Type != definition.AuthAPIKey:
 		return mcp.Auth{}, fault.Field("auth.api_key", "is only for api_key")
 	}
-	return mcp.Auth{Type: b.Type, Header: b.HeaderName, Secret: secret.NewText(b.Token + b.APIKey)}, nil
+	return mcp.Auth{
+		Type: b.Type, Header: b.HeaderName, ClientID: b.ClientID, Secret: secret.NewText(b.Token + b.APIKey),
+	}, nil
 }
 
 type registerServerInput struct {

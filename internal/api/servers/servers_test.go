@@ -191,6 +191,11 @@ func TestWhatKeysRegister(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		tools := o.Request(t, "GET", "/mcp/servers/files/tools?organizationId="+o.ID, "",
+			testserver.Credentials(o.Owner.Client)...)
+		if seen.ListedHash == "" || !strings.Contains(string(tools.Body), `"listedHash":"`+seen.ListedHash+`"`) {
+			t.Errorf("the tools are not of the hash that is approved: %s", tools.Body)
+		}
 		if _, err := o.Owner.UpdateMCPServer(ctx, o.ID, "files", m{
 			"status": "approved", "seen": "sha256:0",
 		}); client.StatusOf(err) != 409 {

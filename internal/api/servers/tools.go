@@ -17,9 +17,9 @@ import (
 
 func (h *Handlers) mountTools(r *route.Router) {
 	route.Handle(r, reader(route.Get("/mcp/tools/{mcp}",
-		"The accepted tools of an approved server, as models are given them")), h.catalogue)
+		"The accepted tools of an approved server, as models are given them").WithWholeName()), h.catalogue)
 	route.Handle(r, reader(route.Get("/mcp/tool-metadata/{mcp}",
-		"What people say of a server's tools")), h.toolMetadata)
+		"What people say of a server's tools").WithWholeName()), h.toolMetadata)
 	route.Handle(r, route.Get("/mcp/servers/{mcpId}/tools",
 		"The tools of a server as they are listed and as a person has accepted them, with the differences").
 		For(route.Person).Needs(principal.ReadOrganization), h.tools)
@@ -142,7 +142,8 @@ type MCPToolText struct {
 
 // MCPToolsBody is the tools of a server.
 type MCPToolsBody struct {
-	Items []MCPToolBody `json:"items" nullable:"false"`
+	Items      []MCPToolBody `json:"items" nullable:"false"`
+	ListedHash string        `json:"listedHash" doc:"Of all that the server listed, these tools among it: who approves it sends what they have seen. Empty: it was not asked yet."`
 }
 
 func (h *Handlers) tools(ctx context.Context, caller principal.Principal, in *ServerInput) (MCPToolsBody, error) {
@@ -150,7 +151,7 @@ func (h *Handlers) tools(ctx context.Context, caller principal.Principal, in *Se
 	if err != nil {
 		return MCPToolsBody{}, err
 	}
-	body := MCPToolsBody{Items: make([]MCPToolBody, len(tools))}
+	body := MCPToolsBody{Items: make([]MCPToolBody, len(tools)), ListedHash: s.ListedHash}
 	for i := range tools {
 		body.Items[i] = toolBody(&tools[i])
 	}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"writ/client"
 	"writ/internal/testserver"
 )
@@ -94,6 +96,11 @@ func TestWireOfSDKs(t *testing.T) {
 		testserver.WantTypes(t, "tools", tools, map[string]string{
 			"data.tools[].name": "text", "data.tools[].description": "text", "data.tools[].parameters": "object",
 		})
+		// The SDK for Python does not escape a slash.
+		if unescaped := get("/mcp/tools/My%20MCP/1"); !cmp.Equal(unescaped, tools) {
+			t.Errorf("asked without escaping: %v", unescaped)
+		}
+		get("/mcp/tool-metadata/My%20MCP/1")
 		metadata := get("/mcp/tool-metadata/" + url.PathEscape("My MCP/1"))
 		testserver.WantTypes(t, "tool-metadata", metadata, map[string]string{
 			"data.mcpId": "text", "data.name": "text", "data.toolMetadata.pay.isFinancial": "bool",

@@ -12,15 +12,14 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"writ/internal/jwtform"
 )
 
-const (
-	issuer    = "writ"
-	audience  = "writ:api"
-	tokenType = "at+jwt"
-	clockSkew = 60 * time.Second // how far ahead another replica's clock may be
-	maxLength = 4096             // bytes; ours have about 400
-)
+// Ours have about 400 bytes.
+var form = jwtform.Form{Name: "an access token", Type: "at+jwt", Audience: "writ:api", MaxBytes: 4096}
+
+const clockSkew = 60 * time.Second // how far ahead another replica's clock may be
 
 // ErrRefused is the error of every token that is not accepted.
 var ErrRefused = errors.New("not a valid access token")
@@ -40,45 +39,23 @@ type claims struct {
 
 // Sign makes a token that is valid for life, from now on.
 func Sign(c Claims, keyID string, key ed25519.PrivateKey, now time.Time, life time.Duration) (string, error) {
-	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{
-		RegisteredClaims: jwt.RegisteredClaims{
-			Issuer:    issuer,
-			Audience:  jwt.ClaimStrings{audience},
+	return form.Sign(claims{
+		RegisteredClaims: form.Registered(jwt.RegisteredClaims{
 			Subject:   c.UserID,
 			IssuedAt:  jwt.NewNumericDate(now),
 			ExpiresAt: jwt.NewNumericDate(now.Add(life)),
-		},
+		}),
 		SessionID: c.SessionID,
 		OrgID:     c.OrgID,
-	})
-	token.Header["kid"], token.Header["typ"] = keyID, tokenType
-	signed, err := token.SignedString(key)
-	if err != nil {
-		return "", fmt.Errorf("sign an access token: %w", err)
-	}
-	return signed, nil
+	}, keyID, key)
 }
 
 // Verify gives the claims of a token that is ours and current. An error of find is
 // returned as it is; every other one is ErrRefused.
 func Verify(token string, find func(keyID string) (ed25519.PublicKey, error), now time.Time) (Claims, error) {
-	if len(token) > maxLength {
-		return Claims{}, fmt.Errorf("%w: too long", ErrRefused)
-	}
-	parser := jwt.NewParser(
-		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
-		jwt.WithIssuer(issuer),
-		jwt.WithAudience(audience),
-		jwt.WithExpirationRequired(),
-		jwt.WithTimeFunc(func() time.Time { return now }),
-	)
 	var c claims
 	var notFound error
-	_, err := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (key any, err error) {
-		if t.Header["typ"] != tokenType {
-			return nil, errors.New("another kind of token")
-		}
-		keyID, _ := t.Header["kid"].(string)
+	err := form.Verify(token, &c, func(keyID string) (key ed25519.PublicKey, err error) {
 		key, notFound = find(keyID)
 		return key, notFound
 	})
@@ -87,6 +64,8 @@ func Verify(token string, find func(keyID string) (ed25519.PublicKey, error), no
 		return Claims{}, notFound
 	case err != nil:
 		return Claims{}, fmt.Errorf("%w: %w", ErrRefused, err)
+	case c.ExpiresAt == nil || !now.Before(c.ExpiresAt.Time) || (c.NotBefore != nil && now.Before(c.NotBefore.Time)):
+		return Claims{}, fmt.Errorf("%w: expired, or not valid yet", ErrRefused)
 	case c.IssuedAt == nil || c.IssuedAt.After(now.Add(clockSkew)):
 		return Claims{}, fmt.Errorf("%w: issued in the future", ErrRefused)
 	case c.Subject == "" || c.SessionID == "":

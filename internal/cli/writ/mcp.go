@@ -23,7 +23,8 @@ signed in with writ login, or whose access token is in WRIT_ACCESS_TOKEN or in t
 	}
 	c.AddCommand(mcpList(s), mcpShow(s), byHand(mcpRegister(s)), byHand(mcpApprove(s)), byHand(mcpDeny(s)),
 		byHand(mcpAccept(s)), byHand(mcpRefresh(s)), byHand(mcpRemove(s)), mcpScan(s), mcpHealth(s), mcpTelemetry(s),
-		mcpVulnerabilities(s))
+		mcpVulnerabilities(s), byHand(mcpServe(s)), byHand(mcpConnect(s)),
+		mcpConnections(s), byHand(mcpDisconnect(s)))
 	return c
 }
 
@@ -141,7 +142,8 @@ are; run it again to compare. The Writ server itself starts no programs.`,
 	f.StringVar(&n.URL, "address", "", "its URL")
 	f.StringVar(&n.Transport, "transport", "", "http or sse; http unless given")
 	f.StringVar(&n.Description, "description", "", "what it is for")
-	f.StringVar(&auth.Type, "auth", "", "none, bearer or api_key; none unless given")
+	f.StringVar(&auth.Type, "auth", "", "none, bearer, api_key, or oauth: each person consents; none unless given")
+	f.StringVar(&auth.ClientID, "client-id", "", "of oauth: the client registered there; the server registers itself unless given")
 	f.StringVar(&auth.HeaderName, "header", "", "the header of an API key; X-API-Key unless given")
 	f.StringVar(&secretFile, "secret-file", "", "file with the token or API key; - is standard input")
 	return cmd

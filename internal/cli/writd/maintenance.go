@@ -15,7 +15,7 @@ func (c *command) signingKey() *cobra.Command {
 	key.AddCommand(&cobra.Command{
 		Use: "rotate [PURPOSE...]", Short: "Sign with new keys; what the old ones signed still verifies",
 		ValidArgs: purposeNames(), Args: cobra.OnlyValidArgs,
-		Long: `Sign with new keys: those that are named of access-token, plan, plan-jwt, policy-binding and checkpoint, or all but
+		Long: `Sign with new keys: those that are named of access-token, plan, plan-jwt, policy-binding, trust and checkpoint, or all but
 checkpoint. The old keys sign nothing more, and still verify what they signed. A running server uses the new ones
 within a minute. Auditors have pinned the key of checkpoints: when you rotate it, give them the new one beside the old
 one (GET /audit-log/key).`,

@@ -1,0 +1,161 @@
+package writ
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+)
+
+func certRevoke(s cli.Streams) *cobra.Command {
+	var p asPerson
+	var cause, reason string
+	revoke := func(ctx context.Context, c *client.Client, args []string) (client.Certificate, error) {
+		return c.RevokeCertificate(ctx, p.orgID, args[0], cause, reason)
+	}
+	cmd := &cobra.Command{
+		Use: "revoke CERTIFICATE --reason WHY", Short: "Revoke a certificate: the next request with it is refused",
+		Args: cobra.ExactArgs(1), RunE: asking(&p, s, revoke, printCertificate),
+	}
+	p.addFlags(cmd)
+	cmd.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
+	cmd.Flags().StringVar(&cause, "cause", "", "as the revocation list says it: unspecified, key_compromise, superseded, "+
+		"cessation_of_operation or privilege_withdrawn")
+	_ = cmd.MarkFlagRequired("reason")
+	return cmd
+}
+
+// errNotGood ends `writ cert check` with 1: the status was printed.
+var errNotGood = errors.New("the certificate is worth nothing")
+
+func certCheck(s cli.Streams) *cobra.Command {
+	var b byEither
+	cmd := &cobra.Command{
+		Use: "check FILE|CERTIFICATE", Short: "Ask what a certificate is worth now",
+		Long: `Ask the server what a certificate is worth now: a file in PEM, or the id of a certificate. Of an MCP server it also says
+whether the statement about its tools holds.
+
+Exit codes: 0 it is good, 1 it is not or nobody could tell, 2 the command line is wrong.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q := client.CertificateQuestion{CertificateID: args[0]}
+			if _, err := os.Stat(args[0]); err == nil || args[0] == "-" || uuidOf(args[0]) == "" {
+				text, err := readInput(s, args[0])
+				if err != nil {
+					return err
+				}
+				q = client.CertificateQuestion{Certificate: string(text)}
+			}
+			checked, err := callEither(cmd.Context(), &b, func(
+				ctx context.Context, c *client.Client,
+			) (client.CheckedCertificate, error) {
+				return c.CheckCertificate(ctx, b.orgID, q)
+			})
+			if err != nil {
+				return err
+			}
+			if err := show(&b.server, s, checked, printChecked); err != nil {
+				return err
+			}
+			if checked.Status != "good" {
+				return fmt.Errorf("%w: it is %s", errNotGood, checked.Status)
+			}
+			return nil
+		},
+	}
+	b.addFlags(cmd)
+	return cmd
+}
+
+func printChecked(s cli.Streams, c client.CheckedCertificate) error {
+	if c.Certificate == nil {
+		return printFacts(s, [][2]string{{"Status", c.Status}})
+	}
+	if err := printCertificate(s, *c.Certificate); err != nil || c.Certificate.Statement == nil {
+		return err
+	}
+	return printFacts(s, [][2]string{{"Tools now", c.Definitions}, {"Problem", c.Problem}})
+}
+
+func printCertificate(s cli.Streams, c client.Certificate) error {
+	facts := [][2]string{
+		{"Certificate", c.CertificateID}, {"Status", c.Status}, {"Agent", c.AgentID}, {"Server", c.MCPID},
+		{"Name", c.SPIFFEID}, {"Serial", c.Serial}, {"Fingerprint", c.Fingerprint},
+		{"Expires", c.ExpiresAt.UTC().Format(time.RFC3339)},
+	}
+	if c.RevokedAt != nil {
+		facts = append(facts, [2]string{"Revoked", c.RevokedAt.UTC().Format(time.RFC3339)}, [2]string{"Cause", c.Cause},
+			[2]string{"Reason", c.Reason})
+	}
+	if c.Statement != nil {
+		holds := "no: a definition has changed, or the certificate is worth nothing"
+		if c.Statement.Holds {
+			holds = "yes"
+		}
+		facts = append(facts, [2]string{"Tools", c.Statement.Definitions}, [2]string{"Holds", holds})
+	}
+	return printFacts(s, facts)
+}
+
+// printFacts prints what is known, a line each.
+func printFacts(s cli.Streams, facts [][2]string) error {
+	for _, fact := range facts {
+		if fact[1] == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(s.Out, "%-12s %s\n", fact[0]+":", cli.Line(fact[1])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func certList(s cli.Streams) *cobra.Command {
+	var p asPerson
+	var f client.CertificateFilter
+	var page client.List
+	list := func(ctx context.Context, c *client.Client, _ []string) (client.Page[client.Certificate], error) {
+		return c.Certificates(ctx, p.orgID, f, page)
+	}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List certificates, newest first", Args: cobra.NoArgs,
+		RunE: asking(&p, s, list, printCertificates),
+	}
+	p.addFlags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.Kind, "kind", "", "agent or server; both unless given")
+	flags.StringVar(&f.AgentID, "agent", "", "of this agent")
+	flags.BoolVar(&f.Valid, "valid", false, "only those that are neither revoked nor expired")
+	flags.IntVar(&page.Limit, "limit", 50, "how many, at most 200")
+	flags.StringVar(&page.Cursor, "cursor", "", "where to go on, as the page before said")
+	return cmd
+}
+
+func printCertificates(s cli.Streams, found client.Page[client.Certificate]) error {
+	if len(found.Items) == 0 {
+		fmt.Fprintln(s.Err, "writ: there are no certificates")
+		return nil
+	}
+	rows := make([][]any, len(found.Items))
+	for i, c := range found.Items {
+		holds := "-"
+		if c.Statement != nil {
+			holds = "no"
+			if c.Statement.Holds {
+				holds = "yes"
+			}
+		}
+		subject := c.AgentID
+		if subject == "" {
+			subject = c.MCPID
+		}
+		rows[i] = []any{c.CertificateID, c.Kind, subject, c.Status, c.ExpiresAt.UTC().Format(time.RFC3339), holds}
+	}
+	return printPage(s, "CERTIFICATE\tKIND\tSUBJECT\tSTATUS\tEXPIRES\tHOLDS", rows, found.NextCursor)
+}
