@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
+import { elsewhere } from "./server.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -57,7 +58,7 @@ export async function openContext(browser, url, options = {}) {
 /** signInContext gives the context a session, as the page's own sign-in does. */
 export async function signInContext(context, url, email, password) {
   const answer = await context.request.post("/auth/login", {
-    headers: { "Writ-Session": "cookie", Origin: url },
+    headers: { "Writ-Session": "cookie", Origin: url, ...elsewhere() },
     data: { email, password },
   });
   if (!answer.ok()) throw new Error(`sign in ${email}: ${answer.status()} ${await answer.text()}`);

@@ -11,7 +11,14 @@ const program = fileURLToPath(new URL("../../bin/writd", import.meta.url));
 export async function startServer(settings = {}) {
   const folder = mkdtempSync(join(tmpdir(), "writ-e2e-"));
   const child = spawn(program, ["serve"], {
-    env: { PATH: process.env.PATH, PORT: "0", WRIT_DATA_DIR: folder, WRIT_LOG_LEVEL: "warn", ...settings },
+    env: {
+      PATH: process.env.PATH,
+      PORT: "0",
+      WRIT_DATA_DIR: folder,
+      WRIT_LOG_LEVEL: "warn",
+      WRIT_TRUSTED_PROXIES: "127.0.0.1", // so that the tests are many computers: elsewhere
+      ...settings,
+    },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const url = await new Promise((done, fail) => {
@@ -48,6 +55,17 @@ function mailsIn(folder) {
     );
 }
 
+let computers = 0;
+
+/**
+ * elsewhere is the header of a sign-in from a computer of its own. All tests come from one address, and how often one
+ * address may sign in to an account within a minute is limited: how fast the machine is must not decide who gets in.
+ */
+export function elsewhere() {
+  computers += 1;
+  return { "X-Forwarded-For": `198.18.${computers >> 8}.${computers & 255}` };
+}
+
 /** caller calls the API as a person or with a key: call("POST", "/organization", body). */
 export function caller(url, headers) {
   return async (method, path, body) => {
@@ -64,6 +82,6 @@ export function caller(url, headers) {
 
 /** signIn gives a caller for a person. */
 export async function signIn(url, email, password) {
-  const { accessToken } = await caller(url, {})("POST", "/auth/login", { email, password });
+  const { accessToken } = await caller(url, elsewhere())("POST", "/auth/login", { email, password });
   return caller(url, { Authorization: `Bearer ${accessToken}` });
 }
