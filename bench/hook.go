@@ -245,9 +245,10 @@ type hookTimes struct {
 
 // measure runs the hooks in turns.
 func (m *guarded) measure(ctx context.Context) ([]hookTimes, error) {
-	read := m.payload("BeforeTool", map[string]any{
-		"tool_name": "read_file", "tool_input": map[string]any{"file_path": "notes.txt"},
-	})
+	call := map[string]any{"tool_name": "read_file", "tool_input": map[string]any{"file_path": "notes.txt"}}
+	read := m.payload("BeforeTool", call)
+	call["tool_response"] = map[string]any{"llmContent": "notes", "returnDisplay": ""}
+	outcome := m.payload("AfterTool", call)
 	write := m.payload("BeforeTool", map[string]any{
 		"tool_name": "write_file", "tool_input": map[string]any{"file_path": m.path(guardFile), "content": "{}"},
 	})
@@ -279,6 +280,10 @@ func (m *guarded) measure(ctx context.Context) ([]hookTimes, error) {
 				return nil, fmt.Errorf("%s: answered %s", k.name, output)
 			}
 			all[n] = hookTimes{k.name, append(all[n].times, took)}
+		}
+		// A call that was allowed has run before the next one comes.
+		if _, _, err := m.fire(ctx, outcome, m.writ, m.arguments("after-tool")...); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil

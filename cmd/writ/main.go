@@ -23,8 +23,9 @@ import (
 )
 
 func main() {
+	var hook hooks.Program
 	if launch.Is(os.Args) {
-		os.Exit(launch.Main(os.Args, launch.Program{Answers: hooks.Answers, Main: hooks.Launched}))
+		os.Exit(launch.Main(os.Args, launch.Program{Answers: hook.Answers, Main: hook.Launched}))
 	}
 	sandbox.Enter()
 	name, args := command()
@@ -34,7 +35,7 @@ func main() {
 			os.Exit(code)
 		}
 	case "hook":
-		if code, ran := hooks.Main(args); ran {
+		if code, ran := hook.Main(args); ran {
 			os.Exit(code)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"writ/internal/hook/gemini"
@@ -23,6 +24,9 @@ type Process struct {
 	Messages io.Writer // gets text only when no answer can be written
 	Signals  <-chan os.Signal
 	Getenv   func(string) string
+
+	// Guard is the guard file, if it was read already.
+	Guard *guardfile.File
 
 	// Nothing is what an answer that says nothing is written as. The host reads stderr where stdout is empty.
 	Nothing string
@@ -84,29 +88,43 @@ func Refuse(args []string, p Process, reason error) int {
 // answer makes the answer, whatever happens.
 func (p *Process) answer(command Command, handlers Handlers) gemini.Answer {
 	event := command.Event
-	fail := func(err error) gemini.Answer { return complete(event, handlers.fail(event, err.Error())) }
 	handler := handlers[event]
 	if handler == nil {
-		return fail(errors.New("this program does not handle the event"))
+		return complete(event, handlers.fail(event, "this program does not handle the event"))
 	}
-	guard, err := within(p.Signals, guardLimit, func() (*guardfile.File, error) {
-		return guardfile.Read(command.Config)
+	answer, err := within(p.Signals, func(patience *patience) (gemini.Answer, error) {
+		return p.decide(command, handler, patience)
 	})
 	if err != nil {
-		return fail(err)
+		answer = handlers.fail(event, err.Error())
 	}
-	in, err := within(p.Signals, guard.AnswerLimit(), func() (*Input, error) { return p.read(event, guard) })
+	return complete(event, answer)
+}
+
+// decide reads what there is to decide about, and has the handler decide. Each step has its own time.
+func (p *Process) decide(command Command, handler Handler, patience *patience) (gemini.Answer, error) {
+	patience.renew(guardLimit)
+	guard, err := p.guard(command.Config)
 	if err != nil {
-		return fail(err)
+		return gemini.Answer{}, err
+	}
+	patience.renew(guard.AnswerLimit())
+	in, err := p.read(command.Event, guard)
+	if err != nil {
+		return gemini.Answer{}, err
 	}
 	limit := handler.Limit(guard)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	answer, err := within(p.Signals, limit, func() (gemini.Answer, error) { return handler.Handle(ctx, in), nil })
-	if err != nil {
-		return fail(err)
+	patience.renew(limit)
+	return handler.Handle(ctx, in), nil
+}
+
+func (p *Process) guard(path string) (*guardfile.File, error) {
+	if p.Guard != nil && p.Guard.Path() == path {
+		return p.Guard, nil
 	}
-	return complete(event, answer)
+	return guardfile.Read(path)
 }
 
 func (p *Process) read(event Event, guard *guardfile.File) (*Input, error) {
@@ -117,14 +135,28 @@ func (p *Process) read(event Event, guard *guardfile.File) (*Input, error) {
 	return &Input{Payload: payload, Guard: guard, Getenv: p.Getenv, Now: time.Now().UTC()}, nil
 }
 
-// within does work that may hang or panic, and gives up on a signal or after a time. Work that is given up on goes on
-// until the process ends.
-func within[T any](signals <-chan os.Signal, limit time.Duration, work func() (T, error)) (T, error) {
+// patience is how long a step of the work may still take.
+type patience struct {
+	timer *time.Timer
+	limit atomic.Int64 // of the step
+}
+
+// renew begins a step. The worker does it by itself: whoever waits for it need not wake up.
+func (p *patience) renew(limit time.Duration) {
+	p.limit.Store(int64(limit))
+	p.timer.Reset(limit)
+}
+
+// within does work that may hang or panic, and gives up on a signal or when its patience ends. Work that is given up
+// on goes on until the process ends.
+func within[T any](signals <-chan os.Signal, work func(*patience) (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
 	}
 	done := make(chan result, 1)
+	patience := &patience{timer: time.NewTimer(guardLimit)}
+	defer patience.timer.Stop()
 	go func() {
 		r := result{err: errors.New("the hook crashed")}
 		defer func() {
@@ -133,16 +165,14 @@ func within[T any](signals <-chan os.Signal, limit time.Duration, work func() (T
 			}
 			done <- r
 		}()
-		r.value, r.err = work()
+		r.value, r.err = work(patience)
 	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	var none T
 	select {
 	case r := <-done:
 		return r.value, r.err
-	case <-timer.C:
-		return none, fmt.Errorf("nothing was decided within %v", limit)
+	case <-patience.timer.C:
+		return none, fmt.Errorf("nothing was decided within %v", time.Duration(patience.limit.Load()))
 	case <-signals:
 		return none, errors.New("the hook was told to end before anything was decided")
 	}

@@ -16,31 +16,35 @@ import (
 	"writ/internal/hook/selection"
 )
 
+// Program answers hooks. The guard file, by which it sees whether it can, is read once.
+type Program struct{ guard *guardfile.File }
+
 // Main answers the event that the arguments behind "writ hook" name, and returns the exit code. It has not run if
 // writ-client must answer, or print the help; then nothing of the input is read.
-func Main(args []string) (code int, ran bool) {
-	if WantsHelp(args) || !Answers(args) {
+func (p *Program) Main(args []string) (code int, ran bool) {
+	if WantsHelp(args) || !p.Answers(args) {
 		return 0, false
 	}
-	return answer(args, Process), true
+	return p.answer(args, ""), true
 }
 
 // Launched answers the event in the place of the host's shell, which has denied on stderr.
-func Launched(args []string) int {
-	return answer(args, func() hook.Process {
-		process := Process()
-		if command, err := hook.Parse(args); err == nil && command.Event == hook.AfterTool {
-			process.Nothing = "{}"
-		}
-		return process
-	})
+func (p *Program) Launched(args []string) int {
+	nothing := ""
+	if command, err := hook.Parse(args); err == nil && command.Event == hook.AfterTool {
+		nothing = "{}"
+	}
+	return p.answer(args, nothing)
 }
 
-func answer(args []string, process func() hook.Process) int {
+// answer writes an answer that says nothing as that word.
+func (p *Program) answer(args []string, nothing string) int {
 	if c, err := hook.Parse(args); err == nil && c.Event == hook.BeforeToolSelection && selection.IsSilent(c.Config) {
 		return 0
 	}
-	return hook.Main(args, process(), hook.Handlers{
+	process := Process()
+	process.Nothing, process.Guard = nothing, p.guard
+	return hook.Main(args, process, hook.Handlers{
 		hook.BeforeTool:          beforetool.Handler{Caller: plain},
 		hook.AfterTool:           aftertool.Handler{Caller: plain},
 		hook.BeforeToolSelection: selection.Handler{},
@@ -49,16 +53,16 @@ func answer(args []string, process func() hook.Process) int {
 
 // Answers reports whether this program answers the event, and not writ-client. An event that is not known, and a guard
 // file that cannot be read, need nothing of it: the answer is that it cannot be.
-func Answers(args []string) bool {
+func (p *Program) Answers(args []string) bool {
 	command, err := hook.Parse(args)
-	return err != nil || !needsClient(command)
+	return err != nil || !p.needsClient(command)
 }
 
 // WantsHelp reports whether the arguments ask for help and for nothing else: the host takes a help text for an allow.
 func WantsHelp(args []string) bool { return len(args) == 1 && (args[0] == "--help" || args[0] == "-h") }
 
 // needsClient reports whether an answer needs what only writ-client links.
-func needsClient(command hook.Command) bool {
+func (p *Program) needsClient(command hook.Command) bool {
 	switch command.Event {
 	case hook.BeforeToolSelection:
 		return false
@@ -67,8 +71,12 @@ func needsClient(command hook.Command) bool {
 		return true
 	}
 	guard, err := guardfile.Read(command.Config)
-	manifest := err == nil && guard.Manifest != "" && command.Event == hook.BeforeTool
-	return err == nil && (manifest || !strings.HasPrefix(guard.Server, "http://"))
+	if err != nil {
+		return false
+	}
+	p.guard = guard
+	manifest := guard.Manifest != "" && command.Event == hook.BeforeTool
+	return manifest || !strings.HasPrefix(guard.Server, "http://")
 }
 
 func plain(guard *guardfile.File) (hook.Caller, error) {
