@@ -124,3 +124,19 @@ export async function axeProblems(page) {
   });
   return violations;
 }
+
+/** tabTo moves the focus as people without a mouse do, until something of that name has it. */
+export async function tabTo(page, name, steps = 80) {
+  for (let n = 0; n < steps; n++) {
+    const has = await page.evaluate(
+      () =>
+        document.activeElement?.getAttribute("aria-label") ??
+        document.activeElement?.labels?.[0]?.textContent ??
+        document.activeElement?.textContent ??
+        "",
+    );
+    if (has.trim().startsWith(name)) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`Tab does not reach ${name}`);
+}

@@ -102,6 +102,12 @@ export function tests({ test, env }) {
     await page.waitForURL(/\/plans\/.+/);
     await page.locator(".delegation.chosen", { hasText: "Delegation" }).waitFor();
     wrong.push(...(await problemsOf(page)));
+
+    // The same on the page of the agent that gave it.
+    await page.goto(env.within("/agents/billing?tab=trust", s.org));
+    await page.locator(".delegation", { hasText: "former" }).waitFor();
+    await env.shoot(page, "agents-trust");
+    wrong.push(...(await problemsOf(page)), ...(await axeProblems(page)));
     await page.close();
     return wrong;
   });

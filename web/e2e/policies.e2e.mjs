@@ -1,6 +1,6 @@
 // Policies: written, tested, replayed, shadowed and activated, by mouse and by keyboard; and what goes wrong meanwhile.
 import { join } from "./agents.seed.mjs";
-import { axeProblems, openContext, problemsOf, settled, signInContext } from "./browser.mjs";
+import { axeProblems, openContext, problemsOf, settled, signInContext, tabTo } from "./browser.mjs";
 import { profileOf } from "./policies.seed.mjs";
 import { caller } from "./server.mjs";
 
@@ -32,7 +32,7 @@ tests:
 `;
 
 /** newPolicy is an organization in which an agent has refunded 20 and 80 under an active policy. */
-async function newPolicy(env, name) {
+export async function newPolicy(env, name) {
   const org = await env.owner("POST", "/organization", { name: `Policies of ${name}` });
   const within = `organizationId=${org.id}`;
   const { apiKey } = await env.owner("POST", "/api-keys", { name: "key", organizationId: org.id });
@@ -81,22 +81,6 @@ async function signedIn(env, { email, password }) {
   const context = await openContext(env.browser, env.server.url);
   await signInContext(context, env.server.url, email, password);
   return { context, page: await context.newPage() };
-}
-
-// Moves the focus as people without a mouse do, until something of that name has it.
-async function tabTo(page, name, steps = 80) {
-  for (let n = 0; n < steps; n++) {
-    const has = await page.evaluate(
-      () =>
-        document.activeElement?.getAttribute("aria-label") ??
-        document.activeElement?.labels?.[0]?.textContent ??
-        document.activeElement?.textContent ??
-        "",
-    );
-    if (has.trim().startsWith(name)) return;
-    await page.keyboard.press("Tab");
-  }
-  throw new Error(`Tab does not reach ${name}`);
 }
 
 export function tests({ test, env }) {

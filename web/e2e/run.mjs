@@ -14,6 +14,7 @@ const filter = process.argv[2] ?? "";
 const shots = process.env.SHOTS;
 const limit = 60_000;
 
+const browser = await launch(); // first: without it no server need stop
 const provider = await startProvider({ sub: "1", email: "cleo@example.org", email_verified: true, name: "Cleo" });
 const server = await startServer({
   WRIT_OUTBOUND_ALLOW: "127.0.0.0/8",
@@ -21,7 +22,6 @@ const server = await startServer({
   WRIT_GOOGLE_CLIENT_ID: provider.client.id,
   WRIT_GOOGLE_CLIENT_SECRET: provider.client.secret,
 });
-const browser = await launch();
 let failed = 0;
 const stops = [];
 try {

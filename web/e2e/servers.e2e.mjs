@@ -8,7 +8,7 @@ const dialogOf = (page) => page.getByRole("dialog");
 const press = (page, name) => dialogOf(page).getByRole("button", { name }).click();
 
 /** newServer registers a real server in an organization whose policy allows everything. */
-async function newServer(env, name, tools) {
+export async function newServer(env, name, tools) {
   const mcp = await startMcp(tools);
   const org = await env.owner("POST", "/organization", { name: `Servers of ${name}` });
   const within = `organizationId=${org.id}`;

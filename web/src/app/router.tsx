@@ -140,7 +140,7 @@ const framed = [
     getParentRoute: () => frame,
     path: "/agents/$id",
     validateSearch: search({
-      tab: oneOf("decisions", "plans", "traces", "policies", "keys", "certificates", "leases", "trips"),
+      tab: oneOf("decisions", "plans", "trust", "traces", "policies", "keys", "certificates", "leases", "trips"),
     }),
     component: lazyRouteComponent(() => import("../screens/agents/agent"), "AgentDetail"),
   }),

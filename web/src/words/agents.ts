@@ -73,6 +73,7 @@ export const agents = {
   tabs: {
     decisions: "Decisions",
     plans: "Plans",
+    trust: "Trust",
     traces: "Traces",
     policies: "Policies",
     keys: "Keys",
@@ -86,6 +87,9 @@ export const agents = {
   newDecisions: (n: number) => (n === 1 ? "1 new decision" : `${n} new decisions`),
   allPlans: "All plans of this agent",
   noPlans: "This agent declared no plan.",
+  trustMeans:
+    "From whom this agent has a part of a plan, and to whom it gave one. Each permits no more than the one above it, and counts only while all above it do.",
+  noTrust: "None of the latest plans of this agent was delegated, by it or to it.",
   noGoal: "No goal",
   allTraces: "All traces of this agent",
   noTraces: "This agent sent no traces in the last 7 days.",

@@ -18,6 +18,7 @@ import { Facts } from "./Facts";
 import { AgentStatus, Day, midnight } from "./parts";
 import { type Agent, agentQuery } from "./queries";
 import { Keys, Leases, Policies, TripList } from "./Standing";
+import { Trust } from "./Trust";
 import { Decisions, Plans, Traces } from "./Work";
 import "./agents.css";
 
@@ -83,6 +84,8 @@ function Part({ tab, agent }: { tab: keyof typeof w.tabs; agent: Agent }) {
   switch (tab) {
     case "plans":
       return <Plans id={agent.agentId} />;
+    case "trust":
+      return <Trust id={agent.agentId} />;
     case "traces":
       return <Traces id={agent.agentId} />;
     case "policies":

@@ -48,12 +48,6 @@ export const reportQuery = (org: string, planId: string) =>
     queryFn: ({ signal }) => api.get("/iap/plan/{planId}/report", path(planId, signal)),
   });
 
-export const chainQuery = (org: string, planId: string) =>
-  queryOptions({
-    queryKey: [org, "plans", "chain", planId],
-    queryFn: ({ signal }) => api.get("/iap/trust/chain/{planId}", path(planId, signal)),
-  });
-
 export const treeQuery = (org: string, planId: string) =>
   queryOptions({
     queryKey: [org, "plans", "tree", planId],

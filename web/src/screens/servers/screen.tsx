@@ -17,6 +17,7 @@ import { words } from "../../words/en";
 import { servers as w } from "../../words/servers";
 import { Health, ServerStatus } from "./parts";
 import { findingsQuery, type Server, serversQuery } from "./queries";
+import { Register } from "./Register";
 import "./servers.css";
 
 const route = getRouteApi("/frame/servers");
@@ -87,6 +88,7 @@ export function Servers() {
     <div className="screen fill">
       <div className="screen-head">
         <h1 className="grow">{w.title}</h1>
+        <Register />
       </div>
       <FilterBar filters={filters} value={{ status }} onChange={narrow} />
       <Table

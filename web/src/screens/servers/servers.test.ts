@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { authOf } from "./auth";
 import { agentsOf, flowOf } from "./flow";
 
 it("takes a toxic flow apart", () => {
@@ -32,4 +33,13 @@ it("counts who called which tool, the most first", () => {
     ],
     ["get", [["", 1]]],
   ]);
+});
+
+it("sends a secret only under the name of its kind", () => {
+  const filled = { secret: "s", header: " X-Key " };
+  expect(authOf({ ...filled, auth: "none" })).toEqual({ type: "none" });
+  expect(authOf({ ...filled, auth: "oauth" })).toEqual({ type: "oauth" });
+  expect(authOf({ ...filled, auth: "bearer" })).toEqual({ type: "bearer", token: "s" });
+  expect(authOf({ ...filled, auth: "api_key" })).toEqual({ type: "api_key", api_key: "s", header_name: "X-Key" });
+  expect(authOf({ ...filled, auth: "api_key", header: "" })).toEqual({ type: "api_key", api_key: "s" });
 });
