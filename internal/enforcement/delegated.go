@@ -55,6 +55,10 @@ func (c *call) checkDelegated(v *view, now time.Time) plan.Result {
 	if named := v.plan.Delegation.AgentID; named != "" && r.AgentID != "" && r.AgentID != named {
 		return plan.Result{Drift: plan.Elsewhere, Reason: "the plan was delegated to another agent"}
 	}
+	declared := v.plan.Chain[len(v.plan.Chain)-1]
+	if declared.Binding.AnotherUser(plan.Binding{UserID: r.UserID, Email: r.UserEmail}) {
+		return plan.Result{Drift: plan.Elsewhere, Reason: "the plan was declared for another user"}
+	}
 	fit, steps := v.plan.FitChain(plan.Call{Server: r.Server, Tool: r.Tool, Arguments: c.args.Canonical})
 	if fit.OK && c.contradicts() {
 		called, _ := v.plan.FitChain(plan.Call{Tool: r.CalledAs, Arguments: c.args.Canonical})

@@ -92,9 +92,10 @@ func TestDelegationsThatAreNotTheDelegates(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		e.active("rules", allowAll)
-		parent := e.mint(e.agent, twoSteps)
+		parent := e.mint(e.agent, twoSteps, func(r *intent.Request) { r.UserID = "u" })
 		h := e.delegated(e.agent, parent, nil)
 		good := e.asks(h, "read", `{}`)
+		good.UserID = "u"
 		want(t, e.asOther(good), verdict.Allow, "", "")
 		want(t, e.asOther(good), verdict.Deny, policy.ByIntent, "used before")
 		want(t, e.asOther(planned(parent, "read", `{}`)), verdict.Deny, policy.ByIntent, "another API key")
@@ -132,6 +133,7 @@ func TestDelegationsThatAreNotTheDelegates(t *testing.T) {
 			"a sibling's token": {"not the one issued",
 				func(r *enforcement.Request) { r.Presented.JWT = sibling.Token }},
 			"an unreadable proof": {"another delegation", func(r *enforcement.Request) { r.Held = &trust.Proof{} }},
+			"another user": {"another user", func(r *enforcement.Request) { r.UserID = "v" }},
 			"another hash": {"not the one issued",
 				func(r *enforcement.Request) { r.Presented.PlanHash = strings.Repeat("0", 64) }},
 		} {

@@ -197,18 +197,29 @@ func (b Binding) differs(by Binding) string {
 	case b.KeyID == "" || b.KeyID != by.KeyID:
 		return "API key"
 	}
+	if b.AnotherUser(by) {
+		return "user"
+	}
 	for _, pair := range [...]struct{ what, declared, calling string }{
-		{"user", b.userID(), by.userID()},
-		{"user", b.email(), by.email()},
 		{"agent", stated(b.AgentID), stated(by.AgentID)},
 		{"context", stated(b.Context), stated(by.Context)},
 		{"session", stated(b.Session), stated(by.Session)},
 	} {
-		if pair.declared != "" && pair.calling != "" && pair.declared != pair.calling {
+		if disagree(pair.declared, pair.calling) {
 			return pair.what
 		}
 	}
 	return ""
+}
+
+// AnotherUser reports whether both state a user, and not the same.
+func (b Binding) AnotherUser(by Binding) bool {
+	return disagree(b.userID(), by.userID()) || disagree(b.email(), by.email())
+}
+
+// disagree reports whether both are stated and differ.
+func disagree(declared, calling string) bool {
+	return declared != "" && calling != "" && declared != calling
 }
 
 func stated(text string) string {
