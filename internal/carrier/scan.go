@@ -1,8 +1,8 @@
 package carrier
 
 import (
+	"bytes"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -12,7 +12,7 @@ import (
 	"writ/internal/redaction"
 )
 
-// maxScanned bounds how much of a result is read for marks, in bytes: an agent waits for it.
+// maxScanned bounds how much of each end of a result is read for marks, in bytes: an agent waits for it.
 const maxScanned = 32 << 10
 
 // scanResult says what looks wrong about a result: text that instructs the model, or a secret. It says which rule found
@@ -46,25 +46,24 @@ func isAboutText(rule string) bool {
 	return false
 }
 
-// texts are the strings of a value, one on each line, cut.
+// texts are the strings of a value, one on each line. Of many only the first and the last are read: what is to catch
+// a model's eye stands at either end.
 func texts(value jsontext.Value) string {
 	var out strings.Builder
-	in := jsontext.NewDecoder(strings.NewReader(string(value)), jsontext.AllowDuplicateNames(true))
-	for out.Len() < maxScanned {
+	in := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true))
+	for {
 		token, err := in.ReadToken()
 		if err != nil {
 			break
 		}
 		if token.Kind() == jsontext.KindString {
-			text := token.String()
-			if room := maxScanned - out.Len(); len(text) > room {
-				for text = text[:room]; !utf8.ValidString(text); {
-					text = text[:len(text)-1]
-				}
-			}
-			out.WriteString(text)
+			out.WriteString(token.String())
 			out.WriteByte('\n')
 		}
 	}
-	return out.String()
+	all := out.String()
+	if len(all) <= 2*maxScanned {
+		return all
+	}
+	return strings.ToValidUTF8(all[:maxScanned], "") + "\n" + strings.ToValidUTF8(all[len(all)-maxScanned:], "")
 }
