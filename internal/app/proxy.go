@@ -2,12 +2,9 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
-	"net/http"
 	"net/url"
 	"sync"
 	"time"
@@ -29,15 +26,12 @@ type Proxy struct {
 	URL     string // where agents reach it
 	Address string // where it listens
 
-	server  *remote.Server
-	carrier *carrier.Carrier
-	lines   lines
-	timeout time.Duration
-	main    *http.Server
-	metrics *http.Server
-	cancel  context.CancelFunc
-	jobs    sync.WaitGroup
-	failed  chan error
+	server    *remote.Server
+	carrier   *carrier.Carrier
+	lines     lines
+	listeners listeners
+	cancel    context.CancelFunc
+	jobs      sync.WaitGroup
 }
 
 // StartProxy serves the enforcement proxy of the Writ server that the configuration names. Stop it.
@@ -53,14 +47,13 @@ func StartProxy(o Options) (*Proxy, error) {
 	}
 	public := publicURL(c, listener.Addr().(*net.TCPAddr).Port)
 	p := &Proxy{
-		URL:     public.String(),
-		Address: listener.Addr().String(),
-		timeout: c.ShutdownTimeout,
-		failed:  make(chan error, 2),
-		server:  remote.New(remote.Options{URL: at, Token: c.ProxyToken, Logger: o.Logger}),
+		URL:       public.String(),
+		Address:   listener.Addr().String(),
+		listeners: newListeners(o),
+		server:    remote.New(remote.Options{URL: at, Token: c.ProxyToken, Logger: o.Logger}),
 	}
 	p.assemble(o, public)
-	if err := p.serve(c, o.Logger, listener); err != nil {
+	if err := p.serve(c, listener); err != nil {
 		return nil, errors.Join(err, listener.Close(), p.release())
 	}
 	return p, nil
@@ -115,59 +108,25 @@ func (p *Proxy) assemble(o Options, public *url.URL) {
 	})
 }
 
-func (p *Proxy) serve(c config.Config, logger *slog.Logger, listener net.Listener) error {
-	if c.UsesTLS() {
-		pair, err := c.TLSKeyPair()
-		if err != nil {
-			return err
-		}
-		listener = tls.NewListener(listener, tlsConfig(pair))
+func (p *Proxy) serve(c config.Config, listener net.Listener) (err error) {
+	if listener, err = secured(c, listener); err != nil {
+		return err
 	}
-	if c.MetricsListen != "" {
-		metrics, err := net.Listen("tcp", c.MetricsListen)
-		if err != nil {
-			return fmt.Errorf("listen for metrics on %s: %w", c.MetricsListen, err)
-		}
-		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", p.API.MetricsHandler())
-		p.metrics = newHTTPServer(mux, logger)
-		go p.run(p.metrics, metrics)
+	if err := p.listeners.serveMetrics(p.API.MetricsHandler(), c.MetricsListen); err != nil {
+		return err
 	}
-	warnOfPlainText(c, logger, p.Address)
-	p.main = newHTTPServer(p.API, logger)
-	go p.run(p.main, listener)
+	warnOfPlainText(c, p.listeners.logger, p.Address)
+	p.listeners.serve(p.API, listener)
 	return nil
 }
 
-func (p *Proxy) run(server *http.Server, listener net.Listener) {
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		p.failed <- fmt.Errorf("serve on %s: %w", listener.Addr(), err)
-	}
-}
-
 // Wait serves until ctx ends or a listener fails, then stops.
-func (p *Proxy) Wait(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return p.Stop()
-	case err := <-p.failed:
-		return errors.Join(err, p.Stop())
-	}
-}
+func (p *Proxy) Wait(ctx context.Context) error { return p.listeners.wait(ctx, p.Stop) }
 
 // Stop lets running requests finish, and reports what could not be reported yet.
 func (p *Proxy) Stop() error {
 	p.API.Stopping()
-	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
-	defer cancel()
-	err := p.main.Shutdown(ctx)
-	if err != nil {
-		err = fmt.Errorf("requests were still running after %s: %w", p.timeout, errors.Join(err, p.main.Close()))
-	}
-	if p.metrics != nil {
-		err = errors.Join(err, p.metrics.Close())
-	}
-	return errors.Join(err, p.release())
+	return errors.Join(p.listeners.stop(), p.release())
 }
 
 // release ends what StartProxy began, in reverse.

@@ -10,7 +10,7 @@ import (
 // TestSlowClientsAreCut checks the limits rather than wait for them.
 func TestSlowClientsAreCut(t *testing.T) {
 	t.Parallel()
-	server := (&Server{logger: slog.New(slog.DiscardHandler)}).httpServer(http.NotFoundHandler())
+	server := newHTTPServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
 	for name, limit := range map[string]struct{ got, most time.Duration }{
 		"to send the header": {server.ReadHeaderTimeout, 10 * time.Second},
 		"to send a request":  {server.ReadTimeout, time.Minute},
