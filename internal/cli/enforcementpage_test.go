@@ -21,7 +21,8 @@ const enforcementPage = "../../docs/enforcement.md"
 // text block is all that the block before it prints; … in it means anything.
 func TestEnforcementPage(t *testing.T) {
 	t.Parallel()
-	runPage(t, readBlocks(t, enforcementPage), 7)
+	const evidence = "../../docs/evidence.md" // which goes on from there
+	runPage(t, append(readBlocks(t, enforcementPage), readBlocks(t, evidence)...), 7)
 }
 
 func runPage(t *testing.T, blocks []block, least int) {

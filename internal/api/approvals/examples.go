@@ -16,19 +16,19 @@ var examples = map[string]map[string]any{
 			"requesterEmail": "ada@example.org", "reason": "the rent of May",
 		},
 		"/delegation/preview": map[string]any{
-			"delegationId": exampleApproval, "scope": map[string]any{"kind": "minutes", "minutes": 30, "uses": 5},
+			"approvalId": exampleApproval, "scope": map[string]any{"kind": "minutes", "minutes": 30, "uses": 5},
 		},
 		"/delegation/approve": map[string]any{
-			"delegationId": exampleApproval, "note": "rents until the end of the day", "scope": map[string]any{
+			"approvalId": exampleApproval, "note": "rents until the end of the day", "scope": map[string]any{
 				"kind": "pattern", "minutes": 240, "uses": 10,
 				"pattern": map[string]any{
 					"to": map[string]any{"equals": "landlord"}, "amount": map[string]any{"max": 6000},
 				},
 			},
 		},
-		"/delegation/reject":        map[string]any{"delegationId": exampleApproval, "note": "paid already"},
-		"/delegation/cancel":        map[string]any{"delegationId": exampleApproval},
-		"/delegation/mark-executed": map[string]any{"delegationId": exampleApproval},
+		"/delegation/reject":        map[string]any{"approvalId": exampleApproval, "note": "paid already"},
+		"/delegation/cancel":        map[string]any{"approvalId": exampleApproval},
+		"/delegation/mark-executed": map[string]any{"approvalId": exampleApproval},
 	},
 	http.MethodPut: {
 		"/delegation/settings": ApprovalSettingsBody{PendingSeconds: 1800, GrantSeconds: 600},

@@ -13,11 +13,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/api/route"
+	"writ/internal/canonical"
 	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
+	"writ/internal/spelling"
 	"writ/internal/toolcall"
 	"writ/internal/toolname"
 )
@@ -33,37 +35,39 @@ func (h *Handlers) mountEnforce(r *route.Router) {
 
 // SDKCallBody documents what an SDK sends. It is read by hand, in one pass.
 type SDKCallBody struct {
-	Tool        string            `json:"tool" doc:"The tool's name, as the plan has it."`
-	Arguments   map[string]any    `json:"arguments,omitempty" doc:"The arguments of the call."`
-	IntentToken map[string]any    `json:"intent_token" doc:"What POST /iap/sdk/token answered, or its token, or its jwt_token. Without one the call is denied. The copy of the plan in it is not read."`
-	MCP         string            `json:"mcp,omitempty" doc:"The MCP server. Absent: that of the plan's step."`
-	UserEmail   string            `json:"user_email,omitempty" doc:"The member the agent works for."`
-	UserID      string            `json:"user_id,omitempty"`
-	AgentID     string            `json:"agent_id,omitempty"`
-	ContextID   string            `json:"context_id,omitempty"`
-	SessionID   string            `json:"session_id,omitempty"`
-	Turn        int64             `json:"session_turn,omitempty" minimum:"1" doc:"The turn of a guarded session that the caller knows. In another one the call is denied."`
-	Labels      []string          `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
-	Resolved    map[string]string `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
-	Can         []string          `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says; oblige, if it keeps what oblige says. Others mean nothing."`
+	Server      string             `json:"server,omitempty" doc:"The MCP server; also as mcp, or in mcp_context. Absent: that of the plan's step, or of the server in front of the tool's name."`
+	Tool        string             `json:"tool" doc:"The tool's name, as the plan has it; also as action or tool_name."`
+	Arguments   map[string]any     `json:"arguments,omitempty" doc:"The arguments of the call; also as params or tool_input."`
+	IntentToken PresentedTokenBody `json:"intent_token" doc:"What POST /iap/sdk/token answered, or its token, or its jwt_token. Without one the call is denied. The copy of the plan in it is not read."`
+	MCP         string             `json:"mcp,omitempty" doc:"server, in the words of published clients."`
+	UserEmail   string             `json:"user_email,omitempty" doc:"The member the agent works for."`
+	UserID      string             `json:"user_id,omitempty"`
+	AgentID     string             `json:"agent_id,omitempty"`
+	ContextID   string             `json:"context_id,omitempty"`
+	SessionID   string             `json:"session_id,omitempty"`
+	Turn        int64              `json:"session_turn,omitempty" minimum:"1" doc:"The turn of a guarded session that the caller knows. In another one the call is denied."`
+	Labels      []string           `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
+	Resolved    map[string]string  `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
+	Can         []string           `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says; oblige, if it keeps what oblige says. Others mean nothing."`
 }
 
 // PluginCallBody documents what a plugin sends.
 type PluginCallBody struct {
-	ToolName   string             `json:"tool_name" doc:"The tool's name, as the host calls it."`
-	ToolInput  map[string]any     `json:"tool_input,omitempty" doc:"The arguments of the call, complete."`
-	Source     string             `json:"source,omitempty" doc:"The plugin or host." example:"armorgemini"`
-	SessionID  string             `json:"session_id,omitempty" doc:"The session; a plan declared for it is judged where no token is sent."`
-	Turn       int64              `json:"session_turn,omitempty" minimum:"1" doc:"The turn of a guarded session that the caller knows. In another one the call is denied."`
-	Intent     map[string]any     `json:"intent,omitempty" doc:"The plan's token, as in intent_token of POST /iap/sdk/enforce, which is taken here too."`
-	MCPContext *PluginContextBody `json:"mcp_context,omitempty" doc:"The server and tool as the host knows them; believed before the name."`
-	UserEmail  string             `json:"user_email,omitempty" doc:"The member the agent works for."`
-	UserID     string             `json:"user_id,omitempty"`
-	AgentID    string             `json:"agent_id,omitempty"`
-	ContextID  string             `json:"context_id,omitempty"`
-	Labels     []string           `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
-	Resolved   map[string]string  `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
-	Can        []string           `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says; oblige, if it keeps what oblige says. Others mean nothing."`
+	ToolName   string              `json:"tool_name" doc:"The tool's name, as the host calls it; also as tool or action."`
+	ToolInput  map[string]any      `json:"tool_input,omitempty" doc:"The arguments of the call, complete; also as arguments or params."`
+	Server     string              `json:"server,omitempty" doc:"The MCP server, where mcp_context does not say; also as mcp."`
+	Source     string              `json:"source,omitempty" doc:"The plugin or host." example:"armorgemini"`
+	SessionID  string              `json:"session_id,omitempty" doc:"The session; a plan declared for it is judged where no token is sent."`
+	Turn       int64               `json:"session_turn,omitempty" minimum:"1" doc:"The turn of a guarded session that the caller knows. In another one the call is denied."`
+	Intent     *PresentedTokenBody `json:"intent,omitempty" doc:"The plan's token, as in intent_token of POST /iap/sdk/enforce, which is taken here too."`
+	MCPContext *PluginContextBody  `json:"mcp_context,omitempty" doc:"The server and tool as the host knows them; believed before the name."`
+	UserEmail  string              `json:"user_email,omitempty" doc:"The member the agent works for."`
+	UserID     string              `json:"user_id,omitempty"`
+	AgentID    string              `json:"agent_id,omitempty"`
+	ContextID  string              `json:"context_id,omitempty"`
+	Labels     []string            `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
+	Resolved   map[string]string   `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
+	Can        []string            `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says; oblige, if it keeps what oblige says. Others mean nothing."`
 }
 
 // PluginContextBody is a tool of an MCP server, as a host knows it.
@@ -146,6 +150,8 @@ func messageFor(err error) string {
 type sentCall struct {
 	enforcement.Request
 	host struct{ server, tool string } // as the host knows the tool
+	// The names under which server, tool and arguments were read; empty: they were not.
+	serverAs, toolAs, argumentsAs string
 }
 
 // callMembers are the members of a body, and what reads them. Others are passed
@@ -193,34 +199,52 @@ func readCall(body []byte, members callMembers) (sentCall, error) {
 	if toolname.IsReserved(call.host.server) {
 		return call, errReserved
 	}
-	call.place()
-	return call, nil
+	return call, call.place()
 }
 
 // place puts the call where the host says it is. What the called name says is judged too, also where it is the tool's
 // own: a harness may have a tool of that name itself.
-func (c *sentCall) place() {
-	c.Tool = strings.TrimSpace(c.Tool)
+func (c *sentCall) place() error {
 	host := toolname.Name{Server: strings.TrimSpace(c.host.server), Tool: strings.TrimSpace(c.host.tool)}
-	if host.Server == "" || host.Tool == "" {
-		return
+	switch {
+	case host.Server == "" || host.Tool == "":
+		return nil
+	case c.Server != "" && c.Server != host.Server:
+		return differ("mcp_context.server_name", c.serverAs)
+	case c.Tool == "":
+		c.Tool = host.Tool
 	}
 	c.CalledAs, c.Server, c.Tool = c.Tool, host.Server, host.Tool
+	return nil
 }
 
-// shared are the members both kinds of clients send.
+// shared are the members of a call, under every name that clients have for them.
 func shared(more callMembers) callMembers {
 	members := callMembers{
-		"intent_token":  readIntent,
-		"user_email":    textInto(func(c *sentCall) *string { return &c.UserEmail }),
-		"user_id":       textInto(func(c *sentCall) *string { return &c.UserID }),
-		"agent_id":      textInto(func(c *sentCall) *string { return &c.AgentID }),
-		"context_id":    textInto(func(c *sentCall) *string { return &c.ContextID }),
-		"session_id":    textInto(func(c *sentCall) *string { return &c.SessionID }),
-		"session_turn":  readTurn,
-		"labels":        func(c *sentCall, in *callReader) error { return in.decode(&c.Labels) },
-		"resolvedPaths": func(c *sentCall, in *callReader) error { return in.decode(&c.ResolvedPaths) },
-		"capabilities":  readCapabilities,
+		"intent":         readIntent,
+		"intent_token":   readIntent,
+		"user_email":     textInto(func(c *sentCall) *string { return &c.UserEmail }),
+		"user_id":        textInto(func(c *sentCall) *string { return &c.UserID }),
+		"agent_id":       textInto(func(c *sentCall) *string { return &c.AgentID }),
+		"context_id":     textInto(func(c *sentCall) *string { return &c.ContextID }),
+		"session_id":     textInto(func(c *sentCall) *string { return &c.SessionID }),
+		"session_turn":   readTurn,
+		"labels":         func(c *sentCall, in *callReader) error { return in.decode(&c.Labels) },
+		"resolvedPaths":  func(c *sentCall, in *callReader) error { return in.decode(&c.ResolvedPaths) },
+		"capabilities":   readCapabilities,
+		spelling.Context: readContext,
+	}
+	for _, name := range spelling.Server {
+		members[name] = readSpelled(name, func(c *sentCall) (text, as *string) { return &c.Server, &c.serverAs })
+	}
+	for _, name := range spelling.Tool {
+		members[name] = readSpelled(name, func(c *sentCall) (text, as *string) { return &c.Tool, &c.toolAs })
+	}
+	for _, name := range spelling.Arguments {
+		members[name] = readArguments(name)
+	}
+	for _, name := range []string{"allowed", "enforcementAction", "decision"} {
+		members[name] = func(*sentCall, *callReader) error { return errAnswer }
 	}
 	for name, read := range more {
 		members[name] = read
@@ -228,26 +252,45 @@ func shared(more callMembers) callMembers {
 	return members
 }
 
-var sdkMembers = shared(callMembers{
-	"tool":      textInto(func(c *sentCall) *string { return &c.Tool }),
-	"mcp":       textInto(func(c *sentCall) *string { return &c.Server }),
-	"arguments": readArguments,
-})
+var (
+	sdkMembers    = shared(nil)
+	pluginMembers = shared(callMembers{"source": readSource})
+)
 
-var pluginMembers = shared(callMembers{
-	"tool_name":  textInto(func(c *sentCall) *string { return &c.Tool }),
-	"tool_input": readArguments,
-	"source":     readSource,
-	"intent":     readIntent,
-	"mcp_context": func(c *sentCall, in *callReader) error {
-		var host *PluginContextBody
-		if err := in.decode(&host); err != nil || host == nil {
+func readContext(c *sentCall, in *callReader) error {
+	var host *PluginContextBody
+	if err := in.decode(&host); err != nil || host == nil {
+		return err
+	}
+	c.host.server, c.host.tool = host.ServerName, host.ToolName
+	return nil
+}
+
+// readSpelled reads a name that clients may write under several members, which must agree.
+func readSpelled(
+	name string, place func(*sentCall) (text, as *string),
+) func(*sentCall, *callReader) error {
+	return func(c *sentCall, in *callReader) error {
+		var sent string
+		if err := textInto(func(*sentCall) *string { return &sent })(c, in); err != nil {
 			return err
 		}
-		c.host.server, c.host.tool = host.ServerName, host.ToolName
+		text, as := place(c)
+		switch sent = strings.TrimSpace(sent); {
+		case sent == "":
+		case *as == "":
+			*text, *as = sent, name
+		case *text != sent:
+			return differ(name, *as)
+		}
 		return nil
-	},
-})
+	}
+}
+
+// differ refuses two spellings of one thing that do not agree: nobody can tell which of them the caller goes by.
+func differ(name, other string) error {
+	return route.BodyError("has " + name + ", which must be the same as " + other + ", or absent")
+}
 
 // textInto reads a text into a member of the call. Null is none, as some
 // clients write it.
@@ -267,13 +310,28 @@ func textInto(place func(*sentCall) *string) func(*sentCall, *callReader) error 
 	}
 }
 
-func readArguments(c *sentCall, in *callReader) error {
-	value, err := in.ReadValue()
-	if err == nil && value.Kind() != jsontext.KindNull {
+// readArguments reads the arguments under one of their names.
+func readArguments(name string) func(*sentCall, *callReader) error {
+	return func(c *sentCall, in *callReader) error {
+		value, err := in.ReadValue()
+		if err != nil || value.Kind() == jsontext.KindNull {
+			return err
+		}
 		end := in.InputOffset()
-		c.Arguments = in.body[end-int64(len(value)) : end]
+		sent := in.body[end-int64(len(value)) : end]
+		if c.argumentsAs == "" {
+			c.Arguments, c.argumentsAs = sent, name
+			return nil
+		}
+		one, err := canonical.Transform(c.Arguments)
+		if err != nil {
+			return differ(name, c.argumentsAs)
+		}
+		if other, err := canonical.Transform(sent); err != nil || !bytes.Equal(one, other) {
+			return differ(name, c.argumentsAs)
+		}
+		return nil
 	}
-	return err
 }
 
 func readIntent(c *sentCall, in *callReader) error {
@@ -334,6 +392,7 @@ var (
 	errNoText   = route.BodyError("has a value of the wrong type")
 	errNoTurn   = route.BodyError("has a session_turn that is no number of a turn")
 	errTwoPlans = route.BodyError("shows the tokens of two plans")
+	errAnswer   = route.BodyError("has a member of an answer: who sends one back asks about no call")
 	errReserved = route.BodyError("has an mcp_context.server_name that stands for the own tools of coding agents: " +
 		"give the MCP server another name")
 )

@@ -59,18 +59,30 @@ func (s *Step) names(server, name string) bool {
 	return s.sameTool(name) || s.reading(name) != ""
 }
 
-// Joins reports whether the step writes a tool of an MCP server in the one name by which models of the Gemini CLI know
-// it. Where its server ends such a name does not show, but the host does.
+// Joins reports whether the step writes a tool of an MCP server in one name: as policies write it, with a dot, or as
+// models of the Gemini CLI know it. Where its server ends such a name does not show, but the host does.
 func (s *Step) Joins(server, tool string) bool {
+	if server != "" && s.Dotted() && s.name == compared(server+toolname.Dot+strings.TrimSpace(tool)) {
+		return true
+	}
 	if server == "" || s.Server != toolname.Unknown && s.Server != server || !toolname.IsGemini(s.name) {
 		return false
 	}
 	return s.name == compared(toolname.Gemini(toolname.Name{Server: server, Tool: strings.TrimSpace(tool)}))
 }
 
+// Dotted reports whether the step names no server, and its tool perhaps in the form of policies: server.tool.
+func (s *Step) Dotted() bool {
+	return s.Server == toolname.Local && strings.Contains(s.Tool, toolname.Dot)
+}
+
 // reading is the tool of the step's server that a joined name stands for, as the name spells it; empty: it is not the
 // step's.
 func (s *Step) reading(called string) string {
+	if tool, ok := strings.CutPrefix(compared(called), compared(s.Server)+toolname.Dot); ok && s.sameTool(tool) &&
+		!toolname.IsReserved(s.Server) && !toolname.IsStamp(s.Server) {
+		return strings.TrimSpace(called)[len(s.Server)+len(toolname.Dot):]
+	}
 	for _, n := range toolname.Readings(called) {
 		if compared(n.Server) == compared(s.Server) && s.sameTool(compared(n.Tool)) {
 			return n.Tool
@@ -99,6 +111,10 @@ func (s *Step) Names(called string) []toolname.Candidate {
 	names := []toolname.Candidate{{Name: toolname.Name{Server: s.Server, Tool: s.Tool}}}
 	if tool != s.Tool {
 		names = append(names, toolname.Candidate{Name: toolname.Name{Server: s.Server, Tool: tool}})
+	}
+	if strings.HasPrefix(compared(called), compared(s.Server)+toolname.Dot) { // it may be a tool's whole name
+		whole := toolname.Name{Server: toolname.Local, Tool: called}
+		names = append(names, toolname.Candidate{Name: whole, Naming: toolname.Claimed})
 	}
 	return toolname.Others(names, called)
 }
