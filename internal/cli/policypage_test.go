@@ -300,7 +300,7 @@ func TestPolicyPageRequests(t *testing.T) {
 			routes[words[0]+" "+words[1]] = true
 		}
 	}
-	rows := tableRows(t, policyPage, "request", "")
+	rows := tableRows(t, lifecyclePage, "request", "")
 	if len(rows) < 10 {
 		t.Fatalf("%d requests, want at least 10", len(rows))
 	}

@@ -47,7 +47,6 @@ func (h *Handlers) Mount(r *route.Router) {
 			"Statistics about answers to requests for approval, in total and by approver: "+
 				"how fast, how often with an approval, and how often without reading").
 			For(route.Person).Needs(principal.DecideApprovals), h.stats)
-	documentExamples(r)
 }
 
 // DelegationBody is a request for approval as the key that asked sees it. Published

@@ -85,8 +85,8 @@ func spelledPlans(t *testing.T) map[string]string {
 	t.Helper()
 	plans := map[string]string{}
 	for i, s := range spellings {
-		if s.name == "host and its name" {
-			continue // a step names a tool once
+		if !slices.Contains([]string{"policies", "plans", "host", "dotted", "joined"}, s.name) {
+			continue // the names of members are read alike: see TestSpelledSteps of package plan
 		}
 		var steps []m
 		for _, tool := range []string{"send_money", "balance", "pay", "drop"} {
