@@ -92,8 +92,7 @@ export async function send(org: string, id: string, given: Given): Promise<void>
 
 function post(org: string, approvalId: string, given: Given) {
   const params = { query: { organizationId: org } };
-  if (given.is === "reject")
-    return api.post("/delegation/reject", { params, body: { approvalId, note: given.note } });
+  if (given.is === "reject") return api.post("/delegation/reject", { params, body: { approvalId, note: given.note } });
   return api.post("/delegation/approve", {
     params,
     body: {
