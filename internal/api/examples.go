@@ -146,6 +146,7 @@ func operationOf(r *route.Router, request string) *huma.Operation {
 
 // exampled reports whether routes of a path have examples.
 func exampled(path string) bool {
-	return strings.Contains(path, "/observability/") || slices.ContainsFunc(
-		[]string{"/iap/", "/delegation/", "/policies"}, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
+	begins := func(prefix string) bool { return strings.HasPrefix(path, prefix) }
+	return strings.Contains(path, "/observability/") ||
+		slices.ContainsFunc([]string{"/iap/", "/delegation/", "/policies"}, begins)
 }

@@ -8,9 +8,8 @@ import (
 	"writ/internal/toolcall"
 )
 
-// Explain explains what the active policies say about a call, under the same names as a decision. An empty server is not
-// stated. It claims and records
-// nothing.
+// Explain explains what the active policies say about a call, under the same names as a decision. An empty server is
+// not stated. It claims and records nothing.
 func (s *Service) Explain(ctx context.Context, p principal.Principal, call toolcall.Call) (engine.Explanation, error) {
 	st, err := s.agents.StandingOf(ctx, p.OrgID, call.Agent.ID, call.Key.ID)
 	if err != nil {

@@ -61,7 +61,8 @@ func Split(body []byte) ([]jsontext.Value, error) {
 
 // rowNames are the names of a call in a report.
 var rowNames = spelling.Names{
-	Server: "mcp", Tool: "tool", Arguments: "input", Lenient: true, Nothing: []string{plan.NotStated, notKnown},
+	Server: "mcp", Tool: "tool", Arguments: "input",
+	Lenient: true, Nothing: []string{plan.NotStated, notKnown},
 }
 
 // notKnown is what some clients send for what they do not know.

@@ -20,8 +20,8 @@ const DraftID = "draft"
 
 // Check explains what the active policies of the caller's organization say about a call. It takes from no limit, and
 // no call may run because of it. A key gets the answer of a decision; a person gets the answer for the user and agent
-// that the call names. Check sets the time and the organization. names are all that the call may be of; without any it is
-// of the one that it has.
+// that the call names. Check sets the time and the organization. names are all that the call may be of; without any it
+// is of the one that it has.
 func (s *Service) Check(
 	ctx context.Context, p principal.Principal, call toolcall.Call, names ...toolname.Candidate,
 ) (engine.Explanation, error) {

@@ -71,7 +71,8 @@ func TestNamesOfSurfaces(t *testing.T) {
 	t.Parallel()
 	asked := spelling.Names{Server: "domain", Tool: "tool", Arguments: "arguments", Others: []string{"action"}}
 	got, err := asked.Rewrite(jsontext.Value(`{"tool":"pay","action":"execute","mcp":"bank"}`))
-	if err != nil || !strings.Contains(string(got), `"domain":"bank"`) || !strings.Contains(string(got), `"action":"execute"`) {
+	if err != nil || !strings.Contains(string(got), `"domain":"bank"`) ||
+		!strings.Contains(string(got), `"action":"execute"`) {
 		t.Errorf("%s, %v", got, err)
 	}
 	if _, err := asked.Rewrite(jsontext.Value(`{"tool":"pay","domain":"shop","mcp":"bank"}`)); err == nil {
@@ -81,9 +82,13 @@ func TestNamesOfSurfaces(t *testing.T) {
 	if _, err := none.Rewrite(jsontext.Value(`{"tool_name":"pay","params":{}}`)); err == nil {
 		t.Error("arguments are taken where none are read")
 	}
-	lenient := spelling.Names{Server: "mcp", Tool: "tool", Arguments: "input", Lenient: true, Nothing: []string{"unknown"}}
+	lenient := spelling.Names{
+		Server: "mcp", Tool: "tool", Arguments: "input",
+		Lenient: true, Nothing: []string{"unknown"},
+	}
 	got, err = lenient.Rewrite(jsontext.Value(`{"tool":"unknown","action":"pay","mcp":5,"tool_input":"text"}`))
-	if err != nil || !strings.Contains(string(got), `"tool":"pay"`) || !strings.Contains(string(got), `"input":"text"`) {
+	if err != nil || !strings.Contains(string(got), `"tool":"pay"`) ||
+		!strings.Contains(string(got), `"input":"text"`) {
 		t.Errorf("%s, %v", got, err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"writ/internal/api/route"
 	"writ/internal/enforcement"
 	"writ/internal/principal"
-	"writ/internal/spelling"
 	"writ/internal/throttle"
 )
 
@@ -24,7 +23,7 @@ func (h *Handlers) mountLeases(r *route.Router) {
 }
 
 // leaseNames are the names of a tool here.
-var leaseNames = spelling.Names{
+var leaseNames = route.Names{
 	Server: "server", Tool: "tool", NoArguments: "is not known here: a lease is for tools whatever their arguments",
 }
 

@@ -13,7 +13,6 @@ import (
 	"writ/internal/decision"
 	"writ/internal/fault"
 	"writ/internal/principal"
-	"writ/internal/spelling"
 	"writ/internal/throttle"
 )
 
@@ -44,7 +43,7 @@ func (h *Handlers) mountAsking(r *route.Router) {
 const approvalID = "approvalId"
 
 // askNames are the names of a call here. Published clients send another word than a tool's as action.
-var askNames = spelling.Names{Server: "domain", Tool: "tool", Arguments: "arguments", Others: []string{"action"}}
+var askNames = route.Names{Server: "domain", Tool: "tool", Arguments: "arguments", Others: []string{"action"}}
 
 // UserEmailHeader names the person the agent works for. It is only what the client
 // says, and gives no right.

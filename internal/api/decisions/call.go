@@ -13,7 +13,6 @@ import (
 	"writ/internal/canonical"
 	"writ/internal/enforcement"
 	"writ/internal/intent/plan"
-	"writ/internal/spelling"
 	"writ/internal/toolcall"
 	"writ/internal/toolname"
 )
@@ -93,26 +92,26 @@ func (c *sentCall) place() error {
 // shared are the members of a call, under every name that clients have for them.
 func shared(more callMembers) callMembers {
 	members := callMembers{
-		"intent":         readIntent,
-		"intent_token":   readIntent,
-		"user_email":     textInto(func(c *sentCall) *string { return &c.UserEmail }),
-		"user_id":        textInto(func(c *sentCall) *string { return &c.UserID }),
-		"agent_id":       textInto(func(c *sentCall) *string { return &c.AgentID }),
-		"context_id":     textInto(func(c *sentCall) *string { return &c.ContextID }),
-		"session_id":     textInto(func(c *sentCall) *string { return &c.SessionID }),
-		"session_turn":   readTurn,
-		"labels":         func(c *sentCall, in *callReader) error { return in.decode(&c.Labels) },
-		"resolvedPaths":  func(c *sentCall, in *callReader) error { return in.decode(&c.ResolvedPaths) },
-		"capabilities":   readCapabilities,
-		spelling.Context: readContext,
+		"intent":          readIntent,
+		"intent_token":    readIntent,
+		"user_email":      textInto(func(c *sentCall) *string { return &c.UserEmail }),
+		"user_id":         textInto(func(c *sentCall) *string { return &c.UserID }),
+		"agent_id":        textInto(func(c *sentCall) *string { return &c.AgentID }),
+		"context_id":      textInto(func(c *sentCall) *string { return &c.ContextID }),
+		"session_id":      textInto(func(c *sentCall) *string { return &c.SessionID }),
+		"session_turn":    readTurn,
+		"labels":          func(c *sentCall, in *callReader) error { return in.decode(&c.Labels) },
+		"resolvedPaths":   func(c *sentCall, in *callReader) error { return in.decode(&c.ResolvedPaths) },
+		"capabilities":    readCapabilities,
+		route.ContextName: readContext,
 	}
-	for _, name := range spelling.Server {
+	for _, name := range route.ServerNames {
 		members[name] = readSpelled(name, func(c *sentCall) (text, as *string) { return &c.Server, &c.serverAs })
 	}
-	for _, name := range spelling.Tool {
+	for _, name := range route.ToolNames {
 		members[name] = readSpelled(name, func(c *sentCall) (text, as *string) { return &c.Tool, &c.toolAs })
 	}
-	for _, name := range spelling.Arguments {
+	for _, name := range route.ArgumentsNames {
 		members[name] = readArguments(name)
 	}
 	for _, name := range []string{"allowed", "enforcementAction", "decision"} {

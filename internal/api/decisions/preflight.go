@@ -11,7 +11,6 @@ import (
 	"writ/internal/fault"
 	"writ/internal/intent"
 	"writ/internal/principal"
-	"writ/internal/spelling"
 )
 
 func (h *Handlers) mountPreflight(r *route.Router) {
@@ -22,7 +21,7 @@ func (h *Handlers) mountPreflight(r *route.Router) {
 }
 
 // preflightNames are the names of a call in a preflight.
-var preflightNames = spelling.Names{Server: "server", Tool: "name", Arguments: "input"}
+var preflightNames = route.Names{Server: "server", Tool: "name", Arguments: "input"}
 
 type preflightInput struct {
 	Body struct {

@@ -271,12 +271,14 @@ func TestSpellingsNeverWiden(t *testing.T) {
 			Plan: json.RawMessage(plan), AgentID: "teller", ExpiresIn: 600,
 		})
 		for name, body := range map[string]m{
-			"a rule about the whole name":  {"tool": "bank.secret"},
-			"a server that only the plan":  {"tool": "evil.x"},
-			"the own tool of a harness":    {"tool": "bank.balance", "source": "claude-code"},
-			"a step that is not planned":   {"tool": "bank.drop"},
-			"a server that nobody knows":   {"tool": "shop.balance"},
-			"two tools of which one is no": {"tool": "balance", "mcp_context": m{"server_name": "bank", "tool_name": "drop"}},
+			"a rule about the whole name": {"tool": "bank.secret"},
+			"a server that only the plan": {"tool": "evil.x"},
+			"the own tool of a harness":   {"tool": "bank.balance", "source": "claude-code"},
+			"a step that is not planned":  {"tool": "bank.drop"},
+			"a server that nobody knows":  {"tool": "shop.balance"},
+			"two tools of which one is no": {
+				"tool": "balance", "mcp_context": m{"server_name": "bank", "tool_name": "drop"},
+			},
 		} {
 			_, said := surfaces[1].ask(t, o, token, body)
 			if said["allowed"] != false {

@@ -15,7 +15,6 @@ import (
 	"writ/internal/intent/plan"
 	"writ/internal/policy/clientpolicy"
 	"writ/internal/principal"
-	"writ/internal/spelling"
 	"writ/internal/verdict"
 )
 
@@ -87,7 +86,7 @@ type ExecutionStateBody struct {
 }
 
 // stepNames are the names of a call here, whose arguments the plan states.
-var stepNames = spelling.Names{
+var stepNames = route.Names{
 	Server: "mcp", Tool: "tool_name",
 	NoArguments: "is not judged here, where the arguments are those of the plan: ask POST /iap/sdk/enforce",
 }

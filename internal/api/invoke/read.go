@@ -17,11 +17,10 @@ import (
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
 	"writ/internal/mcp"
-	"writ/internal/spelling"
 )
 
 // callNames are the names of a call here.
-var callNames = spelling.Names{Server: "mcp", Tool: "tool", Arguments: "arguments"}
+var callNames = route.Names{Server: "mcp", Tool: "tool", Arguments: "arguments"}
 
 // wireCall is what is read of a body. All else that SDKs send is their own word.
 type wireCall struct {

@@ -11,7 +11,6 @@ import (
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
-	"writ/internal/spelling"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
@@ -28,7 +27,7 @@ func (h *Handlers) mountChecks(r *route.Router) {
 }
 
 // callNames are the names of a call here, which are those of policies.
-var callNames = spelling.Names{Server: "server", Tool: "tool", Arguments: "arguments"}
+var callNames = route.Names{Server: "server", Tool: "tool", Arguments: "arguments"}
 
 // CallBody is a call to check.
 type CallBody struct {

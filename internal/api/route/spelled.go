@@ -13,20 +13,33 @@ import (
 	"writ/internal/spelling"
 )
 
+// Names are the names under which a route reads the parts of a call.
+type Names = spelling.Names
+
+// All names of the parts of a call, for routes that read a body by hand.
+var (
+	ServerNames    = spelling.Server
+	ToolNames      = spelling.Tool
+	ArgumentsNames = spelling.Arguments
+)
+
+// ContextName is the member in which plugins say which tool a call is of.
+const ContextName = spelling.Context
+
 // respelling makes one name of the many under which clients write the same, before a body is validated. The document
 // then has one set of names.
 type respelling func(body jsontext.Value) (jsontext.Value, error)
 
 // SpelledAt takes every spelling of a call in the object that the body has under a name, or in each of the list there;
 // an empty name is the body itself. Spellings that disagree are refused.
-func (r Route) SpelledAt(at string, names spelling.Names) Route {
+func (r Route) SpelledAt(at string, names Names) Route {
 	r.respells = append(r.respells[:len(r.respells):len(r.respells)],
 		func(body jsontext.Value) (jsontext.Value, error) { return spelling.RewriteAt(body, at, names.Rewrite) })
 	return r
 }
 
 // Spelled takes every spelling of a call in the body.
-func (r Route) Spelled(names spelling.Names) Route { return r.SpelledAt("", names) }
+func (r Route) Spelled(names Names) Route { return r.SpelledAt("", names) }
 
 // NamesApproval takes every name of an approval's id in the body, and has the handler read it under this one.
 func (r Route) NamesApproval(name string) Route {
