@@ -191,6 +191,7 @@ func New(c Config) *API {
 	a.mountWork(c)
 	if c.Documented {
 		a.router.DocumentNulls()
+		documentExamples(a.router)
 		a.mountDocs()
 	}
 	a.mountWeb(c.Dashboard)

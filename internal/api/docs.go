@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -36,7 +35,7 @@ const docsPolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-sr
 // mountDocs serves the OpenAPI document and a page to read it.
 func (a *API) mountDocs() {
 	a.router.Page("GET /openapi.json", func(w http.ResponseWriter, r *http.Request) {
-		document, err := json.Marshal(a.router.OpenAPI())
+		document, err := a.router.WrittenDocument()
 		if err != nil {
 			a.router.WriteError(w, r, err)
 			return

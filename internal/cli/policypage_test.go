@@ -23,7 +23,14 @@ import (
 
 const policyPage = "../../docs/policy.md"
 
-// TestPolicyPage runs every example of the page on policies. What follows the
+// policyPages are the page on policies, and those that go on from it.
+var policyPages = []string{
+	policyPage, "../../docs/policy-functions.md", "../../docs/policy-effects.md", lifecyclePage,
+}
+
+const lifecyclePage = "../../docs/policy-lifecycle.md"
+
+// TestPolicyPage runs every example of the pages on policies. What follows the
 // opening fence of a block says what it is:
 //
 //	yaml NAME         a file; the commands of the page find it by its name
@@ -34,7 +41,10 @@ const policyPage = "../../docs/policy.md"
 //	console exits N   the same, with another exit code
 func TestPolicyPage(t *testing.T) {
 	t.Parallel()
-	blocks := readBlocks(t, policyPage)
+	var blocks []block
+	for _, page := range policyPages {
+		blocks = append(blocks, readBlocks(t, page)...)
+	}
 	folder := t.TempDir()
 	for _, b := range blocks {
 		if name, ok := strings.CutPrefix(b.kind, "yaml "); ok && name != "rules" {
@@ -264,7 +274,7 @@ func TestPolicyPageSizes(t *testing.T) {
 func TestPolicyPageTemplates(t *testing.T) {
 	t.Parallel()
 	var told, shipped []string
-	for _, row := range tableRows(t, policyPage, "template", "for") {
+	for _, row := range tableRows(t, lifecyclePage, "template", "for") {
 		told = append(told, strings.Trim(row[0], "`"))
 	}
 	for _, each := range template.All() {
@@ -290,7 +300,7 @@ func TestPolicyPageRequests(t *testing.T) {
 			routes[words[0]+" "+words[1]] = true
 		}
 	}
-	rows := tableRows(t, policyPage, "request", "")
+	rows := tableRows(t, lifecyclePage, "request", "")
 	if len(rows) < 10 {
 		t.Fatalf("%d requests, want at least 10", len(rows))
 	}

@@ -6,11 +6,10 @@ import (
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/toolcall"
-	"writ/internal/toolname"
 )
 
-// Explain explains what the active policies say about a call, under the same names as a decision. It claims and records
-// nothing.
+// Explain explains what the active policies say about a call, under the same names as a decision. An empty server is
+// not stated. It claims and records nothing.
 func (s *Service) Explain(ctx context.Context, p principal.Principal, call toolcall.Call) (engine.Explanation, error) {
 	st, err := s.agents.StandingOf(ctx, p.OrgID, call.Agent.ID, call.Key.ID)
 	if err != nil {
@@ -27,18 +26,20 @@ func (s *Service) Explain(ctx context.Context, p principal.Principal, call toolc
 			return engine.Explanation{}, err
 		}
 	}
-	x, err := s.policies.Check(ctx, p, call)
+	v := view{agent: st}
+	if v.servers, err = s.mcp.StandingOf(ctx, p.OrgID); err != nil {
+		return engine.Explanation{}, err
+	}
+	names := v.candidates(call.Tool, call.Server, "")
+	call.Server, call.Tool = names[0].Server, names[0].Tool
+	x, err := s.policies.Check(ctx, p, call, names...)
 	if err != nil {
 		return x, err
 	}
 	if refused, ok := refuseAgent(&st, call.Agent.ID); ok {
 		return engine.Explanation{Decision: refused}, nil
 	}
-	v := view{agent: st}
-	if v.servers, err = s.mcp.StandingOf(ctx, p.OrgID); err != nil {
-		return x, err
-	}
-	questions := engine.Ask(call, toolname.Candidates(call.Tool, call.Server, ""))
+	questions := engine.Ask(call, names)
 	if refused, ok := v.refuseStopped(questions); ok {
 		return engine.Explanation{Decision: refused}, nil
 	}

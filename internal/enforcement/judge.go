@@ -234,6 +234,13 @@ func (c *call) names(v *view, fit plan.Result) []name {
 				add(i, v.candidates(r.Tool, r.Server, r.Source)...)
 				continue
 			}
+			if planned.Dotted() && toolname.Harness(v.plan.Plan.Source) == toolname.Local {
+				add(i, v.candidates(planned.Tool, "", r.Source)...)
+				if r.Server == "" && planned.DottedAs(r.Tool) { // as the call spells it
+					add(i, v.candidates(r.Tool, "", r.Source)...)
+				}
+				continue
+			}
 			add(i, planned.Names(r.Tool)...)
 		}
 		if host, ok := c.hostOfBareName(v); ok && !slices.ContainsFunc(names, func(n name) bool {

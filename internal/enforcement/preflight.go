@@ -24,8 +24,9 @@ type Preflight struct {
 
 // PreflightCall is one call of a preflight.
 type PreflightCall struct {
-	Name  string // server__tool names its server
-	Input []byte // raw JSON, not stored
+	Server string // empty: not stated
+	Name   string // server__tool and server.tool name its server
+	Input  []byte // raw JSON, not stored
 }
 
 // PreflightAnswer is what policies say about the calls.
@@ -55,7 +56,7 @@ func (s *Service) Preflight(ctx context.Context, p principal.Principal, ask Pref
 	record := intent.Preflight{AgentID: c.request.AgentID, Prompt: ask.Prompt, Tools: []intent.PreflightTool{}}
 	spent := s.policies.Spent(ctx, p.OrgID)
 	for _, call := range ask.Calls {
-		names := toolname.Candidates(call.Name, "", "")
+		names := v.candidates(call.Name, call.Server, "")
 		d := ask.judge(v, c.toolcall(v, names[0].Name, -1, s.db.Now()), names, call, spent)
 		answer.add(call.Name, d)
 		record.Tools = append(record.Tools, intent.PreflightTool{

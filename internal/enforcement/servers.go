@@ -3,8 +3,10 @@ package enforcement
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"writ/internal/audit"
+	"writ/internal/intent/plan"
 	"writ/internal/mcp"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
@@ -31,7 +33,47 @@ func (v *view) candidates(called, server, source string) []toolname.Candidate {
 	if server != "" && !toolname.IsStamp(server) {
 		return all // the client states it
 	}
-	return v.servers.Split(all)
+	return v.splitDotted(v.servers.Split(all), source)
+}
+
+// splitDotted takes bank.pay for the tool pay of bank, if that server is registered or in the plan. That it is the
+// whole name of a tool without a server can only restrict then. The own tools of harnesses are never split: a plan must
+// not make one of them a server's.
+func (v *view) splitDotted(candidates []toolname.Candidate, source string) []toolname.Candidate {
+	whole := candidates[0]
+	if whole.Server != toolname.Local || toolname.Harness(source) != toolname.Local {
+		return candidates
+	}
+	best := -1
+	for i, c := range candidates {
+		if c.Server+toolname.Dot+c.Tool == whole.Tool && v.knowsServer(c.Server) &&
+			(best < 0 || len(c.Server) > len(candidates[best].Server)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return candidates
+	}
+	whole.Naming = toolname.Claimed
+	split := []toolname.Candidate{{Name: candidates[best].Name}, whole}
+	for i, c := range candidates {
+		if i > 0 && i != best {
+			split = append(split, c)
+		}
+	}
+	return split
+}
+
+// knowsServer reports whether a server is registered or a step of the plan names it. Names that stand for the tools of
+// no MCP server are none.
+func (v *view) knowsServer(server string) bool {
+	if toolname.IsReserved(server) || toolname.IsStamp(server) {
+		return false
+	}
+	if v.servers.Approves(server) {
+		return true
+	}
+	return v.plan != nil && slices.ContainsFunc(v.plan.Plan.Steps, func(s plan.Step) bool { return s.Server == server })
 }
 
 // refuseServer is the deny of a call of a server that a person has refused.

@@ -109,7 +109,7 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 		}
 		o.step = step
 		planned := &o.plan.Plan.Steps[step]
-		if !planned.Joins(c.request.Server, c.request.Tool) &&
+		if !planned.Joins(c.request.Server, c.request.Tool) && !planned.Dotted() &&
 			(!toolname.IsStamp(planned.Server) || toolname.IsBare(planned.Tool)) {
 			o.server, o.placedOn = planned.Server, ""
 		}

@@ -16,6 +16,7 @@ import (
 	"writ/internal/intent/plan"
 	"writ/internal/names"
 	"writ/internal/redaction"
+	"writ/internal/spelling"
 )
 
 const (
@@ -58,6 +59,15 @@ func Split(body []byte) ([]jsontext.Value, error) {
 	return rows, nil
 }
 
+// rowNames are the names of a call in a report.
+var rowNames = spelling.Names{
+	Server: "mcp", Tool: "tool", Arguments: "input",
+	Lenient: true, Nothing: []string{plan.NotStated, notKnown},
+}
+
+// notKnown is what some clients send for what they do not know.
+const notKnown = "unknown"
+
 // wireRow has the members of every published shape, unread. A member of the wrong type
 // counts as absent.
 type wireRow struct {
@@ -65,13 +75,10 @@ type wireRow struct {
 	Token     jsontext.Value `json:"token"`
 	PlanID    jsontext.Value `json:"plan_id"`
 	StepIndex jsontext.Value `json:"step_index"`
-	// What was called, by the names of either family.
-	Action     jsontext.Value `json:"action"`
+	// What was called, under one name of the many that clients have.
 	Tool       jsontext.Value `json:"tool"`
-	ToolName   jsontext.Value `json:"tool_name"`
 	MCP        jsontext.Value `json:"mcp"`
 	Input      jsontext.Value `json:"input"`
-	ToolInput  jsontext.Value `json:"tool_input"`
 	Output     jsontext.Value `json:"output"`
 	Summary    jsontext.Value `json:"result_summary"`
 	Status     jsontext.Value `json:"status"`
@@ -166,12 +173,16 @@ func parseRow(raw jsontext.Value) (row, error) {
 // readRow is parseRow for a row that may name its tool in a way that says nothing.
 func readRow(raw jsontext.Value) (row, error) {
 	var w wireRow
-	if raw.Kind() != '{' || json.Unmarshal(raw, &w) != nil {
+	sent, err := rowNames.Rewrite(raw)
+	if err != nil {
+		return row{}, errors.New("has two spellings that differ: " + err.Error())
+	}
+	if sent.Kind() != '{' || json.Unmarshal(sent, &w) != nil {
 		return row{}, errors.New("is not a JSON object that everyone reads alike")
 	}
 	r := row{
 		shown: presentedBy(w.Token, w.PlanID), step: -1, server: label(w.MCP),
-		tool:      firstLabel(w.Tool, w.Action, w.ToolName),
+		tool:      label(w.Tool),
 		sessionID: label(w.SessionID), userID: label(w.UserID), agentID: label(w.AgentID), seq: number(w.Seq),
 		executedAt: instant(w.ExecutedAt, w.At), hash: hashOf(raw),
 		lease: text(w.Lease), leaseUse: number(w.LeaseUse), alarm: label(w.Alarm),
@@ -179,7 +190,7 @@ func readRow(raw jsontext.Value) (row, error) {
 	if n := number(w.StepIndex); n != nil {
 		r.step = *n
 	}
-	input, output := first(w.Input, w.ToolInput), first(w.Output, w.Summary)
+	input, output := first(w.Input), first(w.Output, w.Summary)
 	r.statesInput, r.output = input != nil, exactOutput(w.Output)
 	if text, err := canonical.Transform(orEmpty(input)); err == nil {
 		r.arguments = string(text)
@@ -296,19 +307,10 @@ func label(raw jsontext.Value) string {
 		}
 		return c
 	}, text(raw)))
-	if s == plan.NotStated || s == "unknown" {
+	if s == plan.NotStated || s == notKnown {
 		return ""
 	}
 	return names.Cut(redaction.Text(s), maxLabel)
-}
-
-func firstLabel(candidates ...jsontext.Value) string {
-	for _, raw := range candidates {
-		if s := label(raw); s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // first is the first value that is there.

@@ -109,6 +109,9 @@ func (st *Standing) Denies(server string) bool {
 	return st != nil && len(st.denied) > 0 && st.denied[fold(server)]
 }
 
+// Approves reports whether a server is registered and a person has approved it.
+func (st *Standing) Approves(server string) bool { return st != nil && st.approved[server] }
+
 // Holds says why calls of a tool wait for a person; empty: they do not.
 func (st *Standing) Holds(server, tool string) string {
 	if st == nil || len(st.held)+len(st.whole) == 0 {

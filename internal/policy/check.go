@@ -20,8 +20,11 @@ const DraftID = "draft"
 
 // Check explains what the active policies of the caller's organization say about a call. It takes from no limit, and
 // no call may run because of it. A key gets the answer of a decision; a person gets the answer for the user and agent
-// that the call names. Check sets the time and the organization.
-func (s *Service) Check(ctx context.Context, p principal.Principal, call toolcall.Call) (engine.Explanation, error) {
+// that the call names. Check sets the time and the organization. names are all that the call may be of; without any it
+// is of the one that it has.
+func (s *Service) Check(
+	ctx context.Context, p principal.Principal, call toolcall.Call, names ...toolname.Candidate,
+) (engine.Explanation, error) {
 	if err := requireAsker(p); err != nil {
 		return engine.Explanation{}, err
 	}
@@ -36,7 +39,7 @@ func (s *Service) Check(ctx context.Context, p principal.Principal, call toolcal
 	if p.Kind != principal.Key {
 		explain = (*engine.Set).Explain
 	}
-	explanation := explainNamed(snapshot.Set, *s.current(p, call), s.Spent(ctx, p.OrgID), explain)
+	explanation := explainNamed(snapshot.Set, *s.current(p, call), names, s.Spent(ctx, p.OrgID), explain)
 	if p.Kind == principal.Key && !p.HasScope(principal.DraftPolicy) {
 		explanation.Rules = decidingOnly(explanation.Rules)
 		d := &explanation.Decision
@@ -137,11 +140,13 @@ func (s *Service) Validate(ctx context.Context, p principal.Principal, source So
 
 // explainNamed explains under all names of the call, as JudgeNamed judges it, with the rules of the answer that counts.
 func explainNamed(
-	set *engine.Set, call toolcall.Call, spent engine.Spent,
+	set *engine.Set, call toolcall.Call, names []toolname.Candidate, spent engine.Spent,
 	explain func(*engine.Set, *toolcall.Call, engine.Spent) engine.Explanation,
 ) (x engine.Explanation) {
-	stated := toolname.Candidate{Name: toolname.Name{Server: call.Server, Tool: call.Tool}}
-	names := toolname.Others([]toolname.Candidate{stated}, call.Tool)
+	if len(names) == 0 {
+		stated := toolname.Candidate{Name: toolname.Name{Server: call.Server, Tool: call.Tool}}
+		names = toolname.Others([]toolname.Candidate{stated}, call.Tool)
+	}
 	for i, q := range set.Weigh(engine.Ask(call, names)) {
 		answer := explain(set, q.Call, spent)
 		d := answer.Decision

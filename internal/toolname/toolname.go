@@ -17,11 +17,14 @@ type Name struct{ Server, Tool string }
 // misread.
 const maxReadings = 128
 
+// How names are joined.
 const (
 	doubleMark = "mcp__"   // begins the names of Claude Code and Codex
 	double     = "__"      // separates server and tool in them
 	geminiMark = "mcp_"    // begins the names of the Gemini CLI
 	pluginMark = "plugin_" // begins the servers of Claude Code's plugins: plugin_NAME_SERVER
+	// Dot separates server and tool where policies name them: bank.pay.
+	Dot = "."
 	// guessed separate server and tool in names that a tool may also have by itself.
 	guessed = "-./:"
 )

@@ -17,10 +17,14 @@ func (h *Handlers) mountLeases(r *route.Router) {
 	route.Handle(r, route.Post("/agent/lease",
 		"Give a key a lease: signed, for some minutes, over tools whose answer is allow whatever the arguments").
 		For(route.Key).Scoped(principal.Enforce).Throttled(throttle.GiveLease).Records("agent.leased").
-		Configures().Answers(http.StatusCreated),
-		h.giveLease)
+		Configures().Answers(http.StatusCreated).SpelledAt("tools", leaseNames), h.giveLease)
 	route.Handle(r, route.Get("/agent/leases", "Leases that have not ended, the last to end first").
 		For(route.Person).Needs(principal.ReadOrganization), h.leases)
+}
+
+// leaseNames are the names of a tool here.
+var leaseNames = route.Names{
+	Server: "server", Tool: "tool", NoArguments: "is not known here: a lease is for tools whatever their arguments",
 }
 
 // LeaseToolBody is a tool as calls name it, exactly.

@@ -47,15 +47,16 @@ func (h *Handlers) Mount(r *route.Router) {
 			"Statistics about answers to requests for approval, in total and by approver: "+
 				"how fast, how often with an approval, and how often without reading").
 			For(route.Person).Needs(principal.DecideApprovals), h.stats)
-	documentExamples(r)
 }
 
 // DelegationBody is a request for approval as the key that asked sees it. Published
 // clients read its first three members, which must be strings.
 type DelegationBody struct {
-	ID        string          `json:"delegationId" format:"uuid" doc:"Of the request."`
+	ID        string          `json:"delegationId" format:"uuid" doc:"Of the request, for published clients; approvalId is the same."`
 	Status    approval.Status `json:"status" enum:"pending,approved,rejected,cancelled,expired" doc:"approved: call again with the same arguments, and the call may run once."`
 	ExpiresAt time.Time       `json:"expiresAt" doc:"When a pending request expires; until then a rejection is final."`
+
+	ApprovalID string `json:"approvalId" format:"uuid" doc:"Of the request."`
 
 	Kind            approval.Kind       `json:"kind" enum:"hold,ask" doc:"hold: an approver answers; ask: the person the agent works for."`
 	Server          string              `json:"server"`
@@ -72,6 +73,7 @@ type DelegationBody struct {
 func delegationBody(r approval.Request) DelegationBody {
 	body := DelegationBody{
 		ID:             r.ID,
+		ApprovalID:     r.ID,
 		Status:         r.Status,
 		ExpiresAt:      r.ExpiresAt,
 		Kind:           r.Kind,

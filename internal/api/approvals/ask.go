@@ -22,7 +22,8 @@ func (h *Handlers) mountAsking(r *route.Router) {
 	asks := func(rt route.Route) route.Route { return rt.For(route.Key).Scoped(principal.RequestDelegation) }
 	route.HandleOutput(r, asks(route.Post("/delegation/request",
 		"Ask a person to approve a call; the same question finds the same request")).
-		Records("approval.requested").Answers(http.StatusCreated).ThrottledNew(throttle.OpenApproval), h.ask)
+		Records("approval.requested").Answers(http.StatusCreated).ThrottledNew(throttle.OpenApproval).
+		Spelled(askNames), h.ask)
 	r.DocumentAlso("/delegation/request", http.StatusOK, "A request that was there already")
 	route.Handle(r, asks(route.Get("/delegation/poll", "Wait until a request is answered, for up to 25 seconds")).
 		StoppedToo(), h.poll)
@@ -30,13 +31,19 @@ func (h *Handlers) mountAsking(r *route.Router) {
 		"Whether a person has approved a call of this tool; an answer of true uses up the grant")).
 		Records(decision.Action).Changing().StoppedToo(), h.checkApproved)
 	route.Handle(r, asks(route.Post("/delegation/mark-executed", "Report that an approved call was made")).
-		Records("approval.executed").StoppedToo(), h.markExecuted)
+		Records("approval.executed").StoppedToo().NamesApproval(approvalID), h.markExecuted)
 	route.Handle(r, asks(route.Get("/delegation/my-role",
 		"The role in the organization of the person an agent works for")), h.myRole)
 	route.Handle(r, route.Post("/delegation/cancel", "Cancel a request, by the key that asked or its owner").
 		For(route.PersonOrKey).Needs(principal.OwnKeys).Scoped(principal.RequestDelegation).
-		Records("approval.cancelled"), h.cancel)
+		Records("approval.cancelled").NamesApproval(approvalID), h.cancel)
 }
+
+// approvalID is the one name of an approval's id. Published clients say delegationId.
+const approvalID = "approvalId"
+
+// askNames are the names of a call here. Published clients send another word than a tool's as action.
+var askNames = route.Names{Server: "domain", Tool: "tool", Arguments: "arguments", Others: []string{"action"}}
 
 // UserEmailHeader names the person the agent works for. It is only what the client
 // says, and gives no right.
@@ -50,13 +57,13 @@ type requestApprovalInput struct {
 	UserEmailHeader
 	Body struct {
 		Tool            string           `json:"tool" minLength:"1" maxLength:"200" doc:"The tool's name, as in the request to enforce." example:"pay"`
-		Action          string           `json:"action" maxLength:"200" doc:"Published clients send the tool again, or execute." example:"pay"`
+		Action          string           `json:"action,omitempty" maxLength:"200" doc:"Ignored: published clients send the tool again, or execute." example:"pay"`
 		Arguments       route.SentObject `json:"arguments,omitempty" nullable:"true" doc:"The arguments of the call. Without them a person can answer, but the answer allows no call."`
 		Amount          *float64         `json:"amount,omitempty" nullable:"true" doc:"What the call is worth, in the client's words."`
 		RequesterEmail  string           `json:"requesterEmail" minLength:"1" maxLength:"254" doc:"The person the agent works for; an e-mail or any other id." example:"ada@example.org"`
 		RequesterRole   *string          `json:"requesterRole,omitempty" nullable:"true" doc:"Ignored: roles are those of the organization."`
 		RequesterLimit  *float64         `json:"requesterLimit,omitempty" nullable:"true" doc:"Ignored: policies set limits."`
-		Domain          *string          `json:"domain,omitempty" nullable:"true" maxLength:"200" doc:"The MCP server."`
+		Domain          *string          `json:"domain,omitempty" nullable:"true" maxLength:"200" doc:"The MCP server; also as server or mcp."`
 		TargetURL       *string          `json:"targetUrl,omitempty" nullable:"true" doc:"Ignored, like intentReference and merkleRoot: planId identifies the plan."`
 		PlanID          *string          `json:"planId,omitempty" nullable:"true" maxLength:"200" doc:"The plan the call belongs to."`
 		IntentReference *string          `json:"intentReference,omitempty" nullable:"true"`
@@ -122,7 +129,8 @@ type checkApprovedInput struct {
 // CheckApprovedBody says whether a person approved a call.
 type CheckApprovedBody struct {
 	Approved      bool   `json:"approved" doc:"True: make the call, once. False: ask enforce again, which knows the arguments."`
-	DelegationID  string `json:"delegationId,omitempty" doc:"The request that was approved; only with true, as the next two."`
+	ApprovalID    string `json:"approvalId,omitempty" doc:"The request that was approved; only with true, as the next three."`
+	DelegationID  string `json:"delegationId,omitempty" doc:"The same, for published clients."`
 	ApproverEmail string `json:"approverEmail,omitempty"`
 	ApproverRole  string `json:"approverRole,omitempty"`
 }
@@ -148,6 +156,7 @@ func (h *Handlers) checkApproved(
 	}
 	return CheckApprovedBody{
 		Approved:      true,
+		ApprovalID:    release.Request.ID,
 		DelegationID:  release.Request.ID,
 		ApproverEmail: release.ApproverEmail,
 		ApproverRole:  release.ApproverRole,
@@ -169,7 +178,7 @@ func parseAmount(text string) (float64, error) {
 
 // ApprovalNamedBody names a request.
 type ApprovalNamedBody struct {
-	ID string `json:"delegationId" minLength:"1" maxLength:"100" doc:"The request." example:"0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"`
+	ID string `json:"approvalId" minLength:"1" maxLength:"100" doc:"The request; also as delegationId." example:"0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"`
 }
 
 type markExecutedInput struct{ Body ApprovalNamedBody }

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -20,20 +21,36 @@ const (
 func newPolls() *route.Slots { return &route.Slots{Each: []int{pollsPerKey}, Total: pollsAtAll} }
 
 type pollInput struct {
-	ID   string `query:"delegationId" required:"true" maxLength:"100" doc:"The request."`
-	Wait int    `query:"waitSeconds" minimum:"0" maximum:"25" default:"25" doc:"How long to wait for an answer, in seconds; with too many polls at a time there is no wait."`
+	ApprovalID   string `query:"approvalId" maxLength:"100" doc:"The request."`
+	DelegationID string `query:"delegationId" maxLength:"100" doc:"The same, for published clients."`
+	Wait         int    `query:"waitSeconds" minimum:"0" maximum:"25" default:"25" doc:"How long to wait for an answer, in seconds; with too many polls at a time there is no wait."`
+}
+
+// id is the request under either name.
+func (in *pollInput) id() (string, error) {
+	switch {
+	case in.ApprovalID == "" && in.DelegationID == "":
+		return "", fault.Field("approvalId", "is required")
+	case in.ApprovalID != "" && in.DelegationID != "" && in.ApprovalID != in.DelegationID:
+		return "", fault.Field("delegationId", "must be the same as approvalId, or absent")
+	}
+	return cmp.Or(in.ApprovalID, in.DelegationID), nil
 }
 
 func (h *Handlers) poll(ctx context.Context, caller principal.Principal, in *pollInput) (DelegationBody, error) {
 	if caller.OrgID == "" {
 		return DelegationBody{}, route.NoOrganization()
 	}
+	id, err := in.id()
+	if err != nil {
+		return DelegationBody{}, err
+	}
 	leave, may := h.polls.Take(caller.KeyID)
 	defer leave()
 	if !may {
 		in.Wait = 0
 	}
-	request, err := h.waitForAnswer(ctx, caller, in.ID, time.Duration(in.Wait)*time.Second)
+	request, err := h.waitForAnswer(ctx, caller, id, time.Duration(in.Wait)*time.Second)
 	if err != nil {
 		return DelegationBody{}, err
 	}

@@ -20,7 +20,8 @@ func (h *Handlers) mountStanding(r *route.Router) {
 // AllowBody is a standing approval.
 type AllowBody struct {
 	ID           string             `json:"id" format:"uuid"`
-	DelegationID string             `json:"delegationId" format:"uuid" doc:"The request that it answered."`
+	ApprovalID   string             `json:"approvalId" format:"uuid" doc:"The request that it answered."`
+	DelegationID string             `json:"delegationId" format:"uuid" doc:"The same, under its earlier name."`
 	Scope        approval.ScopeKind `json:"scope" enum:"session,minutes,pattern,plan"`
 	Permits      string             `json:"permits" doc:"What it permits, in the words that the approver saw."`
 	GivenBy      string             `json:"givenBy" doc:"The approver."`
@@ -58,6 +59,7 @@ func (h *Handlers) listStanding(
 	for i, y := range allows {
 		out.Items[i] = AllowBody{
 			ID:           y.ID,
+			ApprovalID:   y.RequestID,
 			DelegationID: y.RequestID,
 			Scope:        y.Scope,
 			Permits:      y.Words,

@@ -36,8 +36,8 @@ type ExecutionBody struct {
 	Tool          string         `json:"tool,omitempty" doc:"The tool's name; also as action or tool_name." example:"Bash"`
 	Action        string         `json:"action,omitempty"`
 	ToolName      string         `json:"tool_name,omitempty"`
-	MCP           string         `json:"mcp,omitempty" doc:"The MCP server."`
-	Input         map[string]any `json:"input,omitempty" doc:"The arguments; also as tool_input. Secrets are taken out before anything is stored."`
+	MCP           string         `json:"mcp,omitempty" doc:"The MCP server; also as server."`
+	Input         map[string]any `json:"input,omitempty" doc:"The arguments; also as tool_input, arguments or params. Secrets are taken out before anything is stored."`
 	ToolInput     map[string]any `json:"tool_input,omitempty"`
 	Output        map[string]any `json:"output,omitempty" doc:"What came of it, any JSON."`
 	ResultSummary string         `json:"result_summary,omitempty"`

@@ -1,25 +1,17 @@
 package decisions
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/api/route"
 	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
-	"writ/internal/intent/plan"
 	"writ/internal/principal"
-	"writ/internal/toolcall"
-	"writ/internal/toolname"
 )
 
 func (h *Handlers) mountEnforce(r *route.Router) {
@@ -33,37 +25,39 @@ func (h *Handlers) mountEnforce(r *route.Router) {
 
 // SDKCallBody documents what an SDK sends. It is read by hand, in one pass.
 type SDKCallBody struct {
-	Tool        string            `json:"tool" doc:"The tool's name, as the plan has it."`
-	Arguments   map[string]any    `json:"arguments,omitempty" doc:"The arguments of the call."`
-	IntentToken map[string]any    `json:"intent_token" doc:"What POST /iap/sdk/token answered, or its token, or its jwt_token. Without one the call is denied. The copy of the plan in it is not read."`
-	MCP         string            `json:"mcp,omitempty" doc:"The MCP server. Absent: that of the plan's step."`
-	UserEmail   string            `json:"user_email,omitempty" doc:"The member the agent works for."`
-	UserID      string            `json:"user_id,omitempty"`
-	AgentID     string            `json:"agent_id,omitempty"`
-	ContextID   string            `json:"context_id,omitempty"`
-	SessionID   string            `json:"session_id,omitempty"`
-	Turn        int64             `json:"session_turn,omitempty" minimum:"1" doc:"The turn of a guarded session that the caller knows. In another one the call is denied."`
-	Labels      []string          `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
-	Resolved    map[string]string `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
-	Can         []string          `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says; oblige, if it keeps what oblige says. Others mean nothing."`
+	Server      string             `json:"server,omitempty" doc:"The MCP server; also as mcp, or in mcp_context. Absent: that of the plan's step, or of the server in front of the tool's name."`
+	Tool        string             `json:"tool" doc:"The tool's name, as the plan has it; also as action or tool_name."`
+	Arguments   map[string]any     `json:"arguments,omitempty" doc:"The arguments of the call; also as params or tool_input."`
+	IntentToken PresentedTokenBody `json:"intent_token" doc:"What POST /iap/sdk/token answered, or its token, or its jwt_token. Without one the call is denied. The copy of the plan in it is not read."`
+	MCP         string             `json:"mcp,omitempty" doc:"server, in the words of published clients."`
+	UserEmail   string             `json:"user_email,omitempty" doc:"The member the agent works for."`
+	UserID      string             `json:"user_id,omitempty"`
+	AgentID     string             `json:"agent_id,omitempty"`
+	ContextID   string             `json:"context_id,omitempty"`
+	SessionID   string             `json:"session_id,omitempty"`
+	Turn        int64              `json:"session_turn,omitempty" minimum:"1" doc:"The turn of a guarded session that the caller knows. In another one the call is denied."`
+	Labels      []string           `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
+	Resolved    map[string]string  `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
+	Can         []string           `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says; oblige, if it keeps what oblige says. Others mean nothing."`
 }
 
 // PluginCallBody documents what a plugin sends.
 type PluginCallBody struct {
-	ToolName   string             `json:"tool_name" doc:"The tool's name, as the host calls it."`
-	ToolInput  map[string]any     `json:"tool_input,omitempty" doc:"The arguments of the call, complete."`
-	Source     string             `json:"source,omitempty" doc:"The plugin or host." example:"armorgemini"`
-	SessionID  string             `json:"session_id,omitempty" doc:"The session; a plan declared for it is judged where no token is sent."`
-	Turn       int64              `json:"session_turn,omitempty" minimum:"1" doc:"The turn of a guarded session that the caller knows. In another one the call is denied."`
-	Intent     map[string]any     `json:"intent,omitempty" doc:"The plan's token, as in intent_token of POST /iap/sdk/enforce, which is taken here too."`
-	MCPContext *PluginContextBody `json:"mcp_context,omitempty" doc:"The server and tool as the host knows them; believed before the name."`
-	UserEmail  string             `json:"user_email,omitempty" doc:"The member the agent works for."`
-	UserID     string             `json:"user_id,omitempty"`
-	AgentID    string             `json:"agent_id,omitempty"`
-	ContextID  string             `json:"context_id,omitempty"`
-	Labels     []string           `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
-	Resolved   map[string]string  `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
-	Can        []string           `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says; oblige, if it keeps what oblige says. Others mean nothing."`
+	ToolName   string              `json:"tool_name" doc:"The tool's name, as the host calls it; also as tool or action."`
+	ToolInput  map[string]any      `json:"tool_input,omitempty" doc:"The arguments of the call, complete; also as arguments or params."`
+	Server     string              `json:"server,omitempty" doc:"The MCP server, where mcp_context does not say; also as mcp."`
+	Source     string              `json:"source,omitempty" doc:"The plugin or host." example:"armorgemini"`
+	SessionID  string              `json:"session_id,omitempty" doc:"The session; a plan declared for it is judged where no token is sent."`
+	Turn       int64               `json:"session_turn,omitempty" minimum:"1" doc:"The turn of a guarded session that the caller knows. In another one the call is denied."`
+	Intent     *PresentedTokenBody `json:"intent,omitempty" doc:"The plan's token, as in intent_token of POST /iap/sdk/enforce, which is taken here too."`
+	MCPContext *PluginContextBody  `json:"mcp_context,omitempty" doc:"The server and tool as the host knows them; believed before the name."`
+	UserEmail  string              `json:"user_email,omitempty" doc:"The member the agent works for."`
+	UserID     string              `json:"user_id,omitempty"`
+	AgentID    string              `json:"agent_id,omitempty"`
+	ContextID  string              `json:"context_id,omitempty"`
+	Labels     []string            `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
+	Resolved   map[string]string   `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
+	Can        []string            `json:"capabilities,omitempty" doc:"What the caller can do with an answer: confine, if it keeps what confine of an allow says; oblige, if it keeps what oblige says. Others mean nothing."`
 }
 
 // PluginContextBody is a tool of an MCP server, as a host knows it.
@@ -141,199 +135,3 @@ func messageFor(err error) string {
 	}
 	return "the request could not be read"
 }
-
-// sentCall is a call as it is being read.
-type sentCall struct {
-	enforcement.Request
-	host struct{ server, tool string } // as the host knows the tool
-}
-
-// callMembers are the members of a body, and what reads them. Others are passed
-// over: published clients send more than we read.
-type callMembers map[string]func(*sentCall, *callReader) error
-
-// callReader reads a body in one pass. Values are parts of the body itself.
-type callReader struct {
-	*jsontext.Decoder
-	body []byte
-}
-
-// readCall reads a call. A body that two readers could take for different calls
-// (a member twice, bad UTF-8, something behind it) is refused.
-func readCall(body []byte, members callMembers) (sentCall, error) {
-	in := &callReader{jsontext.NewDecoder(bytes.NewBuffer(body)), body}
-	var call sentCall
-	if in.PeekKind() != jsontext.KindBeginObject {
-		return call, route.ErrNoObject
-	}
-	if _, err := in.ReadToken(); err != nil {
-		return call, err
-	}
-	for in.PeekKind() != jsontext.KindEndObject {
-		name, err := in.ReadToken()
-		if err != nil {
-			return call, err
-		}
-		read := members[name.String()]
-		if read == nil {
-			err = in.SkipValue()
-		} else {
-			err = read(&call, in)
-		}
-		if err != nil {
-			return call, err
-		}
-	}
-	if _, err := in.ReadToken(); err != nil {
-		return call, err
-	}
-	if _, err := in.ReadToken(); err != io.EOF {
-		return call, route.ErrNoObject
-	}
-	if toolname.IsReserved(call.host.server) {
-		return call, errReserved
-	}
-	call.place()
-	return call, nil
-}
-
-// place puts the call where the host says it is. What the called name says is judged too, also where it is the tool's
-// own: a harness may have a tool of that name itself.
-func (c *sentCall) place() {
-	c.Tool = strings.TrimSpace(c.Tool)
-	host := toolname.Name{Server: strings.TrimSpace(c.host.server), Tool: strings.TrimSpace(c.host.tool)}
-	if host.Server == "" || host.Tool == "" {
-		return
-	}
-	c.CalledAs, c.Server, c.Tool = c.Tool, host.Server, host.Tool
-}
-
-// shared are the members both kinds of clients send.
-func shared(more callMembers) callMembers {
-	members := callMembers{
-		"intent_token":  readIntent,
-		"user_email":    textInto(func(c *sentCall) *string { return &c.UserEmail }),
-		"user_id":       textInto(func(c *sentCall) *string { return &c.UserID }),
-		"agent_id":      textInto(func(c *sentCall) *string { return &c.AgentID }),
-		"context_id":    textInto(func(c *sentCall) *string { return &c.ContextID }),
-		"session_id":    textInto(func(c *sentCall) *string { return &c.SessionID }),
-		"session_turn":  readTurn,
-		"labels":        func(c *sentCall, in *callReader) error { return in.decode(&c.Labels) },
-		"resolvedPaths": func(c *sentCall, in *callReader) error { return in.decode(&c.ResolvedPaths) },
-		"capabilities":  readCapabilities,
-	}
-	for name, read := range more {
-		members[name] = read
-	}
-	return members
-}
-
-var sdkMembers = shared(callMembers{
-	"tool":      textInto(func(c *sentCall) *string { return &c.Tool }),
-	"mcp":       textInto(func(c *sentCall) *string { return &c.Server }),
-	"arguments": readArguments,
-})
-
-var pluginMembers = shared(callMembers{
-	"tool_name":  textInto(func(c *sentCall) *string { return &c.Tool }),
-	"tool_input": readArguments,
-	"source":     readSource,
-	"intent":     readIntent,
-	"mcp_context": func(c *sentCall, in *callReader) error {
-		var host *PluginContextBody
-		if err := in.decode(&host); err != nil || host == nil {
-			return err
-		}
-		c.host.server, c.host.tool = host.ServerName, host.ToolName
-		return nil
-	},
-})
-
-// textInto reads a text into a member of the call. Null is none, as some
-// clients write it.
-func textInto(place func(*sentCall) *string) func(*sentCall, *callReader) error {
-	return func(c *sentCall, in *callReader) error {
-		token, err := in.ReadToken()
-		switch {
-		case err != nil:
-			return err
-		case token.Kind() == jsontext.KindNull:
-			return nil
-		case token.Kind() != jsontext.KindString:
-			return errNoText
-		}
-		*place(c) = token.String()
-		return nil
-	}
-}
-
-func readArguments(c *sentCall, in *callReader) error {
-	value, err := in.ReadValue()
-	if err == nil && value.Kind() != jsontext.KindNull {
-		end := in.InputOffset()
-		c.Arguments = in.body[end-int64(len(value)) : end]
-	}
-	return err
-}
-
-func readIntent(c *sentCall, in *callReader) error {
-	if in.PeekKind() == jsontext.KindNull {
-		return in.SkipValue()
-	}
-	c.TokenRequired = true // whoever shows something in place of a token is judged by it
-	presented, err := plan.ReadPresented(in.Decoder)
-	switch {
-	case err != nil || presented.IsZero():
-		return err
-	case !c.Presented.IsZero() && c.Presented != presented:
-		return errTwoPlans
-	}
-	c.Presented = presented
-	return nil
-}
-
-// readTurn reads the turn that the caller knows.
-func readTurn(c *sentCall, in *callReader) error {
-	if in.PeekKind() == jsontext.KindNull {
-		return in.SkipValue()
-	}
-	if err := in.decode(&c.Turn); err != nil || c.Turn < 1 {
-		return errNoTurn
-	}
-	return nil
-}
-
-// maxCapabilities is how many capabilities are read. Whoever lists more has none.
-const maxCapabilities = 32
-
-// readCapabilities reads what the caller can do. What it does not know means nothing, whatever its form: published
-// clients may send such a member for reasons of their own.
-func readCapabilities(c *sentCall, in *callReader) error {
-	value, err := in.ReadValue()
-	var stated []string
-	if err == nil && json.Unmarshal(value, &stated) == nil && len(stated) <= maxCapabilities {
-		c.CanConfine = slices.Contains(stated, toolcall.Confine)
-		c.CanOblige = slices.Contains(stated, toolcall.Oblige)
-	}
-	return err
-}
-
-// readSource reads the client's name, and translates it into the one that policies and plans know.
-func readSource(c *sentCall, in *callReader) error {
-	err := textInto(func(c *sentCall) *string { return &c.Source })(c, in)
-	if harness := toolname.Harness(c.Source); harness != toolname.Local {
-		c.Source = harness
-	}
-	return err
-}
-
-func (in *callReader) decode(to any) error { return json.UnmarshalDecode(in.Decoder, to) }
-
-// What is wrong with a body that is JSON.
-var (
-	errNoText   = route.BodyError("has a value of the wrong type")
-	errNoTurn   = route.BodyError("has a session_turn that is no number of a turn")
-	errTwoPlans = route.BodyError("shows the tokens of two plans")
-	errReserved = route.BodyError("has an mcp_context.server_name that stands for the own tools of coding agents: " +
-		"give the MCP server another name")
-)

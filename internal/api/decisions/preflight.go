@@ -16,8 +16,12 @@ import (
 func (h *Handlers) mountPreflight(r *route.Router) {
 	route.Handle(r,
 		route.Post("/iap/sdk/preflight", "What policies say of calls an agent thinks of making; it decides nothing").
-			For(route.Key).Scoped(principal.Enforce).StoppedToo().Records(intent.PreflightAction), h.preflight)
+			For(route.Key).Scoped(principal.Enforce).StoppedToo().Records(intent.PreflightAction).
+			SpelledAt("tool_calls", preflightNames), h.preflight)
 }
+
+// preflightNames are the names of a call in a preflight.
+var preflightNames = route.Names{Server: "server", Tool: "name", Arguments: "input"}
 
 type preflightInput struct {
 	Body struct {
@@ -30,8 +34,9 @@ type preflightInput struct {
 
 // PreflightCallBody is a call an agent thinks of.
 type PreflightCallBody struct {
-	Name  string           `json:"name" minLength:"1" maxLength:"400" doc:"The tool; server__tool names its server."`
-	Input route.SentObject `json:"input,omitempty" nullable:"true" doc:"Its arguments; not kept."`
+	Server string           `json:"server,omitempty" maxLength:"200" doc:"The MCP server. Absent: the name may say it."`
+	Name   string           `json:"name" minLength:"1" maxLength:"400" doc:"The tool; server__tool names its server, and server.tool that of a registered one."`
+	Input  route.SentObject `json:"input,omitempty" nullable:"true" doc:"Its arguments; not kept."`
 }
 
 // readAuthority reads the names of tools that a client says it may use, or the names
@@ -92,7 +97,9 @@ func (h *Handlers) preflight(
 		AgentID: route.OrEmpty(in.Body.AgentID), Prompt: route.OrEmpty(in.Body.UserPrompt), Authority: may,
 	}
 	for _, call := range in.Body.ToolCalls {
-		ask.Calls = append(ask.Calls, enforcement.PreflightCall{Name: call.Name, Input: call.Input})
+		ask.Calls = append(ask.Calls, enforcement.PreflightCall{
+			Server: call.Server, Name: call.Name, Input: call.Input,
+		})
 	}
 	answer, err := h.Enforcement.Preflight(ctx, caller, ask)
 	if err != nil {

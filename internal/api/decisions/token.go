@@ -26,7 +26,7 @@ func (h *Handlers) mountTokens(r *route.Router) {
 type mintInput struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"The same request with the same key gets the same token."`
 	Body           struct {
-		Plan      route.SentObject `json:"plan" doc:"What the agent will do: goal and steps, each with action or tool, mcp and the arguments it gives. ordered and max_calls limit order and counts."`
+		Plan      sentPlan         `json:"plan" doc:"What the agent will do: goal and steps, each with its server, tool and the arguments it gives. ordered and max_calls limit order and counts."`
 		UserID    *string          `json:"user_id,omitempty" nullable:"true" doc:"Whom the agent works for; an id or an e-mail."`
 		AgentID   *string          `json:"agent_id,omitempty" nullable:"true" doc:"The agent."`
 		ContextID *string          `json:"context_id,omitempty" nullable:"true" doc:"What the plan belongs to, in the client's words."`

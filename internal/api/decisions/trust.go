@@ -43,21 +43,21 @@ func (h *Handlers) mountTrust(r *route.Router) {
 // DelegateBody documents what is asked for. With parentToken or subtreePath it is the form of current SDKs, which show
 // the plan's token with the sub-tree afterwards; else a token of its own is issued.
 type DelegateBody struct {
-	Token     map[string]any `json:"token,omitempty" doc:"The token of the plan or delegation, as it was issued. That of a delegation needs a proof of possession in X-Writ-Proof."`
-	Delegate  string         `json:"delegate_public_key,omitempty" doc:"Ed25519, in hex or base64: whoever holds the private half may use the delegation."`
-	Seconds   float64        `json:"validity_seconds,omitempty" doc:"Absent: 3600. A delegation never outlives its parent."`
-	Actions   []string       `json:"allowed_actions,omitempty" nullable:"false" doc:"The tools that are delegated. Absent: all of the parent's."`
-	Agent     string         `json:"target_agent,omitempty" doc:"The agent that may use it. Absent: whoever holds the key."`
-	Subtask   map[string]any `json:"subtask,omitempty" doc:"What it is for: goal. With steps it is the plan that is delegated, as plan."`
-	Plan      map[string]any `json:"plan,omitempty" doc:"What is delegated, as a plan: every step must be covered by one of the parent's, and may fix more arguments or limit its calls."`
-	Budget    int64          `json:"budget,omitempty" minimum:"1" doc:"How many calls may be made under it and what is delegated from it. Absent: as many as under the parent."`
-	MaxDepth  *int           `json:"max_depth,omitempty" minimum:"0" maximum:"7" doc:"How many delegations may follow. Absent: as many as the parent permits."`
-	Parent    map[string]any `json:"parentToken,omitempty" doc:"In the form of current SDKs: the token of the plan."`
-	Path      string         `json:"subtreePath,omitempty" doc:"In that form: the part of the plan." example:"/steps/[0]"`
-	PublicKey string         `json:"delegatePublicKey,omitempty" doc:"In that form: the delegate's key, which is only recorded."`
-	Validity  float64        `json:"validitySeconds,omitempty" doc:"In that form: validity_seconds."`
-	PlanID    string         `json:"planId,omitempty" doc:"In that form: the plan, which must be the token's."`
-	Reference string         `json:"intentReference,omitempty" doc:"In that form: its reference."`
+	Token     *PresentedTokenBody `json:"token,omitempty" doc:"The token of the plan or delegation, as it was issued. That of a delegation needs a proof of possession in X-Writ-Proof."`
+	Delegate  string              `json:"delegate_public_key,omitempty" doc:"Ed25519, in hex or base64: whoever holds the private half may use the delegation."`
+	Seconds   float64             `json:"validity_seconds,omitempty" doc:"Absent: 3600. A delegation never outlives its parent."`
+	Actions   []string            `json:"allowed_actions,omitempty" nullable:"false" doc:"The tools that are delegated. Absent: all of the parent's."`
+	Agent     string              `json:"target_agent,omitempty" doc:"The agent that may use it. Absent: whoever holds the key."`
+	Subtask   map[string]any      `json:"subtask,omitempty" doc:"What it is for: goal. With steps it is the plan that is delegated, as plan."`
+	Plan      *DeclaredPlanBody   `json:"plan,omitempty" doc:"What is delegated, as a plan: every step must be covered by one of the parent's, and may fix more arguments or limit its calls."`
+	Budget    int64               `json:"budget,omitempty" minimum:"1" doc:"How many calls may be made under it and what is delegated from it. Absent: as many as under the parent."`
+	MaxDepth  *int                `json:"max_depth,omitempty" minimum:"0" maximum:"7" doc:"How many delegations may follow. Absent: as many as the parent permits."`
+	Parent    *PresentedTokenBody `json:"parentToken,omitempty" doc:"In the form of current SDKs: the token of the plan."`
+	Path      string              `json:"subtreePath,omitempty" doc:"In that form: the part of the plan." example:"/steps/[0]"`
+	PublicKey string              `json:"delegatePublicKey,omitempty" doc:"In that form: the delegate's key, which is only recorded."`
+	Validity  float64             `json:"validitySeconds,omitempty" doc:"In that form: validity_seconds."`
+	PlanID    string              `json:"planId,omitempty" doc:"In that form: the plan, which must be the token's."`
+	Reference string              `json:"intentReference,omitempty" doc:"In that form: its reference."`
 }
 
 // wireDelegate is what is read of a request.
@@ -213,10 +213,10 @@ func (in *wireDelegate) subtask(r *intent.DelegateRequest) error {
 
 type reanchorInput struct {
 	Body struct {
-		NewPlan   route.SentObject `json:"newPlan" doc:"The plan by which calls are judged from now on, in any published shape."`
-		Reason    *string          `json:"reason,omitempty" nullable:"true" doc:"Recorded, at most 500 bytes."`
-		PlanID    *string          `json:"planId,omitempty" nullable:"true" doc:"The plan whose place it takes. It or intentReference is needed."`
-		Reference *string          `json:"intentReference,omitempty" nullable:"true" doc:"Its reference."`
+		NewPlan   sentPlan `json:"newPlan" doc:"The plan by which calls are judged from now on, in any published shape."`
+		Reason    *string  `json:"reason,omitempty" nullable:"true" doc:"Recorded, at most 500 bytes."`
+		PlanID    *string  `json:"planId,omitempty" nullable:"true" doc:"The plan whose place it takes. It or intentReference is needed."`
+		Reference *string  `json:"intentReference,omitempty" nullable:"true" doc:"Its reference."`
 	}
 }
 

@@ -28,12 +28,12 @@ func (h *Handlers) mountVerifyStep(r *route.Router) {
 // VerifyStepBody documents the question whether a tool is in a plan.
 type VerifyStepBody struct {
 	Token     string           `json:"token" doc:"The plan's jwt_token, or its token as an object or as text. The only credential where no API key is sent."`
-	ToolName  string           `json:"tool_name" doc:"The tool's name."`
+	ToolName  string           `json:"tool_name" doc:"The tool's name; also as tool or action."`
 	Path      string           `json:"path,omitempty" doc:"The place the proof is about." example:"/steps/[0]/action"`
 	StepIndex *int             `json:"step_index,omitempty" doc:"The step the proof is about."`
 	Proof     []plan.Sibling   `json:"proof,omitempty" doc:"As it was issued. Without path and proof the name alone is judged."`
 	Context   *StepContextBody `json:"context,omitempty"`
-	MCP       string           `json:"mcp,omitempty" doc:"The MCP server. Absent: that of the plan's step."`
+	MCP       string           `json:"mcp,omitempty" doc:"The MCP server; also as server. Absent: that of the plan's step."`
 }
 
 // StepContextBody is what clients send beside a proof.
@@ -85,6 +85,12 @@ type ExecutionStateBody struct {
 	IsCompleted     bool        `json:"is_completed"`
 }
 
+// stepNames are the names of a call here, whose arguments the plan states.
+var stepNames = route.Names{
+	Server: "mcp", Tool: "tool_name",
+	NoArguments: "is not judged here, where the arguments are those of the plan: ask POST /iap/sdk/enforce",
+}
+
 // readStep reads the question. The token stands under token, whatever its form.
 func readStep(body []byte) (enforcement.Step, error) {
 	var in struct {
@@ -98,6 +104,10 @@ func readStep(body []byte) (enforcement.Step, error) {
 		Context   *struct {
 			Digest *string `json:"csrg_value_digest"`
 		} `json:"context"`
+	}
+	body, err := stepNames.Rewrite(body)
+	if err != nil {
+		return enforcement.Step{}, route.BodyError("cannot be read: " + messageFor(err))
 	}
 	if err := route.ReadObject(body, &in); err != nil {
 		return enforcement.Step{}, err

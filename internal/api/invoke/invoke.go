@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"writ/internal/api/decisions"
 	"writ/internal/api/route"
 	"writ/internal/carrier"
 	"writ/internal/decision"
@@ -46,15 +47,15 @@ func (h *Handlers) Mount(r *route.Router) {
 
 // InvokedCallBody documents what an SDK sends. What it says of itself beside that is not read.
 type InvokedCallBody struct {
-	MCP         string         `json:"mcp" doc:"The MCP server, as it is registered."`
-	Tool        string         `json:"tool" doc:"The tool, as the server calls it."`
-	Action      string         `json:"action,omitempty" doc:"The tool again."`
-	Arguments   map[string]any `json:"arguments,omitempty" doc:"The arguments of the call. Members that SDKs add are taken out before it is judged: _policy_context, _delegation_id, _approvals, _iam_context, user_email."`
-	Params      map[string]any `json:"params,omitempty" doc:"The arguments again."`
-	IntentToken map[string]any `json:"intent_token,omitempty" doc:"What POST /iap/sdk/token answered. Without one the call is denied. The copy of the plan in it is not read."`
-	MerkleProof []plan.Sibling `json:"merkle_proof,omitempty" nullable:"false" doc:"The proof of the step, if X-CSRG-Proof is absent."`
-	UserEmail   string         `json:"user_email,omitempty" doc:"The member the agent works for. Absent: the plan's."`
-	EnforceOnly bool           `json:"enforce_only,omitempty" doc:"Only ask: the caller calls the tool itself."`
+	MCP         string                        `json:"mcp" doc:"The MCP server, as it is registered; also as server."`
+	Tool        string                        `json:"tool" doc:"The tool, as the server calls it; also as tool_name."`
+	Action      string                        `json:"action,omitempty" doc:"The tool again."`
+	Arguments   map[string]any                `json:"arguments,omitempty" doc:"The arguments of the call. Members that SDKs add are taken out before it is judged: _policy_context, _delegation_id, _approvals, _iam_context, user_email."`
+	Params      map[string]any                `json:"params,omitempty" doc:"The arguments again."`
+	IntentToken *decisions.PresentedTokenBody `json:"intent_token,omitempty" doc:"What POST /iap/sdk/token answered. Without one the call is denied. The copy of the plan in it is not read."`
+	MerkleProof []plan.Sibling                `json:"merkle_proof,omitempty" nullable:"false" doc:"The proof of the step, if X-CSRG-Proof is absent."`
+	UserEmail   string                        `json:"user_email,omitempty" doc:"The member the agent works for. Absent: the plan's."`
+	EnforceOnly bool                          `json:"enforce_only,omitempty" doc:"Only ask: the caller calls the tool itself."`
 }
 
 // InvokedResultBody documents the answer to a call that was carried out.

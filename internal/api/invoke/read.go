@@ -2,7 +2,6 @@ package invoke
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"net/http"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"writ/internal/api/decisions"
 	"writ/internal/api/route"
-	"writ/internal/canonical"
 	"writ/internal/carrier"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
@@ -21,13 +19,14 @@ import (
 	"writ/internal/mcp"
 )
 
+// callNames are the names of a call here.
+var callNames = route.Names{Server: "mcp", Tool: "tool", Arguments: "arguments"}
+
 // wireCall is what is read of a body. All else that SDKs send is their own word.
 type wireCall struct {
 	MCP         *string        `json:"mcp"`
 	Tool        *string        `json:"tool"`
-	Action      *string        `json:"action"`
 	Arguments   jsontext.Value `json:"arguments"`
-	Params      jsontext.Value `json:"params"`
 	IntentToken jsontext.Value `json:"intent_token"`
 	MerkleProof jsontext.Value `json:"merkle_proof"`
 	UserEmail   *string        `json:"user_email"`
@@ -42,8 +41,12 @@ func (h *Handlers) read(r *http.Request) (sentCall, error) {
 	if err != nil {
 		return sentCall{}, err
 	}
+	text, err := callNames.Rewrite(body)
+	if err != nil {
+		return sentCall{}, err
+	}
 	var in wireCall
-	if err := route.ReadObject(body, &in); err != nil {
+	if err := route.ReadObject(text, &in); err != nil {
 		return sentCall{}, unreadable(err)
 	}
 	if err := in.check(); err != nil {
@@ -61,8 +64,8 @@ func (h *Handlers) read(r *http.Request) (sentCall, error) {
 	if sent.Tool, err = in.tool(); err != nil {
 		return sentCall{}, err
 	}
-	if sent.Arguments, err = in.arguments(); err != nil {
-		return sentCall{}, err
+	if isSent(in.Arguments) {
+		sent.Arguments = bytes.Clone(in.Arguments)
 	}
 	if sent.enforceOnly {
 		return sent, nil
@@ -87,7 +90,7 @@ func (in *wireCall) check() error {
 		value jsontext.Value
 		kind  jsontext.Kind
 	}{
-		{"arguments", in.Arguments, jsontext.KindBeginObject}, {"params", in.Params, jsontext.KindBeginObject},
+		{"arguments", in.Arguments, jsontext.KindBeginObject},
 		{"intent_token", in.IntentToken, jsontext.KindBeginObject},
 		{"merkle_proof", in.MerkleProof, jsontext.KindBeginArray},
 	} {
@@ -108,38 +111,14 @@ func (in *wireCall) check() error {
 func isSent(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != jsontext.KindNull }
 
 func (in *wireCall) tool() (string, error) {
-	tool, action := strings.TrimSpace(route.OrEmpty(in.Tool)), strings.TrimSpace(route.OrEmpty(in.Action))
-	called := cmp.Or(tool, action)
+	called := strings.TrimSpace(route.OrEmpty(in.Tool))
 	switch {
 	case called == "":
 		return "", fault.Field("tool", "must name the tool")
-	case action != "" && action != called:
-		return "", fault.Field("action", "must be the same as tool, or absent")
 	case strings.HasPrefix(called, carrier.ReservedPrefix):
 		return "", fault.Field("tool", "must not begin with %s, which stands for no tool", carrier.ReservedPrefix)
 	}
 	return called, nil
-}
-
-// arguments are those of the call, which SDKs send twice.
-func (in *wireCall) arguments() ([]byte, error) {
-	switch {
-	case !isSent(in.Arguments) && !isSent(in.Params):
-		return nil, nil
-	case !isSent(in.Arguments):
-		return bytes.Clone(in.Params), nil
-	case !isSent(in.Params) || bytes.Equal(in.Arguments, in.Params):
-		return bytes.Clone(in.Arguments), nil
-	}
-	one, err := canonical.Transform(in.Arguments)
-	if err != nil {
-		return nil, fault.Field("arguments", "must be JSON that everyone reads alike")
-	}
-	other, err := canonical.Transform(in.Params)
-	if err != nil || !bytes.Equal(one, other) {
-		return nil, fault.Field("params", "must be the same as arguments, or absent")
-	}
-	return bytes.Clone(in.Arguments), nil
 }
 
 // Headers that prove the step of a call.

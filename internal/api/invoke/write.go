@@ -29,7 +29,8 @@ type InvokeEnforcedBody struct {
 	Decision          verdict.Verdict       `json:"decision" enum:"allow,deny,hold,ask"`
 	Reason            string                `json:"reason"`
 	MatchedPolicy     *policies.MatchedBody `json:"matched_policy" doc:"The policy that decided; null: none did."`
-	DelegationID      string                `json:"delegation_id,omitempty" doc:"The approval this waits for, or that lets the call run."`
+	ApprovalID        string                `json:"approvalId,omitempty" doc:"The approval this waits for, or that lets the call run."`
+	DelegationID      string                `json:"delegation_id,omitempty" doc:"The same, for published clients."`
 	PlanID            string                `json:"planId,omitempty"`
 	DecisionID        string                `json:"decisionId,omitempty" doc:"Absent: it could not be recorded, and is a deny."`
 	Receipt           *ledger.Receipt       `json:"receipt,omitempty"`
@@ -44,6 +45,7 @@ func writeEnforced(w http.ResponseWriter, d enforcement.Answer) error {
 		Decision:          said.Decision,
 		Reason:            said.Reason,
 		MatchedPolicy:     decisions.MatchedPolicy(d),
+		ApprovalID:        said.ApprovalID,
 		DelegationID:      said.ApprovalID,
 		PlanID:            said.PlanID,
 		DecisionID:        said.DecisionID,
@@ -78,7 +80,8 @@ type InvokeMetadataBody struct {
 
 // InvokeDelegationBody is what an approval request is about.
 type InvokeDelegationBody struct {
-	DelegationID    string `json:"delegationId,omitempty" doc:"The approval request that is open."`
+	ApprovalID      string `json:"approvalId,omitempty" doc:"The approval request that is open."`
+	DelegationID    string `json:"delegationId,omitempty" doc:"The same, for published clients."`
 	Domain          string `json:"domain,omitempty" doc:"The MCP server."`
 	PlanID          string `json:"planId,omitempty"`
 	IntentReference string `json:"intentReference,omitempty"`
@@ -117,7 +120,8 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, d enforcement.Answer) 
 	}
 	if held {
 		body.Delegation = &InvokeDelegationBody{
-			DelegationID: said.ApprovalID, Domain: said.Server, PlanID: said.PlanID, MerkleRoot: d.PlanRoot,
+			ApprovalID: said.ApprovalID, DelegationID: said.ApprovalID, Domain: said.Server,
+			PlanID: said.PlanID, MerkleRoot: d.PlanRoot,
 		}
 		if said.PlanID != "" {
 			body.Delegation.IntentReference = "ir_" + said.PlanID

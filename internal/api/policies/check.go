@@ -18,18 +18,22 @@ import (
 func (h *Handlers) mountChecks(r *route.Router) {
 	route.Handle(r,
 		route.Post("/policies/check-access", "Whether the active policies allow a call, and why; nothing is reserved").
-			For(route.PersonOrKey).Needs(principal.ReadPolicies).Scoped(principal.Enforce).Unrecorded(), h.checkAccess)
+			For(route.PersonOrKey).Needs(principal.ReadPolicies).Scoped(principal.Enforce).Unrecorded().
+			Spelled(callNames), h.checkAccess)
 	route.Handle(r,
 		route.Post("/policies/simulate", "What one policy alone, stored or not, would say about a call, and why").
-			For(route.PersonOrKey).Needs(principal.DraftPolicies).Scoped(principal.DraftPolicy).Unrecorded(),
-		h.simulatePolicy)
+			For(route.PersonOrKey).Needs(principal.DraftPolicies).Scoped(principal.DraftPolicy).Unrecorded().
+			SpelledAt("call", callNames), h.simulatePolicy)
 }
+
+// callNames are the names of a call here, which are those of policies.
+var callNames = route.Names{Server: "server", Tool: "tool", Arguments: "arguments"}
 
 // CallBody is a call to check.
 type CallBody struct {
-	Server    string           `json:"server,omitempty" maxLength:"500" doc:"The MCP server. Absent: local."`
-	Tool      string           `json:"tool" minLength:"1" maxLength:"500" example:"send_money"`
-	Arguments route.SentObject `json:"arguments,omitempty" doc:"The arguments of the call."`
+	Server    string           `json:"server,omitempty" maxLength:"500" doc:"The MCP server; also as mcp, or in mcp_context. Absent: that of a registered server in front of the tool's name, else local."`
+	Tool      string           `json:"tool" minLength:"1" maxLength:"500" doc:"The tool; also as action or tool_name." example:"send_money"`
+	Arguments route.SentObject `json:"arguments,omitempty" doc:"The arguments of the call; also as params or tool_input."`
 	AgentID   string           `json:"agentId,omitempty" maxLength:"200" doc:"The agent that makes the call."`
 	UserEmail string           `json:"userEmail,omitempty" maxLength:"254" doc:"The member it works for. Absent: the caller, or the calling key's owner."`
 }
@@ -217,6 +221,9 @@ func (h *Handlers) checkAccess(ctx context.Context, caller principal.Principal, 
 	}
 	if err != nil {
 		return AccessBody{}, err
+	}
+	if in.Body.Server == "" {
+		call.Server = "" // the name of the tool may say it
 	}
 	explanation, err := h.Enforcement.Explain(ctx, caller, call)
 	if err != nil {

@@ -1,6 +1,8 @@
 package route
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -19,6 +21,55 @@ type Exampled interface{ Example() any }
 
 // OpenAPI is the document of what is mounted, for what a declaration alone cannot say.
 func (s *server) OpenAPI() *huma.OpenAPI { return s.huma.OpenAPI() }
+
+// WrittenDocument is the document as it is served.
+func (s *server) WrittenDocument() ([]byte, error) {
+	text, err := json.Marshal(s.OpenAPI())
+	if err != nil {
+		return nil, err
+	}
+	var document any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&document); err != nil {
+		return nil, err
+	}
+	tidy(document)
+	return json.Marshal(document)
+}
+
+// tidy removes what is no word of JSON Schema, and refers to what documents an object.
+func tidy(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		delete(value, "patternDescription")
+		if ref, ok := value[documentedAs]; ok {
+			delete(value, documentedAs)
+			delete(value, "type")
+			delete(value, "additionalProperties")
+			value["$ref"] = ref
+		}
+		for _, member := range value {
+			tidy(member)
+		}
+	case []any:
+		for _, item := range value {
+			tidy(item)
+		}
+	}
+}
+
+// documentedAs is where a schema says which other one documents it.
+const documentedAs = "x-documented-as"
+
+// DocumentedAs is the schema of an object that is read by hand, and documented as a T: of what T says nothing is
+// demanded.
+func DocumentedAs[T any](r huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: true,
+		Extensions: map[string]any{documentedAs: r.Schema(reflect.TypeFor[T](), true, "").Ref},
+	}
+}
 
 // Schema is how the document refers to the type T.
 func Schema[T any](r *Router) *huma.Schema { return r.schemaOf(reflect.TypeFor[T]()) }
@@ -41,6 +92,7 @@ func Content[T any](r *Router) map[string]*huma.MediaType {
 // of errors beyond those that every route has.
 func (r *Router) Document(rt Route, op huma.Operation, more ...int) {
 	op.OperationID, op.Method, op.Path, op.Summary = rt.operationID(), rt.Method, rt.Path, rt.Summary
+	op.Description = rt.description()
 	op.Tags, op.Security = []string{r.tag}, security(rt.Mode)
 	for _, status := range append(rt.errorStatuses(), more...) {
 		op.Responses[strconv.Itoa(status)] = r.errorResponse(rt.Path, status)
@@ -179,5 +231,5 @@ func security(mode Mode) []map[string][]string {
 		return []map[string][]string{{"proxyToken": {}}}
 	case Public:
 	}
-	return nil
+	return []map[string][]string{{}} // none: without this, readers ask whether it was forgotten
 }

@@ -103,6 +103,7 @@ type Route struct {
 	// Other routes take them, because published clients send them.
 	ClosedBody bool
 
+	respells   []respelling
 	writeError func(w http.ResponseWriter, r *http.Request, failure *Failure)
 	account    func(r *http.Request) string
 }
@@ -249,22 +250,4 @@ func (r Route) check() error {
 		return fmt.Errorf("%s %s: a route states what it records exactly if it changes something", r.Method, r.Path)
 	}
 	return nil
-}
-
-// operationID is "get-organization-members" for GET /organization/{orgId}/members.
-func (r Route) operationID() string {
-	words := []string{strings.ToLower(r.Method)}
-	for _, part := range strings.FieldsFunc(r.Path, func(c rune) bool { return c == '/' || c == '.' || c == '_' }) {
-		switch {
-		case part == orgSegment:
-		case strings.HasPrefix(part, "{"):
-			words = append(words, "one")
-		default:
-			words = append(words, part)
-		}
-	}
-	if strings.HasSuffix(r.Path, orgSegment) {
-		words = append(words, "one")
-	}
-	return strings.Join(words, "-")
 }

@@ -115,17 +115,22 @@ func HandleOutput[I, O any](
 	r *Router, rt Route, handler func(ctx context.Context, caller principal.Principal, in *I) (*O, error),
 ) {
 	rt = r.declare(rt)
+	middlewares := huma.Middlewares{r.guard(rt)}
+	if len(rt.respells) > 0 {
+		middlewares = append(middlewares, r.respellBody(rt))
+	}
 	huma.Register(r.huma, huma.Operation{
 		OperationID:   rt.operationID(),
 		Method:        rt.Method,
 		Path:          rt.Path,
 		Summary:       rt.Summary,
+		Description:   rt.description(),
 		Tags:          []string{rt.Tag},
 		DefaultStatus: rt.Status,
 		MaxBodyBytes:  r.limitOf(rt) + 1, // huma refuses a body that reaches the limit
 		Security:      security(rt.Mode),
 		Errors:        rt.errorStatuses(),
-		Middlewares:   huma.Middlewares{r.guard(rt)},
+		Middlewares:   middlewares,
 
 		RejectUnknownQueryParameters: rt.Strict,
 	}, func(ctx context.Context, in *I) (*O, error) {

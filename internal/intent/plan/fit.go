@@ -50,33 +50,67 @@ func (p *Plan) Servers(steps []int) []string {
 
 // names reports whether the step has this server and tool. Harnesses write the server in front of the name.
 func (s *Step) names(server, name string) bool {
-	if s.Joins(server, name) {
+	if s.Joins(server, name) || server == "" && s.DottedAs(name) {
 		return true
 	}
-	if server != "" && server != s.Server {
+	switch {
+	case server != "" && server != s.Server:
 		return false
+	case server != "" && s.dotted(name) != "":
+		return false // where the server is stated, this is the whole name of another tool
 	}
 	return s.sameTool(name) || s.reading(name) != ""
 }
 
-// Joins reports whether the step writes a tool of an MCP server in the one name by which models of the Gemini CLI know
-// it. Where its server ends such a name does not show, but the host does.
+// Joins reports whether the step writes a tool of an MCP server in one name: as policies write it, with a dot, or as
+// models of the Gemini CLI know it. Where its server ends such a name does not show, but the host does.
 func (s *Step) Joins(server, tool string) bool {
+	if server != "" && s.Dotted() && s.name == compared(server+toolname.Dot+strings.TrimSpace(tool)) {
+		return true
+	}
 	if server == "" || s.Server != toolname.Unknown && s.Server != server || !toolname.IsGemini(s.name) {
 		return false
 	}
 	return s.name == compared(toolname.Gemini(toolname.Name{Server: server, Tool: strings.TrimSpace(tool)}))
 }
 
+// Dotted reports whether the step names no server, and its tool perhaps in the form of policies: server.tool.
+func (s *Step) Dotted() bool {
+	return s.Server == toolname.Local && strings.Contains(s.Tool, toolname.Dot)
+}
+
+// DottedAs reports whether a called name is the one that the step has with a dot, however a harness joins it.
+func (s *Step) DottedAs(called string) bool {
+	if !s.Dotted() {
+		return false
+	}
+	return compared(called) == s.name || slices.ContainsFunc(toolname.Readings(called), func(n toolname.Name) bool {
+		return compared(n.Server+toolname.Dot+n.Tool) == s.name
+	})
+}
+
 // reading is the tool of the step's server that a joined name stands for, as the name spells it; empty: it is not the
 // step's.
 func (s *Step) reading(called string) string {
+	if tool := s.dotted(called); tool != "" {
+		return tool
+	}
 	for _, n := range toolname.Readings(called) {
 		if compared(n.Server) == compared(s.Server) && s.sameTool(compared(n.Tool)) {
 			return n.Tool
 		}
 	}
 	return ""
+}
+
+// dotted is the tool of the step's server that server.tool stands for, as the name spells it; empty: it is not the
+// step's.
+func (s *Step) dotted(called string) string {
+	tool, ok := strings.CutPrefix(compared(called), compared(s.Server)+toolname.Dot)
+	if !ok || !s.sameTool(tool) || toolname.IsReserved(s.Server) || toolname.IsStamp(s.Server) {
+		return ""
+	}
+	return strings.TrimSpace(called)[len(s.Server)+len(toolname.Dot):]
 }
 
 // Names are all names of a call that fits the step: as the plan and as the call spells it, because plans ignore case
@@ -99,6 +133,10 @@ func (s *Step) Names(called string) []toolname.Candidate {
 	names := []toolname.Candidate{{Name: toolname.Name{Server: s.Server, Tool: s.Tool}}}
 	if tool != s.Tool {
 		names = append(names, toolname.Candidate{Name: toolname.Name{Server: s.Server, Tool: tool}})
+	}
+	if s.dotted(called) != "" { // it may be a tool's whole name
+		whole := toolname.Name{Server: toolname.Local, Tool: called}
+		names = append(names, toolname.Candidate{Name: whole, Naming: toolname.Claimed})
 	}
 	return toolname.Others(names, called)
 }

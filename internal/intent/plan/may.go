@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,8 +25,8 @@ func (m *mayList) UnmarshalJSON(raw []byte) error {
 	return fault.Field("plan.may", "must be a list of names of tools")
 }
 
-// tools reads the names. They have no arguments, and each is as in a step: a text, or an object with action or tool and
-// mcp.
+// tools reads the names. They have no arguments, and each is as in a step: a text, or an object that names tool and
+// server.
 func (m mayList) tools(source string) ([]Step, error) {
 	if len(m) > MaxMay {
 		return nil, invalid("plan.may", "must be at most %d names", MaxMay)
@@ -65,8 +64,12 @@ func (w *writtenStep) mayTool(at, source string) (Step, error) {
 	if given, err := w.constraints(at); err != nil || len(given) > 0 {
 		return Step{}, invalid(at, "must have no arguments: it is only the name of a tool")
 	}
+	server, err := w.serverName(at)
+	if err != nil {
+		return Step{}, err
+	}
 	s := Step{Action: name}
-	s.Server, s.Tool = toolname.Resolve(name, strings.TrimSpace(w.MCP.text), source)
+	s.Server, s.Tool = toolname.Resolve(name, server, source)
 	if !isName(s.Server) || !isName(s.Tool) {
 		return Step{}, invalid(at, "must be 1 to %d characters without control characters", names.MaxBytes)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/names"
@@ -17,14 +18,33 @@ import (
 type writtenStep struct {
 	Action      text           `json:"action"`
 	Tool        text           `json:"tool"`
+	ToolName    text           `json:"tool_name"`
 	MCP         text           `json:"mcp"`
+	Server      text           `json:"server"`
+	Context     hostContext    `json:"mcp_context"`
 	Description text           `json:"description"`
 	Params      jsontext.Value `json:"params"`
 	Inputs      jsontext.Value `json:"inputs"`
 	Arguments   jsontext.Value `json:"arguments"`
+	ToolInput   jsontext.Value `json:"tool_input"`
+	Input       jsontext.Value `json:"input"`
 	Metadata    metadata       `json:"metadata"`
 	Strict      bool           `json:"strict"`
 	MaxCalls    jsontext.Value `json:"max_calls"`
+}
+
+// hostContext is the server and tool in the words of plugins; anything else under that name is ignored.
+type hostContext struct {
+	Server text `json:"server_name"`
+	Tool   text `json:"tool_name"`
+}
+
+func (h *hostContext) UnmarshalJSON(raw []byte) error {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil
+	}
+	type plain hostContext
+	return json.Unmarshal(raw, (*plain)(h))
 }
 
 // step parses a written step.
@@ -35,11 +55,15 @@ func (w *writtenStep) step(i int, source string) (Step, error) {
 		return Step{}, err
 	}
 	s := Step{
-		Action:      cmp.Or(w.Action.text, w.Tool.text),
+		Action:      cmp.Or(w.Action.text, w.Tool.text, w.ToolName.text, w.Context.Tool.text),
 		Description: cut(w.Description.text, maxDescription),
 		Strict:      w.Strict,
 	}
-	s.Server, s.Tool = toolname.Resolve(name, strings.TrimSpace(w.MCP.text), source)
+	server, err := w.serverName(at)
+	if err != nil {
+		return Step{}, err
+	}
+	s.Server, s.Tool = toolname.Resolve(name, server, source)
 	switch {
 	case !isName(s.Server):
 		return Step{}, invalid(at+".mcp", "must be 1 to %d characters without control characters", names.MaxBytes)
@@ -56,19 +80,43 @@ func (w *writtenStep) step(i int, source string) (Step, error) {
 	return s, nil
 }
 
-// toolName is the name under action or tool. It refuses two different names: it is
-// unclear which of them the client will call.
+// toolName is the name under action, tool or tool_name. It refuses two different names: it is unclear which of them the
+// client will call.
 func (w *writtenStep) toolName(at string) (string, error) {
-	action, tool := strings.TrimSpace(w.Action.text), strings.TrimSpace(w.Tool.text)
-	switch {
-	case action == "" && tool == "":
-		return "", invalid(at, "names no tool: give action or tool")
-	case action == "":
-		return tool, nil
-	case tool != "" && compared(action) != compared(tool):
-		return "", invalid(at, "action and tool differ: give the name of the tool in both, or in one")
+	name, as := "", ""
+	for _, sent := range []struct{ as, text string }{
+		{"action", w.Action.text}, {"tool", w.Tool.text}, {"tool_name", w.ToolName.text},
+		{"mcp_context.tool_name", w.Context.Tool.text},
+	} {
+		switch text := strings.TrimSpace(sent.text); {
+		case text == "":
+		case name == "":
+			name, as = text, sent.as
+		case compared(name) != compared(text):
+			return "", invalid(at, "%s and %s differ: give the name of the tool in both, or in one", as, sent.as)
+		}
 	}
-	return action, nil
+	if name == "" {
+		return "", invalid(at, "names no tool: give action or tool")
+	}
+	return name, nil
+}
+
+// serverName is the server under any of its names; empty: the step names none.
+func (w *writtenStep) serverName(at string) (string, error) {
+	name, as := "", ""
+	for _, sent := range []struct{ as, text string }{
+		{"mcp", w.MCP.text}, {"server", w.Server.text}, {"mcp_context.server_name", w.Context.Server.text},
+	} {
+		switch text := strings.TrimSpace(sent.text); {
+		case text == "":
+		case name == "":
+			name, as = text, sent.as
+		case name != text:
+			return "", invalid(at, "%s and %s differ: give the name of the server in both, or in one", as, sent.as)
+		}
+	}
+	return name, nil
 }
 
 // constraints are the arguments that the step fixes, under any of their names.
@@ -78,8 +126,8 @@ func (w *writtenStep) constraints(at string) ([]Constraint, error) {
 		name string
 		raw  jsontext.Value
 	}{
-		{".params", w.Params}, {".inputs", w.Inputs}, {".arguments", w.Arguments},
-		{".metadata.inputs", w.Metadata.Inputs},
+		{".params", w.Params}, {".inputs", w.Inputs}, {".arguments", w.Arguments}, {".tool_input", w.ToolInput},
+		{".input", w.Input}, {".metadata.inputs", w.Metadata.Inputs},
 	} {
 		if member.raw == nil || member.raw.Kind() == jsontext.KindNull {
 			continue

@@ -90,14 +90,13 @@ export async function send(org: string, id: string, given: Given): Promise<void>
   void queryClient.invalidateQueries({ queryKey: [org, "approvals"] });
 }
 
-function post(org: string, delegationId: string, given: Given) {
+function post(org: string, approvalId: string, given: Given) {
   const params = { query: { organizationId: org } };
-  if (given.is === "reject")
-    return api.post("/delegation/reject", { params, body: { delegationId, note: given.note } });
+  if (given.is === "reject") return api.post("/delegation/reject", { params, body: { approvalId, note: given.note } });
   return api.post("/delegation/approve", {
     params,
     body: {
-      delegationId,
+      approvalId,
       ...(given.note ? { note: given.note } : {}),
       ...(given.scope ? { scope: given.scope } : {}),
       ...(given.arguments ? { arguments: given.arguments } : {}),

@@ -110,13 +110,13 @@ export const figuresQuery = (org: string, days: number) =>
   });
 
 /** previewQuery asks what a standing approval would permit, in the server's words. */
-export const previewQuery = (org: string, delegationId: string, scope: Scope | undefined) =>
+export const previewQuery = (org: string, approvalId: string, scope: Scope | undefined) =>
   queryOptions({
-    queryKey: [org, "approvals", "preview", delegationId, scope ? writeExact(scope, 0) : ""],
+    queryKey: [org, "approvals", "preview", approvalId, scope ? writeExact(scope, 0) : ""],
     queryFn: ({ signal }) =>
       api.post("/delegation/preview", {
         params: { query: { organizationId: org } },
-        body: { delegationId, ...(scope ? { scope } : {}) },
+        body: { approvalId, ...(scope ? { scope } : {}) },
         signal,
       }),
     enabled: scope !== undefined,
