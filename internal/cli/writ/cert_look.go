@@ -25,8 +25,9 @@ func certRevoke(s cli.Streams) *cobra.Command {
 	}
 	p.addFlags(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
-	cmd.Flags().StringVar(&cause, "cause", "", "as the revocation list says it: unspecified, key_compromise, superseded, "+
-		"cessation_of_operation or privilege_withdrawn")
+	cli.ChoiceFlag(cmd, &cause, "cause", "as the revocation list says it: unspecified, key_compromise, superseded, "+
+		"cessation_of_operation or privilege_withdrawn",
+		"unspecified", "key_compromise", "superseded", "cessation_of_operation", "privilege_withdrawn")
 	_ = cmd.MarkFlagRequired("reason")
 	return cmd
 }

@@ -81,13 +81,17 @@ func keysCreate(s cli.Streams) *cobra.Command {
 	p.addFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&n.Name, "name", "", "what it is for")
-	f.StringVar(&n.Environment, "environment", "", "sandbox or production; sandbox unless given")
+	cli.ChoiceFlag(cmd, &n.Environment, "environment", "sandbox or production; sandbox unless given", environments...)
 	f.StringVar(&n.Product, "product", "", "the product it is for; any unless given")
-	f.StringSliceVar(&n.Scopes, "scope", nil,
-		"what it may do: ingest, enforce, audit, delegation.request (these unless given), profile.propose, policy.draft")
+	cli.ChoicesFlag(cmd, &n.Scopes, "scope",
+		"what it may do: ingest, enforce, audit, delegation.request (these unless given), profile.propose, policy.draft",
+		"ingest", "enforce", "audit", "delegation.request", "profile.propose", "policy.draft")
 	cli.RequireFlags(cmd, "name")
 	return cmd
 }
+
+// environments are what a key or an agent may be for.
+var environments = []string{"sandbox", "production"}
 
 func keysRevoke(s cli.Streams) *cobra.Command {
 	var v server
