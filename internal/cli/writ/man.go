@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"writ/internal/cli"
 )
@@ -96,6 +95,9 @@ func roff(text string) string {
 	return strings.Join(lines, "\n")
 }
 
+// manWidth is how long the lines of options are.
+const manWidth = 100
+
 // manPage is the manual page of a command.
 func manPage(cmd *cobra.Command) string {
 	var b strings.Builder
@@ -109,8 +111,7 @@ func manPage(cmd *cobra.Command) string {
 	}
 	fmt.Fprintf(&b, ".SH DESCRIPTION\n.nf\n%s\n.fi\n", roff(long))
 	if cmd.HasAvailableLocalFlags() {
-		b.WriteString(".SH OPTIONS\n")
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { b.WriteString(manFlag(f)) })
+		fmt.Fprintf(&b, ".SH OPTIONS\n.nf\n%s.fi\n", roff(cmd.LocalFlags().FlagUsagesWrapped(manWidth)))
 	}
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(cmd.Example))
@@ -131,17 +132,4 @@ func manPage(cmd *cobra.Command) string {
 		fmt.Fprintf(&b, ".SH SEE ALSO\n%s\n", strings.Join(also, ", "))
 	}
 	return b.String()
-}
-
-func manFlag(f *pflag.Flag) string {
-	name := "--" + f.Name
-	if f.Shorthand != "" {
-		name = "-" + f.Shorthand + ", " + name
-	}
-	kind, usage := pflag.UnquoteUsage(f)
-	text := fmt.Sprintf(".TP\n\\fB%s\\fR %s\n%s", roff(name), roff(kind), roff(usage))
-	if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "[]" && f.DefValue != "0s" {
-		text += fmt.Sprintf(" (%s unless given)", roff(f.DefValue))
-	}
-	return text + "\n"
 }
