@@ -110,7 +110,7 @@ func Text(r Report) string {
 		}
 	}
 	if len(r.Tests) > 0 {
-		failed := r.Failed()
+		failed := r.FailedTests()
 		fmt.Fprintf(&b, "%d passed, %d failed\n", len(r.Tests)-failed, failed)
 	}
 	return b.String()
@@ -131,13 +131,18 @@ func advised(f Finding) string {
 	return words
 }
 
-// Failed is how many files and tests failed.
-func (r Report) Failed() (failed int) {
+// FailedFiles is how many files have errors.
+func (r Report) FailedFiles() (failed int) {
 	for _, f := range r.Files {
 		if f.Failed() {
 			failed++
 		}
 	}
+	return failed
+}
+
+// FailedTests is how many tests failed.
+func (r Report) FailedTests() (failed int) {
 	for _, t := range r.Tests {
 		if len(t.Failures) > 0 {
 			failed++
@@ -148,12 +153,11 @@ func (r Report) Failed() (failed int) {
 
 // Err is the error of a command whose checks failed; nil: they did not.
 func (r Report) Err() error {
-	failed := r.Failed()
-	switch {
-	case failed == 0:
-		return nil
-	case len(r.Tests) > 0:
+	if failed := r.FailedTests(); failed > 0 {
 		return fmt.Errorf("%d of %s failed", failed, cli.Count(len(r.Tests), "test"))
 	}
-	return fmt.Errorf("%d of %d files have problems", failed, len(r.Files))
+	if failed := r.FailedFiles(); failed > 0 {
+		return fmt.Errorf("%d of %d files have problems", failed, len(r.Files))
+	}
+	return nil
 }

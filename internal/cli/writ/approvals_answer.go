@@ -59,16 +59,16 @@ call with those.
 	f.BoolVar(&a.session, "session", false, "for calls of this tool in the same session")
 	f.BoolVar(&a.plan, "plan", false, "for the calls of the same plan")
 	f.StringVar(&a.pattern, "pattern", "", `for calls whose arguments match, as JSON: {"amount": {"max": 100}}`)
-	cli.NumberFlag(cmd, &a.minutes, "minutes", "for so many minutes", 1, maxApproved)
-	cli.NumberFlag(cmd, &a.uses, "uses", "at most so many calls", 1, maxApproved)
+	cli.NumberFlag(cmd, &a.minutes, "minutes", "for so many minutes, 1 to 480", 1, 480)
+	cli.NumberFlag(cmd, &a.uses, "uses", "at most so many calls", 1, maxUses)
 	f.StringVar(&a.argumentsFile, "arguments", "", "file with other arguments for the call, a JSON object; - is stdin")
 	f.BoolVar(&a.preview, "preview", false, "only print what it would permit")
 	cmd.MarkFlagsMutuallyExclusive("session", "plan", "pattern", "arguments")
 	return cmd
 }
 
-// maxApproved bounds the numbers of a standing approval here; the server knows the organization's own bounds.
-const maxApproved = 1_000_000
+// maxUses bounds how many calls a standing approval is for, here; the server knows by what it decides.
+const maxUses = 1_000_000
 
 // approval is what the flags say.
 func (a approving) approval(s cli.Streams, id string) (client.Approval, error) {

@@ -63,9 +63,6 @@ func printPolicyState(s cli.Streams, p client.PolicyState) error {
 	words := "no version is active"
 	if p.ActiveVersion != nil {
 		words = fmt.Sprintf("version %d is active", *p.ActiveVersion)
-		if *p.ActiveVersion != p.PolicyVersion {
-			words += fmt.Sprintf(", version %d is the latest", p.PolicyVersion)
-		}
 	}
 	_, err := fmt.Fprintf(s.Out, "policy %s: %s\n", cli.Line(p.Name), words)
 	return err

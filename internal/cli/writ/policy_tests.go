@@ -67,7 +67,7 @@ func (k *checkingFiles) test(
 	for _, t := range shown {
 		report.Tests = append(report.Tests, t.checked())
 	}
-	failed := report.Failed()
+	failed := report.FailedTests()
 	return report, map[string]any{"passed": len(shown) - failed, "failed": failed, "results": shown}, nil
 }
 

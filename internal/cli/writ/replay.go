@@ -50,7 +50,8 @@ there. The server counts the calls whose answer would change. Only the result is
 		"the policy whose active version the draft replaces, by id or exact name")
 	cli.NumberFlag(cmd, &r.draft.PolicyVersion, "version",
 		"which version of it is tried; the latest unless given, or a FILE is", 1, maxVersion)
-	daysFlag(cmd, &r.draft.Days, "how many days of recorded calls, 1 to 90")
+	r.draft.Days = 7
+	cli.NumberFlag(cmd, &r.draft.Days, "days", "how many days of recorded calls, 1 to 365", 1, 365)
 	return cmd
 }
 
