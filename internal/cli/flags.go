@@ -13,7 +13,13 @@ import (
 // word is a misuse, which is found before a server is asked. Shells complete the words.
 func ChoiceFlag(cmd *cobra.Command, value *string, name, usage string, words ...string) {
 	cmd.Flags().Var(&choice{value, words}, name, usage)
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	complete(cmd, name, words)
+}
+
+// complete lets shells complete the words of a flag.
+func complete(cmd *cobra.Command, name string, words []string) {
+	completions := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, completions))
 }
 
 // choice is the value of a flag that takes one of some words.
@@ -51,7 +57,7 @@ func wordList(words []string) string {
 // ChoicesFlag is ChoiceFlag for a flag that takes several of the words, repeated or with commas.
 func ChoicesFlag(cmd *cobra.Command, values *[]string, name, usage string, words ...string) {
 	cmd.Flags().Var(&choices{values, words}, name, usage)
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	complete(cmd, name, words)
 }
 
 type choices struct {

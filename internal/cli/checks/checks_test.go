@@ -13,7 +13,10 @@ import (
 var hostile = checks.Report{
 	Files: []checks.File{
 		{Name: "good.yaml", Rules: 2, Findings: []checks.Finding{
-			{Kind: "over_broad", Level: checks.Note, Line: 4, Column: 5, Text: "rule all: permits all", Advice: "name tools"},
+			{
+				Kind: "over_broad", Level: checks.Note, Line: 4, Column: 5,
+				Text: "rule all: permits all", Advice: "name tools",
+			},
 			{Kind: "warning", Level: checks.Warning, Line: 5, Text: "rule b: odd"},
 		}},
 		{Name: "a b/bad.yaml", Findings: []checks.Finding{
@@ -122,8 +125,8 @@ func TestSARIF(t *testing.T) {
 		t.Fatalf("read %+v", read)
 	}
 	for i, want := range []struct{ rule, level, uri string }{
-		{"over_broad", "note", "good.yaml"}, {"warning", "warning", "good.yaml"}, {"problem", "error", "a%20b/bad.yaml"},
-		{"test", "error", "t.yaml"}, {"test", "error", "u.yaml"},
+		{"over_broad", "note", "good.yaml"}, {"warning", "warning", "good.yaml"},
+		{"problem", "error", "a%20b/bad.yaml"}, {"test", "error", "t.yaml"}, {"test", "error", "u.yaml"},
 	} {
 		got := run.Results[i]
 		at := got.Locations[0].PhysicalLocation

@@ -39,7 +39,8 @@ func (l listing[T]) command(cmd *cobra.Command, f *listFlags, s cli.Streams) *co
 	addPageFlags(cmd, &f.page)
 	if l.key != nil {
 		cmd.Flags().BoolVar(&f.watch, "watch", false, "go on, and print what comes, one a line")
-		cmd.Flags().DurationVar(&f.every, "every", 2*leastEvery, "with --watch: how often to ask, at most once a second")
+		cmd.Flags().DurationVar(&f.every, "every", 2*leastEvery,
+			"with --watch: how often to ask, at most once a second")
 		cmd.Flags().IntVar(&f.count, "count", 0, "with --watch: end after so many lines")
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -90,7 +91,9 @@ func (l listing[T]) follow(ctx context.Context, f *listFlags, s cli.Streams) err
 			fresh = fresh[max(len(fresh)-f.page.Limit, 0):]
 		}
 		for _, item := range fresh {
-			err := show(&f.server, s, item, func(s cli.Streams, item T) error { return cli.WriteRow(s.Out, l.row(item)) })
+			err := show(&f.server, s, item, func(s cli.Streams, item T) error {
+				return cli.WriteRow(s.Out, l.row(item))
+			})
 			if err != nil {
 				return err
 			}

@@ -90,7 +90,9 @@ func planList(s cli.Streams) *cobra.Command {
 	list := listing[client.Plan]{
 		headings: "ID\tSTATUS\tAGENT\tSTEPS\tDECLARED\tGOAL",
 		none:     "no plan fits: writ plan declare FILE declares one",
-		read: func(ctx context.Context, c *client.Client, p *asPerson, page client.List) (client.Page[client.Plan], error) {
+		read: func(
+			ctx context.Context, c *client.Client, p *asPerson, page client.List,
+		) (client.Page[client.Plan], error) {
 			filter.List = page
 			return c.Plans(ctx, p.orgID, filter)
 		},

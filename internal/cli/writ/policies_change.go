@@ -136,7 +136,10 @@ func (b *binding) run(ctx context.Context, c *client.Client, id string) (now cli
 	for _, kind := range []struct {
 		name      string
 		gone, has []string
-	}{{"members", b.to.Members, now.Members}, {"clients", b.to.Clients, now.Clients}, {"roles", b.to.Roles, now.Roles}} {
+	}{
+		{"members", b.to.Members, now.Members}, {"clients", b.to.Clients, now.Clients},
+		{"roles", b.to.Roles, now.Roles},
+	} {
 		for _, subject := range kind.gone {
 			if !slices.Contains(kind.has, subject) {
 				return now, fmt.Errorf("the policy is not bound to %s %s", kind.name, subject)

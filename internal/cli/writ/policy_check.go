@@ -39,7 +39,8 @@ func (k *checkingFiles) addFlags(cmd *cobra.Command) {
 
 // run checks files: with writd, or with ask.
 func (k *checkingFiles) run(
-	cmd *cobra.Command, s cli.Streams, args []string, ask func(context.Context, *client.Client) (checks.Report, any, error),
+	cmd *cobra.Command, s cli.Streams, args []string,
+	ask func(context.Context, *client.Client) (checks.Report, any, error),
 ) error {
 	if k.asJSON {
 		k.format = "json"

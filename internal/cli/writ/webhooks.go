@@ -19,7 +19,8 @@ func webhooks(s cli.Streams) *cobra.Command {
 id or by exact name. Owners and admins do this.`,
 	}
 	c.AddCommand(webhooksList(s), webhooksShow(s), byHand(webhooksCreate(s)), byHand(webhooksSet(s, "enable", true)),
-		byHand(webhooksSet(s, "disable", false)), byHand(webhooksTest(s)), webhooksDeliveries(s), byHand(webhooksRemove(s)))
+		byHand(webhooksSet(s, "disable", false)), byHand(webhooksTest(s)), webhooksDeliveries(s),
+		byHand(webhooksRemove(s)))
 	return c
 }
 
