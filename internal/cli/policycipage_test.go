@@ -28,7 +28,8 @@ func TestPolicyCIPage(t *testing.T) {
 			if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if printed := runShell(t, t.TempDir(), "writd policy lint "+file+"\n"); !strings.Contains(printed, ": ok, ") {
+			printed := runShell(t, t.TempDir(), "writd policy lint "+file+"\n")
+			if !strings.Contains(printed, ": ok, ") {
 				t.Errorf("the policy of the page: %s", printed)
 			}
 		}
