@@ -50,8 +50,14 @@ func coloured(word string, on bool) string {
 	return word
 }
 
-// Word is a word that says how something stands, for a person: in its colour on a terminal.
-func Word(out io.Writer, word string) string { return coloured(Line(word), colours(out)) }
+// WriteText writes a text of somebody else: byte for byte into a file, and on a terminal without what could steer it.
+func WriteText(out io.Writer, text string) error {
+	if isTerminal(out) {
+		text = Printable(text)
+	}
+	_, err := io.WriteString(out, text)
+	return err
+}
 
 // progressEvery is how often a line of progress changes.
 const progressEvery = 200 * time.Millisecond

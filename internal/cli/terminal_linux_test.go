@@ -77,6 +77,23 @@ func TestColours(t *testing.T) {
 	}
 }
 
+// A document goes to a file as it is, and to a terminal without what could steer it.
+func TestTextOfOthers(t *testing.T) {
+	t.Parallel()
+	const text = "a:\t\x1b[2J\nend"
+	written, shown := terminal(t)
+	if err := cli.WriteText(written, text); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := read(t, shown, "end"), "a:\uFFFD\uFFFD[2J\r\nend"; got != want {
+		t.Errorf("a terminal shows %q, want %q", got, want)
+	}
+	var file strings.Builder
+	if err := cli.WriteText(&file, text); err != nil || file.String() != text {
+		t.Errorf("a file gets %q, %v", file.String(), err)
+	}
+}
+
 // Progress is shown to people, and taken away; a file gets none.
 func TestProgress(t *testing.T) {
 	t.Parallel()

@@ -91,8 +91,7 @@ func policyShow(s cli.Streams) *cobra.Command {
 		Use: "show POLICY", Short: "Show a policy: its state, whom it is for, and its rules", Args: cobra.ExactArgs(1),
 		RunE: onePolicy(&v.asPerson, s, read, func(s cli.Streams, shown policyShown) error {
 			if asYAML {
-				_, err := fmt.Fprint(s.Out, cli.Printable(shown.YAML))
-				return err
+				return cli.WriteText(s.Out, shown.YAML)
 			}
 			return printPolicy(s, shown)
 		}),
