@@ -1,6 +1,7 @@
 package writ
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,6 +29,7 @@ func decisionsList(s cli.Streams) *cobra.Command {
 	var f listFlags
 	var verdicts []string
 	filter := client.LogFilter{Action: decidedAction}
+	var names map[string]string // of policies, read once
 	list := listing[client.LogEntry]{
 		headings: "ENTRY\tWHEN\tDECISION\tTOOL\tAGENT\tBY\tREASON",
 		none:     "no decision fits: agents ask for them, and writ check does",
@@ -35,12 +37,15 @@ func decisionsList(s cli.Streams) *cobra.Command {
 			ctx context.Context, c *client.Client, p *asPerson, page client.List,
 		) (client.Page[client.LogEntry], error) {
 			filter.List, filter.Decision = page, strings.Join(verdicts, ",")
+			if names == nil {
+				names = policyNames(ctx, c, p.orgID)
+			}
 			return c.LogEntries(ctx, p.orgID, filter)
 		},
 		row: func(e client.LogEntry) []any {
 			return []any{
-				e.Index, e.Time.Local().Format(time.DateTime), e.Decision, toolOf(e), orDash(e.Agent), decidedBy(e),
-				orDash(e.Reason),
+				e.Index, e.Time.Local().Format(time.DateTime), e.Decision, toolOf(e), orDash(e.Agent),
+				decidedBy(e, names), orDash(e.Reason),
 			}
 		},
 		key: func(e client.LogEntry) string { return strconv.FormatInt(e.Index, 10) },
@@ -67,26 +72,54 @@ func toolOf(e client.LogEntry) string {
 	return e.Server + "." + e.Tool
 }
 
-// decidedBy is the policy or part of Writ that decided, and its rule.
-func decidedBy(e client.LogEntry) string {
-	if e.Rule == "" {
-		return orDash(e.Policy)
+// policyNames are the names of policies by their ids. Without them, as for those who may not read policies, the ids are
+// shown.
+func policyNames(ctx context.Context, c *client.Client, orgID string) map[string]string {
+	names := map[string]string{}
+	page := client.List{Limit: mostListed}
+	for range maxPages {
+		found, err := c.Policies(ctx, client.PolicyFilter{OrganizationID: orgID}, page)
+		if err != nil {
+			break
+		}
+		for _, p := range found.Items {
+			names[p.ID] = p.Name
+		}
+		if page.Cursor = found.NextCursor; page.Cursor == "" {
+			break
+		}
 	}
-	return e.Policy + "/" + e.Rule
+	return names
+}
+
+// decidedBy is the policy or part of Writ that decided, and its rule.
+func decidedBy(e client.LogEntry, names map[string]string) string {
+	by := cmp.Or(names[e.Policy], e.Policy)
+	if e.Rule == "" {
+		return orDash(by)
+	}
+	return by + "/" + e.Rule
+}
+
+// shownDecision is what `writ decisions show --json` prints.
+type shownDecision struct {
+	client.LogEntry
+	PolicyName string `json:"policyName"` // today; empty: no policy decided, or it is gone
 }
 
 func decisionsShow(s cli.Streams) *cobra.Command {
 	var p asPerson
-	read := func(ctx context.Context, c *client.Client, args []string) (client.LogEntry, error) {
+	read := func(ctx context.Context, c *client.Client, args []string) (shown shownDecision, err error) {
 		index, err := p.decisionIndex(ctx, c, args[0])
 		if err != nil {
-			return client.LogEntry{}, err
+			return shown, err
 		}
-		entry, err := c.LogEntry(ctx, p.orgID, index)
-		if err == nil && entry.Decision == "" {
-			err = fmt.Errorf("entry %d is no decision but %s: writ audit verifies the log", index, entry.Action)
+		shown.LogEntry, err = c.LogEntry(ctx, p.orgID, index)
+		if err == nil && shown.Decision == "" {
+			err = fmt.Errorf("entry %d is no decision but %s: writ audit verifies the log", index, shown.Action)
 		}
-		return entry, err
+		shown.PolicyName = policyNames(ctx, c, p.orgID)[shown.Policy]
+		return shown, err
 	}
 	cmd := &cobra.Command{
 		Use: "show DECISION", Short: "Show a decision, by its id or the number of its entry, with its proof",
@@ -138,13 +171,13 @@ func madeAt(id string) (time.Time, bool) {
 	return time.UnixMilli(ms), err == nil
 }
 
-func printDecision(s cli.Streams, e client.LogEntry) error {
+func printDecision(s cli.Streams, e shownDecision) error {
 	t := &sheet{}
 	t.row("decision", e.Subject.ID)
 	t.row("entry", strconv.FormatInt(e.Index, 10))
 	t.row("when", e.Time.Local().Format(time.DateTime))
 	t.row("verdict", e.Decision)
-	t.row("call", toolOf(e))
+	t.row("call", toolOf(e.LogEntry))
 	var payload struct {
 		Arguments json.RawMessage `json:"arguments"`
 		Approval  string          `json:"approval"`
@@ -152,7 +185,7 @@ func printDecision(s cli.Streams, e client.LogEntry) error {
 	}
 	_ = json.Unmarshal(e.Payload, &payload) // absent, erased, or not for this person
 	t.row("arguments", compact(payload.Arguments))
-	t.row("by", decidedBy(e))
+	t.row("by", decidedBy(e.LogEntry, map[string]string{e.Policy: e.PolicyName}))
 	t.row("reason", e.Reason)
 	t.row("message", payload.Message)
 	t.row("agent", e.Agent)
