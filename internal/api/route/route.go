@@ -147,7 +147,7 @@ func (r Route) Scoped(scope principal.Scope) Route { r.Scope = scope; return r }
 func (r Route) Throttled(rule throttle.Rule) Route { r.Throttle = rule; return r }
 
 // ThrottledGuesses is Throttled for a route where only what fails is a guess: a request that succeeds does not use up
-// what its account may try, but counts for its address.
+// what its account may try, but counts for its address. It is for routes of Handle and HandleOutput.
 func (r Route) ThrottledGuesses(rule throttle.Rule) Route {
 	r.Throttle, r.Guesses = rule, true
 	return r

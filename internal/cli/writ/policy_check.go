@@ -25,8 +25,9 @@ type checkingFiles struct {
 }
 
 // checkWays is how commands that check files say who does it.
-const checkWays = `writd does it where it is installed beside writ, without any server. Else, or with --url, a server is asked: with
-your sign-in, or with an API key of the scope policy.draft. Nothing is stored there.
+const checkWays = `writd does it where it is installed beside writ, without any server. Else, or with --url, --token or
+--organization, a server is asked: with your sign-in, or with an API key of the scope policy.draft. Nothing is stored
+there.
 
 --format junit and sarif are for CI systems and code review.`
 
@@ -47,7 +48,7 @@ func (k *checkingFiles) run(
 	}
 	self, _ := os.Executable() // unknown: writd is looked for on the path
 	writd, err := findServer(self, exec.LookPath)
-	if err == nil && k.url == "" {
+	if named := k.url + k.tokenFile + k.orgID; err == nil && named == "" {
 		words := append([]string{"policy", cmd.Name(), "--format", k.format, "--"}, args...)
 		return runProgram(cmd.Context(), writd, words, s)
 	}
