@@ -67,10 +67,15 @@ type LogEntry struct {
 	Index    int64           `json:"index"`
 	Time     time.Time       `json:"time"`
 	Action   string          `json:"action"`
+	Subject  LogSubject      `json:"subject"`
 	Agent    string          `json:"agent"`
+	Server   string          `json:"server"`
 	Tool     string          `json:"tool"`
 	Decision string          `json:"decision"`
 	Plan     string          `json:"plan"`
+	Session  string          `json:"session"`
+	Policy   string          `json:"policy"`
+	Rule     string          `json:"rule"`
 	Reason   string          `json:"reason"` // of a decision, for those who may read payloads
 	Record   string          `json:"record"`
 	Leaf     string          `json:"leaf"`
@@ -79,6 +84,12 @@ type LogEntry struct {
 	Receipt  json.RawMessage `json:"receipt"` // of one entry
 
 	PayloadText string `json:"payloadText"` // of one entry: the payload byte for byte
+}
+
+// LogSubject is what an entry is about.
+type LogSubject struct {
+	Type string `json:"type"`
+	ID   string `json:"id"`
 }
 
 // LogFilter chooses entries of an audit log. An empty field chooses all.

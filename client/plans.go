@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -199,6 +200,27 @@ type StepName struct {
 func (c *Client) PlanSteps(ctx context.Context, id string) ([]StepName, error) {
 	out, err := get[struct{ Steps []StepName }](ctx, c, planPath(id, "/report"), nil)
 	return out.Steps, err
+}
+
+// PathProof proves a value of a plan.
+type PathProof struct {
+	Path        string      `json:"path"`
+	StepIndex   int         `json:"step_index"`
+	ValueDigest string      `json:"value_digest"`
+	Proof       []ProofStep `json:"proof"`
+}
+
+// StepProof proves that a plan has a step.
+type StepProof struct {
+	PathProof            // of its action
+	PlanID     string    `json:"planId"`
+	MerkleRoot string    `json:"merkle_root"` // the plan's hash
+	Step       PathProof `json:"step"`        // of all that it says
+}
+
+// PlanStepProof reads the proof of a step (from 0) against the plan's hash.
+func (c *Client) PlanStepProof(ctx context.Context, id string, step int) (StepProof, error) {
+	return get[StepProof](ctx, c, planPath(id, "/steps/"+strconv.Itoa(step)+"/proof"), nil)
 }
 
 // PlanFilter chooses plans. An empty field chooses all.

@@ -165,6 +165,18 @@ func (c *Client) ValidatePolicy(ctx context.Context, orgID, kind, text string) (
 	return out.Warnings, err
 }
 
+// CheckedPolicy is what a server says of a document without errors.
+type CheckedPolicy struct {
+	Document Policy          `json:"document"`
+	Warnings []PolicyProblem `json:"warnings"`
+	Findings []PolicyFinding `json:"findings"`
+}
+
+// CheckPolicy is ValidatePolicy, with all that the server says of the document.
+func (c *Client) CheckPolicy(ctx context.Context, orgID, kind, text string) (CheckedPolicy, error) {
+	return document[CheckedPolicy](ctx, c, http.MethodPost, "/policies/validate", inOrg(orgID), kind, text)
+}
+
 // ExportPolicy reads a version of a policy as YAML (0: the latest).
 func (c *Client) ExportPolicy(ctx context.Context, id string, version int) (string, error) {
 	return c.text(ctx, "/policies/yaml/export/"+segment(id), query("version", version))

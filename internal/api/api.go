@@ -264,6 +264,7 @@ func (a *API) mountWork(c Config) {
 		Plans:         c.Intent,
 		Drafts:        c.Drafts,
 		Audit:         c.Audit,
+		PublicURL:     c.PublicURL,
 		Now:           c.Database.Now,
 	}
 	decisions := &decisions.Handlers{

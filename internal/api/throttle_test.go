@@ -56,6 +56,27 @@ func TestThrottles(t *testing.T) {
 	})
 }
 
+// TestSignInsAreNoGuesses: right passwords do not use up what an account may try, wrong ones do.
+func TestSignInsAreNoGuesses(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ada := s.Person("ada")
+		s.NextMinute()
+		for i := range 2 * throttle.Login.PerMinute {
+			if _, err := s.Public.Login(t.Context(), ada.Email, testserver.Password); err != nil {
+				t.Fatalf("sign-in %d: %v", i+1, err)
+			}
+		}
+		testserver.WantThrottled(t, testserver.Throttled{Rule: throttle.Login,
+			Call: func(t *testing.T, c *client.Client, account string) error {
+				_, err := c.Login(t.Context(), account, "a wrong password")
+				return err
+			}}, s.Public, ada.Email)
+		_, err := s.Public.Login(t.Context(), ada.Email, testserver.Password)
+		testserver.WantStatus(t, "the right password after too many wrong ones", err, http.StatusTooManyRequests)
+	})
+}
+
 // TestChangePasswordThrottle counts by who is signed in, wherever.
 func TestChangePasswordThrottle(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,11 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, s Streams)
 	began := false
 	watch(root, func() { began = true })
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil || began {
+	wrong, found := errors.AsType[misuse](err)
+	if found {
+		err = wrong.error
+	}
+	if err == nil || began && !found {
 		return err
 	}
 	return &usageError{error: err, command: cmd.CommandPath()}
@@ -54,6 +58,11 @@ func refuseUnknown(cmd *cobra.Command, args []string) error {
 	}
 	return fmt.Errorf("unknown command %q", args[0])
 }
+
+// Misuse marks an error that a command finds in its own command line only after it began.
+func Misuse(format string, args ...any) error { return misuse{fmt.Errorf(format, args...)} }
+
+type misuse struct{ error }
 
 // usageError is what is wrong with a command line.
 type usageError struct {

@@ -4,21 +4,65 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 )
 
-// WriteTable writes rows in columns, below the headings. Every cell is one Line.
+// WriteTable writes rows in columns, below the headings. Every cell is one Line. On a terminal the headings are bold,
+// and words that say how something stands have a colour.
 func WriteTable(out io.Writer, headings string, rows [][]any) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, headings)
+	lines := [][]string{strings.Split(headings, "\t")}
 	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = Line(fmt.Sprint(cell))
-		}
-		fmt.Fprintln(table, strings.Join(cells, "\t"))
+		lines = append(lines, cellsOf(row))
 	}
-	return table.Flush()
+	var widths []int
+	for _, cells := range lines {
+		for i, cell := range cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	on := colours(out)
+	for i, cells := range lines {
+		if i == 0 && on {
+			b.WriteString(bold)
+		}
+		for j, cell := range cells {
+			b.WriteString(coloured(cell, on && i > 0))
+			if j < len(cells)-1 {
+				b.WriteString(strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)+columnGap))
+			}
+		}
+		if i == 0 && on {
+			b.WriteString(plain)
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// columnGap is how many spaces are between columns.
+const columnGap = 2
+
+// WriteRow writes one row of a table whose other rows are not known yet.
+func WriteRow(out io.Writer, row []any) error {
+	cells, on := cellsOf(row), colours(out)
+	for i, cell := range cells {
+		cells[i] = coloured(cell, on)
+	}
+	_, err := fmt.Fprintln(out, strings.Join(cells, strings.Repeat(" ", columnGap)))
+	return err
+}
+
+func cellsOf(row []any) []string {
+	cells := make([]string, len(row))
+	for i, cell := range row {
+		cells[i] = Line(fmt.Sprint(cell))
+	}
+	return cells
 }
 
 // Count is a number of things: "1 rule", "2 rules".

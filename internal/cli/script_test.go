@@ -86,6 +86,9 @@ func TestScripts(t *testing.T) {
 			"acceptance": acceptance,
 
 			"fingerprint": fingerprintOf,
+
+			"setfound": setFound,
+			"invited":  invited,
 		},
 		RequireExplicitExec: true,
 	})

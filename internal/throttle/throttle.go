@@ -4,8 +4,9 @@
 //
 // A rule counts in whole minutes. Each request counts twice: against the account at this
 // address, which stops guessing one account, and against the address alone at ten times
-// the rate, which stops trying one guess on many accounts. When the counter cannot be
-// written, the request is refused: a limit that fails open is none.
+// the rate, which stops trying one guess on many accounts. A sign-in that succeeds gives
+// back the first of these counts. When the counter cannot be written, the request is
+// refused: a limit that fails open is none.
 package throttle
 
 import (
@@ -131,9 +132,7 @@ func New(db *database.DB) *Limiter {
 
 // Take counts a request and is a TooMany fault when the rule is exceeded.
 func (l *Limiter) Take(ctx context.Context, rule Rule, account string, address netip.Addr) error {
-	where := network(address)
-	both := subject(rule.Name, strings.ToLower(strings.TrimSpace(account)), where)
-	anyone := subject(rule.Name, where)
+	both, anyone := accountSubject(rule, account, address), subject(rule.Name, network(address))
 	if l.isExceeded(anyone) || l.isExceeded(both) {
 		return l.refusal() // a flood of refused requests writes nothing
 	}
@@ -162,6 +161,31 @@ func (l *Limiter) Take(ctx context.Context, rule Rule, account string, address n
 	}
 	l.setExceeded(spent)
 	return l.refusal()
+}
+
+// GiveBack takes back the count of a request that turned out to be no guess, so that people who know their password are
+// not kept out as those are who try passwords. The counter of the address keeps the request, and an account that is
+// refused stays refused until the minute is over: a right guess among many must not undo them.
+func (l *Limiter) GiveBack(ctx context.Context, rule Rule, account string, address netip.Addr) error {
+	both := accountSubject(rule, account, address)
+	err := l.db.Write(ctx, database.Change{Logs: []string{throttleLock}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
+		_, err := tx.Exec(ctx, `
+			UPDATE throttle_counter SET hits = hits - 1
+			WHERE subject = $1 AND window_start = $2 AND hits > 0 AND hits <= $3`,
+			both, database.Micros(tx.Now().Truncate(window)), rule.PerMinute)
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("give back a request to %s: %w", rule.Name, err)
+	}
+	return nil
+}
+
+// accountSubject is the counter of an account at an address.
+func accountSubject(rule Rule, account string, address netip.Addr) []byte {
+	return subject(rule.Name, strings.ToLower(strings.TrimSpace(account)), network(address))
 }
 
 // refusal says to wait for the next window.

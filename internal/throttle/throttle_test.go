@@ -28,6 +28,52 @@ func each(t *testing.T, body func(t *testing.T, l *throttle.Limiter, db *databas
 	})
 }
 
+// TestGivenBack: who knows the password is not kept out, and gives a guesser nothing.
+func TestGivenBack(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, l *throttle.Limiter, _ *database.DB, advance func(time.Duration)) {
+		take := func() error { return l.Take(t.Context(), throttle.Login, "a@example.com", here) }
+		giveBack := func() {
+			t.Helper()
+			if err := l.GiveBack(t.Context(), throttle.Login, " A@example.com", here); err != nil {
+				t.Fatal(err)
+			}
+		}
+		giveBack() // of nothing: there is no credit to be had
+		for i := range 3 * throttle.Login.PerMinute {
+			if err := take(); err != nil {
+				t.Fatalf("sign-in %d: %v", i+1, err)
+			}
+			giveBack()
+		}
+		for i := range throttle.Login.PerMinute {
+			if err := take(); err != nil {
+				t.Fatalf("guess %d after them: %v", i+1, err)
+			}
+		}
+		if err := take(); !fault.Is(err, fault.TooMany) {
+			t.Fatalf("one guess more: %v, want too many", err)
+		}
+		giveBack()
+		if err := take(); !fault.Is(err, fault.TooMany) {
+			t.Errorf("after a refusal: %v, want that it stays refused", err)
+		}
+		// The address has counted every one of them.
+		for i := 4*throttle.Login.PerMinute + 1; i < 10*throttle.Login.PerMinute; i++ {
+			if err := l.Take(t.Context(), throttle.Login, fmt.Sprint(i), here); err != nil {
+				t.Fatalf("request %d of the address: %v", i, err)
+			}
+		}
+		if err := l.Take(t.Context(), throttle.Login, "b@example.com", here); !fault.Is(err, fault.TooMany) {
+			t.Errorf("the address beyond its limit: %v, want too many", err)
+		}
+		advance(time.Minute)
+		if err := take(); err != nil {
+			t.Errorf("a minute later: %v", err)
+		}
+	})
+}
+
 func TestRuleHoldsForAMinute(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, l *throttle.Limiter, _ *database.DB, advance func(time.Duration)) {

@@ -16,7 +16,7 @@ import (
 
 func (h *Handlers) mountLogin(r *route.Router) {
 	route.HandleOutput(r, route.Post("/auth/login", "Sign in").For(route.Public).
-		Throttled(throttle.Login).Records("session.created"), h.login)
+		ThrottledGuesses(throttle.Login).Records("session.created"), h.login)
 	route.HandleOutput(r, route.Post("/auth/refresh", "Replace a refresh token; using one twice ends its session").
 		For(route.Public).Unrecorded(), h.refresh)
 	route.HandleOutput(r, route.Post("/auth/logout", "End this session").For(route.Session).LimitedToo().

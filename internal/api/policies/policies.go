@@ -6,6 +6,7 @@ package policies
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -32,6 +33,7 @@ type Handlers struct {
 	Drafts        *drafting.Author
 	Audit         *audit.Service
 	Plans         *intent.Service // have the preflights
+	PublicURL     *url.URL        // where the schema of policies is served
 	Now           func() time.Time
 }
 

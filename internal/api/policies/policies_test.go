@@ -3,6 +3,7 @@ package policies_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -298,6 +299,25 @@ func TestPolicySchemaAndTemplates(t *testing.T) {
 		schema, err := b.Public.PolicySchema(ctx)
 		if err != nil || !strings.Contains(string(schema), "2020-12") {
 			t.Errorf("the schema is %.100s, %v", schema, err)
+		}
+		var named struct {
+			ID string `json:"$id"`
+		}
+		if err := json.Unmarshal(schema, &named); err != nil {
+			t.Fatal(err)
+		}
+		// Whoever follows the id gets the schema, and a policy may carry it.
+		address, err := url.Parse(named.ID)
+		if err != nil || address.Scheme == "" || address.Host == "" {
+			t.Fatalf("the schema has the id %q, %v", named.ID, err)
+		}
+		if again := b.Request(t, "GET", address.Path, ""); again.Status != http.StatusOK ||
+			strings.TrimSpace(string(again.Body)) != string(schema) {
+			t.Errorf("its id %s leads to %d %.100s", named.ID, again.Status, again.Body)
+		}
+		with := `{"$schema": "` + named.ID + `", "version": "v1", "name": "with schema", "rules": []}`
+		if _, err := b.Owner.CreatePolicy(ctx, b.ID, client.JSONDocument, with); err != nil {
+			t.Errorf("a policy with $schema: %v", err)
 		}
 		templates, err := b.Agent.PolicyTemplates(ctx)
 		if err != nil || len(templates) == 0 {

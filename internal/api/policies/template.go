@@ -21,7 +21,8 @@ func (h *Handlers) mountTemplates(r *route.Router) {
 }
 
 func (h *Handlers) policySchema(context.Context, principal.Principal, *route.None) (*textOutput, error) {
-	return &textOutput{ContentType: "application/schema+json", Body: document.Schema()}, nil
+	id := h.PublicURL.JoinPath("/policies/schema").String()
+	return &textOutput{ContentType: "application/schema+json", Body: document.SchemaAt(id)}, nil
 }
 
 // TemplateBody is a policy to begin with.

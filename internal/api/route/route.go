@@ -74,6 +74,8 @@ type Route struct {
 	Action   principal.Action // what a person needs in the organization the route is about
 	Scope    principal.Scope  // what a key needs
 	Throttle throttle.Rule
+	// Guesses: only requests that fail count for the account.
+	Guesses bool
 	// OpenThrottle is counted by the handler itself, and only for requests that open something new.
 	OpenThrottle throttle.Rule
 
@@ -144,6 +146,13 @@ func (r Route) Scoped(scope principal.Scope) Route { r.Scope = scope; return r }
 
 // Throttled limits how often the route may be called.
 func (r Route) Throttled(rule throttle.Rule) Route { r.Throttle = rule; return r }
+
+// ThrottledGuesses is Throttled for a route where only what fails is a guess: a request that succeeds does not use up
+// what its account may try, but counts for its address. It is for routes of Handle and HandleOutput.
+func (r Route) ThrottledGuesses(rule throttle.Rule) Route {
+	r.Throttle, r.Guesses = rule, true
+	return r
+}
 
 // ThrottledNew documents a limit on requests that open something new; the handler counts them.
 func (r Route) ThrottledNew(rule throttle.Rule) Route { r.OpenThrottle = rule; return r }

@@ -135,11 +135,11 @@ func HandleOutput[I, O any](
 		RejectUnknownQueryParameters: rt.Strict,
 	}, func(ctx context.Context, in *I) (*O, error) {
 		caller := callerOf(ctx)
+		account := caller.UserID
+		if input, ok := any(in).(Accounted); ok {
+			account = input.Account()
+		}
 		if !rt.Throttle.IsZero() {
-			account := caller.UserID
-			if input, ok := any(in).(Accounted); ok {
-				account = input.Account()
-			}
 			if err := r.throttle(ctx, rt, account); err != nil {
 				return nil, r.Render(ctx, err)
 			}
@@ -147,6 +147,9 @@ func HandleOutput[I, O any](
 		out, err := handler(ctx, caller, in)
 		if err != nil {
 			return nil, r.Render(ctx, err)
+		}
+		if rt.Guesses {
+			r.giveBack(ctx, rt, account)
 		}
 		return out, nil
 	})
@@ -226,6 +229,14 @@ func (s *server) limitOf(rt Route) int64 {
 
 func (s *server) throttle(ctx context.Context, rt Route, account string) error {
 	return s.Limiter.Take(ctx, rt.Throttle, account, RequestOf(ctx).Address)
+}
+
+// giveBack gives back the count of a request that succeeded. If that fails the request has succeeded all the same, and
+// counts.
+func (s *server) giveBack(ctx context.Context, rt Route, account string) {
+	if err := s.Limiter.GiveBack(ctx, rt.Throttle, account, RequestOf(ctx).Address); err != nil {
+		s.Logger.WarnContext(ctx, "a request that succeeded counts as a guess", "route", rt.Path, "err", err)
+	}
 }
 
 type callerKey struct{}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 )
@@ -44,7 +45,7 @@ func (s Store) Find(named string, environment func(string) string) (Found, error
 	if err != nil && !errors.Is(err, ErrNone) {
 		return Found{}, err
 	}
-	f := Found{URL: trim(cmp.Or(named, environment(URLVariable), saved.URL))}
+	f := Found{URL: withScheme(trim(cmp.Or(named, environment(URLVariable), saved.URL)))}
 	if saved.URL != "" && sameServer(f.URL, saved.URL) {
 		f.useSaved(saved, s.File())
 	}
@@ -113,6 +114,23 @@ func (f *Found) usePublished(file string, environment func(string) string) error
 		f.Email, f.UserID = theirs.Email, theirs.UserID
 	}
 	return nil
+}
+
+// withScheme is an address as people type it, with the scheme that it must have: http for this machine, which no
+// certificate names, else https.
+func withScheme(address string) string {
+	if address == "" || strings.Contains(address, "://") {
+		return address
+	}
+	host, _, _ := strings.Cut(address, "/")
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	if strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback() {
+		return "http://" + address
+	}
+	return "https://" + address
 }
 
 func trim(address string) string { return strings.TrimRight(strings.TrimSpace(address), "/") }

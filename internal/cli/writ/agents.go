@@ -34,8 +34,8 @@ func agentsList(s cli.Streams) *cobra.Command {
 		RunE: asking(&p, s, list, printAgents),
 	}
 	p.addFlags(cmd)
-	cmd.Flags().StringVar(&filter.Status, "status", "",
-		"of this status: unregistered, pending, active, suspended, killed")
+	cli.ChoiceFlag(cmd, &filter.Status, "status", "of this status: unregistered, pending, active, suspended, killed",
+		"unregistered", "pending", "active", "suspended", "killed")
 	addPageFlags(cmd, &filter.List)
 	return cmd
 }
@@ -153,7 +153,7 @@ func agentsRegister(s cli.Streams) *cobra.Command {
 	f.StringVar(&n.Name, "name", "", "its name")
 	f.StringVar(&n.OwnerID, "owner", "", "the id of the member who answers for it; you, unless given")
 	f.StringVar(&n.Product, "product", "", "what it is part of")
-	f.StringVar(&n.Environment, "environment", "", "sandbox or production; any, unless given")
+	cli.ChoiceFlag(cmd, &n.Environment, "environment", "sandbox or production; any, unless given", environments...)
 	f.StringVar(&n.Description, "description", "", "what it does")
 	f.StringSliceVar(&n.Keys, "key", nil, "the id of a key that it may use; repeat it for several")
 	f.StringVar(&n.PublicKey, "public-key", "", "its Ed25519 public key in base64")

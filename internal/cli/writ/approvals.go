@@ -42,10 +42,13 @@ func approvalsList(s cli.Streams) *cobra.Command {
 	}
 	p.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&filter.Status, "status", "pending", "pending, approved, rejected, cancelled, expired, or any")
+	filter.Status = "pending"
+	cli.ChoiceFlag(cmd, &filter.Status, "status", "pending, approved, rejected, cancelled, expired, or any",
+		"pending", "approved", "rejected", "cancelled", "expired", "any")
 	f.StringVar(&filter.Tool, "tool", "", "of this tool")
 	f.StringVar(&filter.AgentID, "agent", "", "of this agent")
-	f.StringVar(&filter.Risk, "risk", "", "of this risk: low, medium, high, critical")
+	cli.ChoiceFlag(cmd, &filter.Risk, "risk", "of this risk: low, medium, high, critical",
+		"low", "medium", "high", "critical")
 	f.StringVar(&filter.Requester, "requester", "", "for the person with this e-mail")
 	addPageFlags(cmd, &filter.List)
 	return cmd
@@ -53,7 +56,8 @@ func approvalsList(s cli.Streams) *cobra.Command {
 
 // addPageFlags adds the flags of a command that lists a page.
 func addPageFlags(cmd *cobra.Command, page *client.List) {
-	cmd.Flags().IntVar(&page.Limit, "limit", 50, "how many at most")
+	page.Limit = 50
+	cli.NumberFlag(cmd, &page.Limit, "limit", "how many at most, 1 to 200", 1, mostListed)
 	cmd.Flags().StringVar(&page.Cursor, "cursor", "", "nextCursor of the page before")
 }
 

@@ -59,13 +59,16 @@ call with those.
 	f.BoolVar(&a.session, "session", false, "for calls of this tool in the same session")
 	f.BoolVar(&a.plan, "plan", false, "for the calls of the same plan")
 	f.StringVar(&a.pattern, "pattern", "", `for calls whose arguments match, as JSON: {"amount": {"max": 100}}`)
-	f.IntVar(&a.minutes, "minutes", 0, "for so many minutes")
-	f.IntVar(&a.uses, "uses", 0, "at most so many calls")
+	cli.NumberFlag(cmd, &a.minutes, "minutes", "for so many minutes, 1 to 480", 1, 480)
+	cli.NumberFlag(cmd, &a.uses, "uses", "at most so many calls", 1, maxUses)
 	f.StringVar(&a.argumentsFile, "arguments", "", "file with other arguments for the call, a JSON object; - is stdin")
 	f.BoolVar(&a.preview, "preview", false, "only print what it would permit")
 	cmd.MarkFlagsMutuallyExclusive("session", "plan", "pattern", "arguments")
 	return cmd
 }
+
+// maxUses bounds how many calls a standing approval is for, here; the server knows by what it decides.
+const maxUses = 1_000_000
 
 // approval is what the flags say.
 func (a approving) approval(s cli.Streams, id string) (client.Approval, error) {
@@ -79,7 +82,7 @@ func (a approving) approval(s cli.Streams, id string) (client.Approval, error) {
 	case a.pattern != "":
 		scope.Kind = "pattern"
 		if err := json.Unmarshal([]byte(a.pattern), &scope.Pattern); err != nil {
-			return approval, fmt.Errorf("--pattern is no JSON object: %w", err)
+			return approval, cli.Misuse("--pattern is no JSON object: %w", err)
 		}
 	case a.minutes != 0 || a.uses != 0:
 		scope.Kind = "minutes"
@@ -88,7 +91,7 @@ func (a approving) approval(s cli.Streams, id string) (client.Approval, error) {
 		return approval, nil
 	}
 	if scope.Kind != "once" {
-		return approval, errors.New("other arguments are approved for one run: leave out --minutes and --uses")
+		return approval, cli.Misuse("other arguments are approved for one run: leave out --minutes and --uses")
 	}
 	text, err := readInput(s, a.argumentsFile)
 	switch {

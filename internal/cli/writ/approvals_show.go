@@ -35,7 +35,7 @@ type sheet struct{ strings.Builder }
 // row adds a line, unless the value is empty.
 func (t *sheet) row(name, value string) {
 	if value != "" {
-		fmt.Fprintf(t, "%-11s%s\n", name, cli.Line(value))
+		fmt.Fprintf(t, "%-11s%s\n", cli.Line(name), cli.Line(value))
 	}
 }
 

@@ -102,7 +102,9 @@ func (v verification) run(ctx context.Context, s cli.Streams, name string) error
 // check verifies an export, and what the server has stored beside it, and prints the
 // result.
 func (v verification) check(s cli.Streams, source io.Reader, trust ledger.Trust, stored func() error) error {
-	report, problem := ledger.Verify(source, trust)
+	progress := cli.NewProgress(s)
+	report, problem := ledger.Verify(&counted{Reader: source, progress: progress}, trust)
+	progress.End()
 	if problem == nil && stored != nil {
 		problem = stored()
 	}
@@ -116,6 +118,20 @@ func (v verification) check(s cli.Streams, source io.Reader, trust ledger.Trust,
 		err = errors.Join(err, fmt.Errorf("not verified: %w", problem))
 	}
 	return err
+}
+
+// counted tells how much of an export was read.
+type counted struct {
+	io.Reader
+	bytes    int64
+	progress *cli.Progress
+}
+
+func (c *counted) Read(into []byte) (int, error) {
+	n, err := c.Reader.Read(into)
+	c.bytes += int64(n)
+	c.progress.Say("writ: verifying: %d MB", c.bytes>>20)
+	return n, err
 }
 
 // openExport opens the export to be verified.

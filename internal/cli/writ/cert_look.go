@@ -25,8 +25,9 @@ func certRevoke(s cli.Streams) *cobra.Command {
 	}
 	p.addFlags(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
-	cmd.Flags().StringVar(&cause, "cause", "", "as the revocation list says it: unspecified, key_compromise, superseded, "+
-		"cessation_of_operation or privilege_withdrawn")
+	cli.ChoiceFlag(cmd, &cause, "cause", "as the revocation list says it: unspecified, key_compromise, superseded, "+
+		"cessation_of_operation or privilege_withdrawn",
+		"unspecified", "key_compromise", "superseded", "cessation_of_operation", "privilege_withdrawn")
 	_ = cmd.MarkFlagRequired("reason")
 	return cmd
 }
@@ -129,10 +130,11 @@ func certList(s cli.Streams) *cobra.Command {
 	}
 	p.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.Kind, "kind", "", "agent or server; both unless given")
+	cli.ChoiceFlag(cmd, &f.Kind, "kind", "agent or server; both unless given", "agent", "server")
 	flags.StringVar(&f.AgentID, "agent", "", "of this agent")
 	flags.BoolVar(&f.Valid, "valid", false, "only those that are neither revoked nor expired")
-	flags.IntVar(&page.Limit, "limit", 50, "how many, at most 200")
+	page.Limit = 50
+	cli.NumberFlag(cmd, &page.Limit, "limit", "how many at most, 1 to 200", 1, mostListed)
 	flags.StringVar(&page.Cursor, "cursor", "", "where to go on, as the page before said")
 	return cmd
 }

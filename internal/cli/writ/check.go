@@ -115,7 +115,7 @@ func parseArguments(s cli.Streams, words []string) (json.RawMessage, error) {
 			}
 		}
 		if err := json.Unmarshal(text, new(map[string]json.RawMessage)); err != nil {
-			return nil, fmt.Errorf("the arguments are no JSON object: %w", err)
+			return nil, cli.Misuse("the arguments are no JSON object: %w", err)
 		}
 		return text, nil
 	}
@@ -123,7 +123,7 @@ func parseArguments(s cli.Streams, words []string) (json.RawMessage, error) {
 	for _, word := range words {
 		name, value, found := strings.Cut(word, "=")
 		if _, twice := arguments[name]; !found || name == "" || twice {
-			return nil, fmt.Errorf("%q must be name=value, each name once; or give one JSON object", word)
+			return nil, cli.Misuse("%q must be name=value, each name once; or give one JSON object", word)
 		}
 		arguments[name] = value
 		if json.Valid([]byte(value)) {

@@ -73,8 +73,10 @@ With --check nothing is written: exit code 0 says that the Gemini CLI is guarded
 		"the policy that must be in force there; a template of this name is put in force if there is no such policy")
 	f.StringVar(&i.agent, "agent", "gemini-cli", "the agent's id")
 	f.StringVar(&i.manifest, "manifest", "", "the agent's manifest, whose lists deny what they do not name")
-	f.IntVar(&i.wait, "wait", 60, "for how many seconds a held call waits for a person; 0 to 600")
-	f.IntVar(&i.answer, "answer", 5, "for how many seconds hooks wait for one answer of the server; 1 to 60")
+	i.wait, i.answer = 60, 5
+	cli.NumberFlag(cmd, &i.wait, "wait", "for how many seconds a held call waits for a person; 0 to 600", 0, 600)
+	cli.NumberFlag(cmd, &i.answer, "answer",
+		"for how many seconds hooks wait for one answer of the server; 1 to 60", 1, 60)
 	f.BoolVar(&i.monitor, "monitor", false, "record what would not run, and let it run")
 	f.BoolVar(&i.check, "check", false, "only say whether the Gemini CLI is guarded")
 	f.BoolVar(&i.noBrowser, "no-browser", false, "only print where to approve this terminal, if you must sign in")

@@ -81,26 +81,34 @@ func keysCreate(s cli.Streams) *cobra.Command {
 	p.addFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&n.Name, "name", "", "what it is for")
-	f.StringVar(&n.Environment, "environment", "", "sandbox or production; sandbox unless given")
+	cli.ChoiceFlag(cmd, &n.Environment, "environment", "sandbox or production; sandbox unless given", environments...)
 	f.StringVar(&n.Product, "product", "", "the product it is for; any unless given")
-	f.StringSliceVar(&n.Scopes, "scope", nil,
-		"what it may do: ingest, enforce, audit, delegation.request (these unless given), profile.propose, policy.draft")
+	cli.ChoicesFlag(cmd, &n.Scopes, "scope",
+		"what it may do: ingest, enforce, audit, delegation.request (these unless given), profile.propose, policy.draft",
+		"ingest", "enforce", "audit", "delegation.request", "profile.propose", "policy.draft")
 	cli.RequireFlags(cmd, "name")
 	return cmd
 }
 
+// environments are what a key or an agent may be for.
+var environments = []string{"sandbox", "production"}
+
 func keysRevoke(s cli.Streams) *cobra.Command {
 	var v server
 	cmd := &cobra.Command{
-		Use: "revoke ID", Short: "Revoke one of your keys", Args: cobra.ExactArgs(1),
+		Use: "revoke KEY", Short: "Revoke one of your keys, by id or exact name", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, _, err := callWithKey(cmd.Context(), &v, func(ctx context.Context, c *client.Client) (struct{}, error) {
-				return struct{}{}, c.RevokeKey(ctx, args[0])
+			id, _, err := callWithKey(cmd.Context(), &v, func(ctx context.Context, c *client.Client) (string, error) {
+				id, err := keyID(ctx, c, args[0])
+				if err != nil {
+					return "", err
+				}
+				return id, c.RevokeKey(ctx, id)
 			})
 			if err != nil {
 				return needsTerminalKey(err)
 			}
-			revoked := map[string]string{"id": args[0], "status": "revoked"}
+			revoked := map[string]string{"id": id, "status": "revoked"}
 			return show(&v, s, revoked, func(s cli.Streams, _ map[string]string) error {
 				_, err := fmt.Fprintf(s.Out, "revoked %s\n", cli.Line(args[0]))
 				return err
@@ -109,4 +117,31 @@ func keysRevoke(s cli.Streams) *cobra.Command {
 	}
 	v.addFlags(cmd)
 	return cmd
+}
+
+// keyID finds a key of the caller that is not revoked by its id or exact name.
+func keyID(ctx context.Context, c *client.Client, named string) (string, error) {
+	if id := uuidOf(named); id != "" {
+		return id, nil
+	}
+	var found []string
+	page := client.List{Limit: mostListed}
+	for range maxPages {
+		listed, err := c.Keys(ctx, "", page)
+		if err != nil {
+			return "", err
+		}
+		for _, k := range listed.Items {
+			if k.Name == named && k.Status != "revoked" {
+				found = append(found, k.ID)
+			}
+		}
+		if page.Cursor = listed.NextCursor; page.Cursor == "" {
+			break
+		}
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("%d of your keys are called %q: give an id of writ keys list", len(found), named)
+	}
+	return found[0], nil
 }

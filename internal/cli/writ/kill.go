@@ -22,7 +22,9 @@ type stopping struct {
 func (k *stopping) addFlags(cmd *cobra.Command) {
 	k.asPerson.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&k.scope, "scope", "agent", "agent, organization, server, tool, plan or key")
+	k.scope = "agent"
+	cli.ChoiceFlag(cmd, &k.scope, "scope", "agent, organization, server, tool, plan or key",
+		"agent", "organization", "server", "tool", "plan", "key")
 	f.StringVar(&k.reason, "reason", "", "why, for the log (required)")
 	_ = cmd.MarkFlagRequired("reason")
 }

@@ -101,7 +101,7 @@ func (l *signingIn) address() (string, error) {
 	}
 	u, err := url.Parse(found.URL)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return "", errors.New("the server must be an http or https URL without a user name: give --url")
+		return "", cli.Misuse("the server must be an http or https URL without a user name: give --url")
 	}
 	return found.URL, nil
 }
@@ -117,7 +117,7 @@ func (l *signingIn) byKey(ctx context.Context, s cli.Streams, c *client.Client) 
 		key = strings.TrimSpace(string(text))
 	}
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return credentials.SignIn{}, errors.New("that is no API key: it begins with ak_ and is one word")
+		return credentials.SignIn{}, cli.Misuse("that is no API key: it begins with ak_ and is one word")
 	}
 	in := credentials.SignIn{URL: c.BaseURL, APIKey: key}
 	current, err := describeKey(ctx, c.WithKey(key), &in)

@@ -54,7 +54,7 @@ func manifestInit(s cli.Streams) *cobra.Command {
 			}
 			text := strings.ReplaceAll(firstManifest, "AGENT", agent)
 			if _, _, err := manifest.Read([]byte(text), manifest.YAML, nil); err != nil {
-				return errors.New("--agent must be 1 to 80 letters, digits, _ and -")
+				return cli.Misuse("--agent must be 1 to 80 letters, digits, _ and -")
 			}
 			if err := writeNew(file, text); err != nil {
 				return err

@@ -39,7 +39,7 @@ func mcpList(s cli.Streams) *cobra.Command {
 		RunE: asking(&p, s, list, printMCPServers),
 	}
 	p.addFlags(cmd)
-	cmd.Flags().StringVar(&status, "status", "", "of this status: pending, approved, denied")
+	cli.ChoiceFlag(cmd, &status, "status", "of this status: pending, approved, denied", "pending", "approved", "denied")
 	return cmd
 }
 
@@ -140,9 +140,10 @@ are; run it again to compare. The Writ server itself starts no programs.`,
 	p.addFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&n.URL, "address", "", "its URL")
-	f.StringVar(&n.Transport, "transport", "", "http or sse; http unless given")
+	cli.ChoiceFlag(cmd, &n.Transport, "transport", "http or sse; http unless given", "http", "sse")
 	f.StringVar(&n.Description, "description", "", "what it is for")
-	f.StringVar(&auth.Type, "auth", "", "none, bearer, api_key, or oauth: each person consents; none unless given")
+	cli.ChoiceFlag(cmd, &auth.Type, "auth", "none, bearer, api_key, or oauth: each person consents; none unless given",
+		"none", "bearer", "api_key", "oauth")
 	f.StringVar(&auth.ClientID, "client-id", "", "of oauth: the client registered there; the server registers itself unless given")
 	f.StringVar(&auth.HeaderName, "header", "", "the header of an API key; X-API-Key unless given")
 	f.StringVar(&secretFile, "secret-file", "", "file with the token or API key; - is standard input")

@@ -52,8 +52,7 @@ func mcpConnections(s cli.Streams) *cobra.Command {
 		Args: cobra.NoArgs, RunE: asking(&p, s, list, printConnections),
 	}
 	p.addFlags(cmd)
-	cmd.Flags().IntVar(&page.Limit, "limit", 0, "how many; the server's default unless given")
-	cmd.Flags().StringVar(&page.Cursor, "cursor", "", "those after this cursor")
+	addPageFlags(cmd, &page)
 	return cmd
 }
 

@@ -88,7 +88,8 @@ func mcpTelemetry(s cli.Streams) *cobra.Command {
 		Args:  cobra.ExactArgs(1), RunE: asking(&p, s, telemetry, printMCPTelemetry),
 	}
 	p.addFlags(cmd)
-	cmd.Flags().IntVar(&days, "days", 7, "how many days, up to 30")
+	days = 7
+	cli.NumberFlag(cmd, &days, "days", "how many days, up to 30", 1, 30)
 	return cmd
 }
 
@@ -129,7 +130,7 @@ func mcpVulnerabilities(s cli.Streams) *cobra.Command {
 		Args: cobra.ExactArgs(1), RunE: asking(&p, s, find, printMCPFindings),
 	}
 	p.addFlags(cmd)
-	cmd.Flags().StringVar(&status, "status", "", "of this status: open, accepted, gone")
+	cli.ChoiceFlag(cmd, &status, "status", "of this status: open, accepted, gone", "open", "accepted", "gone")
 	cmd.Flags().BoolVar(&anew, "scan", false, "have the server asked and scanned first")
 	return cmd
 }

@@ -161,7 +161,7 @@ func (c *scanning) ask(ctx context.Context, target string) ([]scan.Settings, err
 	for i, line := range c.headers {
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, fmt.Errorf("--header %d: must be a name, a colon and a value", i+1)
+			return nil, cli.Misuse("--header %d: must be a name, a colon and a value", i+1)
 		}
 		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}

@@ -18,8 +18,8 @@ import (
 
 // plan holds the commands about plans.
 func plan(s cli.Streams) *cobra.Command {
-	c := &cobra.Command{Use: "plan", Short: "Declare what an agent will do"}
-	c.AddCommand(planDeclare(s))
+	c := &cobra.Command{Use: "plan", Short: "Declare what an agent will do, look at plans, prove a step of one"}
+	c.AddCommand(planDeclare(s), planList(s), planShow(s), planProof(s))
 	return c
 }
 

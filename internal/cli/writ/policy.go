@@ -21,27 +21,32 @@ import (
 // for every tool call of an agent, and must not load it. Our own commands ask a server.
 func policy(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
-		Use: "policy",
-		Short: "Check, test, explain and compare policies in files (runs writd policy); " +
-			"push, replay, shadow and suggest them on a server",
+		Use:                "policy",
+		Short:              "List, show, push, activate, bind and try policies on a server; check and test them in files",
 		DisableFlagParsing: true, // they are writd's
 		RunE: func(cmd *cobra.Command, args []string) error {
 			self, err := os.Executable()
 			if err != nil {
 				self = "" // then it is looked for on the path
 			}
+			wantsHelp := len(args) == 0 || len(args) == 1 && slices.Contains(helpWords, args[0])
 			writd, err := findServer(self, exec.LookPath)
+			if err != nil && wantsHelp {
+				printOnServer(cmd, s)
+				return nil
+			}
 			if err != nil {
 				return err
 			}
 			err = runProgram(cmd.Context(), writd, append([]string{"policy"}, args...), s)
-			if err == nil && (len(args) == 0 || len(args) == 1 && slices.Contains(helpWords, args[0])) {
+			if err == nil && wantsHelp {
 				printOnServer(cmd, s)
 			}
 			return err
 		},
 	}
-	c.AddCommand(policyPush(s), policyReplay(s), policyShadow(s), policySuggest(s))
+	c.AddCommand(policyList(s), policyShow(s), policyPush(s), policyActivate(s), policyDeactivate(s), policyRollback(s),
+		policyBind(s), policyReplay(s), policyShadow(s), policySuggest(s), policyLint(s), policyTestCommand(s))
 	return c
 }
 

@@ -46,22 +46,34 @@ there. The server counts the calls whose answer would change. Only the result is
 	}
 	r.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&r.draft.PolicyID, "policy", "", "id of the policy whose active version the draft replaces")
-	f.IntVar(&r.draft.PolicyVersion, "version", 0,
-		"which version of it is tried; the latest unless given, or a FILE is")
-	f.IntVar(&r.draft.Days, "days", 7, "how many days of recorded calls")
+	f.StringVar(&r.draft.PolicyID, "policy", "",
+		"the policy whose active version the draft replaces, by id or exact name")
+	cli.NumberFlag(cmd, &r.draft.PolicyVersion, "version",
+		"which version of it is tried; the latest unless given, or a FILE is", 1, maxVersion)
+	r.draft.Days = 7
+	cli.NumberFlag(cmd, &r.draft.Days, "days", "how many days of recorded calls, 1 to 365", 1, 365)
 	return cmd
 }
 
 // run starts the replay and waits for its end. It goes on where we are interrupted.
 func (r *replaying) run(ctx context.Context, s cli.Streams) error {
 	job, err := call(ctx, &r.asPerson, func(ctx context.Context, c *client.Client) (client.Replay, error) {
+		if r.draft.PolicyID != "" {
+			id, err := r.policyID(ctx, c, r.draft.PolicyID)
+			if err != nil {
+				return client.Replay{}, err
+			}
+			r.draft.PolicyID = id
+		}
 		return c.StartReplay(ctx, r.orgID, r.draft)
 	})
 	if err != nil {
 		return err
 	}
+	progress := cli.NewProgress(s)
+	defer progress.End()
 	for job.State == "waiting" || job.State == "running" {
+		progress.Say("writ: %s: %d of %d calls", job.State, job.Done, job.Total)
 		select {
 		case <-time.After(replayPoll):
 		case <-ctx.Done():
@@ -74,6 +86,7 @@ func (r *replaying) run(ctx context.Context, s cli.Streams) error {
 			return err
 		}
 	}
+	progress.End()
 	return show(&r.server, s, job, printReplay)
 }
 

@@ -42,7 +42,7 @@ func shadowStart(s cli.Streams) *cobra.Command {
 		}),
 	}
 	p.addFlags(cmd)
-	cmd.Flags().IntVar(&version, "version", 0, "which version; the latest unless given")
+	cli.NumberFlag(cmd, &version, "version", "which version; the latest unless given", 1, maxVersion)
 	return cmd
 }
 
@@ -105,7 +105,7 @@ func shadowList(s cli.Streams) *cobra.Command {
 		RunE: asking(&p, s, list, printShadows),
 	}
 	p.addFlags(cmd)
-	cmd.Flags().IntVar(&days, "days", 7, "how many days are counted")
+	daysFlag(cmd, &days, "how many days are counted, 1 to 90")
 	return cmd
 }
 

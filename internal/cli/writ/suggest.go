@@ -26,7 +26,7 @@ recorded. It is stored as a draft, and decides nothing until a person activates 
 		RunE: asking(&p, s, suggest, printSuggestion),
 	}
 	p.addFlags(cmd)
-	cmd.Flags().IntVar(&request.Days, "days", 7, "how many days of recorded calls")
+	daysFlag(cmd, &request.Days, "how many days of recorded calls, 1 to 90")
 	cmd.Flags().StringVar(&request.Name, "name", "", "of the policy; named after the agent unless given")
 	return cmd
 }

@@ -8,7 +8,7 @@ import (
 
 // traces holds the commands about traces.
 func traces(s cli.Streams) *cobra.Command {
-	c := &cobra.Command{Use: "traces", Short: "Watch and export what agents do"}
-	c.AddCommand(tracesTail(s), tracesExport(s))
+	c := &cobra.Command{Use: "traces", Short: "List, show, watch and export what agents do"}
+	c.AddCommand(tracesList(s), tracesShow(s), tracesTail(s), tracesExport(s))
 	return c
 }

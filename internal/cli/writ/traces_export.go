@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,10 +24,11 @@ type exporting struct {
 	format, rows, file    string
 	minDuration           int64
 	errors, withoutErrors bool
+	progress              *cli.Progress
 }
 
 func tracesExport(s cli.Streams) *cobra.Command {
-	e := exporting{}
+	e := exporting{format: "ndjson", rows: "traces"}
 	cmd := &cobra.Command{
 		Use: "export [TRACE]", Short: "Export traces, spans or sessions to a file or to stdout",
 		Args: cobra.MaximumNArgs(1),
@@ -38,14 +41,16 @@ an apostrophe.`,
 	}
 	e.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&e.format, "format", "ndjson", "ndjson, csv; json for one trace or session")
-	f.StringVar(&e.rows, "rows", "traces", "what a line is: traces (in ndjson with their spans), spans or sessions")
+	cli.ChoiceFlag(cmd, &e.format, "format", "ndjson, csv; json for one trace or session", "ndjson", "csv", "json")
+	cli.ChoiceFlag(cmd, &e.rows, "rows", "what a line is: traces (in ndjson with their spans), spans or sessions",
+		"traces", "spans", "sessions")
 	f.StringVarP(&e.file, "out", "o", "", "the file to write; stdout unless given")
-	f.IntVar(&e.filter.Days, "days", 7, "how many days back, 1 to 90")
+	daysFlag(cmd, &e.filter.Days, "how many days back, 1 to 90")
 	f.StringVar(&e.filter.SessionID, "session", "", "of this session, by its id; --rows sessions lists them")
 	f.StringVar(&e.filter.Name, "name", "", "traces of exactly this name")
-	f.StringVar(&e.filter.Status, "status", "",
-		"of this status: ok, error, denied; of sessions active, completed, expired, error")
+	cli.ChoiceFlag(cmd, &e.filter.Status, "status",
+		"of this status: ok, error, denied; of sessions active, completed, expired, error",
+		"ok", "error", "denied", "active", "completed", "expired")
 	f.StringVar(&e.filter.UserID, "user", "", "of this person")
 	f.StringVar(&e.filter.AgentID, "agent", "", "of exactly this agent")
 	f.Int64Var(&e.minDuration, "min-duration", 0, "traces that took at least so many milliseconds")
@@ -58,12 +63,18 @@ an apostrophe.`,
 // one reports whether a single trace or session is exported.
 func (e *exporting) one(args []string) bool { return len(args) == 1 || e.format == "json" }
 
+// states are those of what is exported.
+func (e *exporting) states() []string {
+	if e.rows == "sessions" {
+		return sessionStates
+	}
+	return traceStates
+}
+
 func (e *exporting) check(cmd *cobra.Command, args []string) error {
 	switch {
-	case e.format != "ndjson" && e.format != "csv" && e.format != "json":
-		return errors.New("--format must be ndjson, csv or json")
-	case e.rows != "traces" && e.rows != "spans" && e.rows != "sessions":
-		return errors.New("--rows must be traces, spans or sessions")
+	case e.filter.Status != "" && !slices.Contains(e.states(), e.filter.Status):
+		return fmt.Errorf("--status of %s must be one of %s", e.rows, strings.Join(e.states(), ", "))
 	case len(args) == 1 && cmd.Flags().Changed("format") && e.format != "json":
 		return errors.New("one trace is exported as json")
 	case len(args) == 0 && e.format == "json" && e.filter.SessionID == "":
@@ -83,6 +94,8 @@ func (e *exporting) check(cmd *cobra.Command, args []string) error {
 }
 
 func (e *exporting) run(ctx context.Context, s cli.Streams, args []string) error {
+	e.progress = cli.NewProgress(s)
+	defer e.progress.End()
 	if e.file == "" {
 		lines, err := e.write(ctx, s.Out, args)
 		if err == nil {
@@ -91,6 +104,7 @@ func (e *exporting) run(ctx context.Context, s cli.Streams, args []string) error
 		return err
 	}
 	lines, err := e.writeFile(ctx, args)
+	e.progress.End()
 	if err != nil {
 		return err
 	}
@@ -153,7 +167,9 @@ func (e *exporting) write(ctx context.Context, out io.Writer, args []string) (li
 	if e.one(args) {
 		return 0, e.writeOne(ctx, out, args)
 	}
-	all := &exportLines{out: out, csv: e.format == "csv"}
+	all := &exportLines{out: out, csv: e.format == "csv", told: func(lines int64) {
+		e.progress.Say("writ: %d %s so far", lines, e.rows)
+	}}
 	for cursor := ""; ; {
 		body, err := e.open(ctx, func(c *client.Client, org string) (io.ReadCloser, error) {
 			if e.rows == "sessions" {

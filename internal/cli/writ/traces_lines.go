@@ -27,6 +27,7 @@ type exportLines struct {
 	csv   bool
 	begun bool // the header is written
 	lines int64
+	told  func(lines int64) // is told how many there are so far; nil: nobody is
 }
 
 // How the last line begins, and no other: a line begins with an id, and a quote
@@ -49,7 +50,7 @@ func (l *exportLines) copy(part io.Reader) (exportEnd, error) {
 		}
 	}
 	l.begun = true
-	for {
+	for copied := int64(0); ; {
 		start, err := reader.Peek(len(endOfTable[0]))
 		if len(start) == 0 {
 			if err == io.EOF {
@@ -62,6 +63,9 @@ func (l *exportLines) copy(part io.Reader) (exportEnd, error) {
 		}
 		if err := copyLine(l.out, reader); err != nil {
 			return exportEnd{}, err
+		}
+		if copied++; l.told != nil {
+			l.told(l.lines + copied)
 		}
 	}
 }

@@ -50,14 +50,15 @@ when it is interrupted.`,
 	}
 	t.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&t.filter.Only, "only", "", "traces or decisions: leave the other out")
+	cli.ChoiceFlag(cmd, &t.filter.Only, "only", "traces or decisions: leave the other out", "traces", "decisions")
 	f.StringVar(&t.filter.AgentID, "agent", "", "of this agent")
 	f.StringVar(&t.filter.SessionID, "session", "",
 		"of this session: of traces by its UUID, of decisions as the client calls it")
 	f.StringVar(&t.filter.Tool, "tool", "", "decisions about this tool, and traces with a new span of it")
-	f.StringVar(&t.filter.Status, "status", "", "traces that are ok, error or denied; no decisions")
+	cli.ChoiceFlag(cmd, &t.filter.Status, "status", "traces that are ok, error or denied; no decisions", traceStates...)
 	f.StringVar(&t.filter.Name, "name", "", "traces of exactly this name; no decisions")
-	f.StringVar(&t.filter.Decision, "decision", "", "decisions that are allow, deny, hold or ask; no traces")
+	cli.ChoiceFlag(cmd, &t.filter.Decision, "decision", "decisions that are allow, deny, hold or ask; no traces",
+		verdictNames...)
 	f.StringVar(&t.filter.PlanID, "plan", "", "decisions under this plan; no traces")
 	f.IntVar(&t.count, "count", 0, "end after so many lines")
 	return cmd

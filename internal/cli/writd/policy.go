@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"writ/internal/cli"
+	"writ/internal/cli/checks"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/policy/lint"
@@ -73,7 +74,7 @@ func findingsOf(r lint.Report) []found {
 }
 
 func (c *command) policyLint() *cobra.Command {
-	var asJSON bool
+	var format reportFormat
 	lint := &cobra.Command{
 		Use: "lint FILE...", Short: "Check policies: their form, their conditions, and what is likely a mistake",
 		Long: `Check policies: their form, their conditions, and likely mistakes: rules that never decide, allows that a deny
@@ -87,7 +88,11 @@ overrules, stars over everything, limits that contradict each other. Warnings an
 					bad++
 				}
 			}
-			if err := c.show(asJSON, map[string]any{"files": files}, lintText(files)); err != nil {
+			report := checks.Report{}
+			for _, l := range files {
+				report.Files = append(report.Files, l.checked())
+			}
+			if err := c.showReport(format, report, map[string]any{"files": files}, lintText(files)); err != nil {
 				return err
 			}
 			if bad > 0 {
@@ -96,7 +101,7 @@ overrules, stars over everything, limits that contradict each other. Warnings an
 			return nil
 		},
 	}
-	cli.JSONFlag(lint, &asJSON)
+	format.addFlags(lint)
 	return lint
 }
 

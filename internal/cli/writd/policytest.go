@@ -3,14 +3,12 @@ package writd
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"writ/internal/cli"
+	"writ/internal/cli/checks"
 	"writ/internal/policy/document"
 	"writ/internal/policy/policytest"
 )
@@ -30,14 +28,14 @@ type tested struct {
 }
 
 func (c *command) policyTest() *cobra.Command {
-	var asJSON bool
+	var format reportFormat
 	test := &cobra.Command{
 		Use: "test FILE|DIR...", Short: "Run tests of policies: calls and the decisions wanted for them",
 		Long: `Run tests of policies: calls and the decisions wanted for them. In a folder, every file *.yaml and *.yml that has tests
 is run, and every *.test.json.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			files, err := testFiles(args)
+			files, err := checks.TestFiles(args)
 			if err != nil {
 				return err
 			}
@@ -45,80 +43,30 @@ is run, and every *.test.json.`,
 			for _, file := range files {
 				results = append(results, runTests(file)...)
 			}
-			return c.showTests(asJSON, results)
+			return c.showTests(format, results)
 		},
 	}
-	cli.JSONFlag(test, &asJSON)
+	format.addFlags(test)
 	return test
 }
 
-func (c *command) showTests(asJSON bool, results []tested) error {
-	failed := 0
+func (c *command) showTests(format reportFormat, results []tested) error {
+	failed, shown := 0, checks.Report{}
 	for _, r := range results {
+		shown.Tests = append(shown.Tests, r.checked())
 		if !r.OK {
 			failed++
 		}
 	}
 	report := map[string]any{"passed": len(results) - failed, "failed": failed, "results": results}
 	words := testText(results) + fmt.Sprintf("%d passed, %d failed\n", len(results)-failed, failed)
-	if err := c.show(asJSON, report, words); err != nil {
+	if err := c.showReport(format, shown, report, words); err != nil {
 		return err
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %s failed", failed, cli.Count(len(results), "test"))
 	}
 	return nil
-}
-
-// testFiles lists the files that the arguments name, and those with tests in folders
-// that they name.
-func testFiles(args []string) ([]string, error) {
-	var files []string
-	for _, arg := range args {
-		found := 0
-		err := filepath.WalkDir(arg, func(path string, entry fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case path != arg && strings.HasPrefix(entry.Name(), "."):
-				if entry.IsDir() {
-					return fs.SkipDir
-				}
-				return nil
-			case entry.IsDir():
-				return nil
-			}
-			tests, err := hasTests(path, path == arg)
-			if tests {
-				files, found = append(files, path), found+1
-			}
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("look for tests: %w", err)
-		}
-		if found == 0 {
-			return nil, fmt.Errorf("there are no tests in %s", arg)
-		}
-	}
-	return files, nil
-}
-
-var testsMember = regexp.MustCompile(`(?m)^["']?tests["']? *:`)
-
-// hasTests reports whether a file has tests. One that was named always has.
-func hasTests(path string, named bool) (bool, error) {
-	if named {
-		return true, nil
-	}
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".yaml", ".yml":
-		text, err := policytest.ReadFile(path, policytest.MaxBytes)
-		return testsMember.Match(text), err
-	case ".json":
-		return strings.HasSuffix(strings.ToLower(path), ".test.json"), nil
-	}
-	return false, nil
 }
 
 // runTests runs the tests of one file. A file that cannot be used is a failure.

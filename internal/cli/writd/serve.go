@@ -10,6 +10,7 @@ import (
 
 	"writ/internal/app"
 	"writ/internal/cli"
+	"writ/internal/config"
 )
 
 func (c *command) serve() *cobra.Command {
@@ -44,12 +45,10 @@ func (c *command) runServer(ctx context.Context) error {
 	return server.Wait(ctx)
 }
 
-// announce says where the server is and how to sign in; the first time, as whom.
+// announce says where the server is and how to sign in; the first time, as whom. What it prints can be pasted.
 func (c *command) announce(o app.Options, s *app.Server) {
 	fmt.Fprintf(c.streams.Out, "Writ %s is ready at %s\n", cli.Version, s.URL)
-	if !o.Config.IsProduction() {
-		fmt.Fprintf(c.streams.Out, "API documentation: %s/api-docs\n", s.URL)
-	}
+	c.announceSettings(o.Config, s)
 	fmt.Fprintf(c.streams.Out, "Sign in from a terminal: writ login --url %s\n", s.URL)
 	if s.FirstRun == nil {
 		return
@@ -64,14 +63,37 @@ They are shown this once, and kept in %s (yours to read only):
   organization  %s
   API key       %s
 
-Nothing is allowed until a policy is active. Sign in, then activate one of yours:
+Nothing is allowed until a policy is active. Sign in, read the policy to begin with, and put it in force:
 
-  writ policy push FILE --activate
+  writ login --url %s
+  writ policy show starter
+  writ policy activate starter
 
-or, over the API, the draft to begin with that is stored as starter:
+Or put one of your own in force: writ policy push FILE --activate
 
-  GET  %s/policies/yaml/export/%s
-  POST %s/policies/%s/activate
+`, app.FirstRunPath(o.Config), f.Email, f.Password, f.OrganizationID, f.APIKey, f.URL)
+}
 
-`, app.FirstRunPath(o.Config), f.Email, f.Password, f.OrganizationID, f.APIKey, f.URL, f.PolicyID, f.URL, f.PolicyID)
+// announceSettings says what an operator looks for first: where the server listens, whether it speaks TLS itself, and
+// which database it uses. Addresses of databases hold passwords, so only the kind is said.
+func (c *command) announceSettings(settings config.Config, s *app.Server) {
+	if !settings.IsProduction() {
+		fmt.Fprintf(c.streams.Out, "API documentation: %s/api-docs\n", s.URL)
+		return
+	}
+	tls, database := "none here, so a proxy in front must speak it", "SQLite in "+settings.DataDir
+	if settings.UsesTLS() {
+		tls = "by this server"
+	}
+	if settings.UsesPostgres() {
+		database = "PostgreSQL"
+	}
+	fmt.Fprintf(c.streams.Out, "  listens on  %s\n  TLS         %s\n  database    %s\n  version     %s\n",
+		s.Address, tls, database, cli.Version)
+	if s.AgentsAddress != "" {
+		fmt.Fprintf(c.streams.Out, "  agents on   %s, with certificates\n", s.AgentsAddress)
+	}
+	if settings.MetricsListen != "" {
+		fmt.Fprintf(c.streams.Out, "  metrics on  %s\n", settings.MetricsListen)
+	}
 }

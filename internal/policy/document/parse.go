@@ -92,7 +92,8 @@ func readName(v *node.Value) string {
 var verdicts = []string{verdict.Allow.String(), verdict.Deny.String(), verdict.Hold.String(), verdict.Ask.String()}
 
 func (r *reader) document(v *node.Value) *Document {
-	m := v.Members("version", "name", "description", "default", "rules")
+	m := v.Members("version", "name", "description", "default", "rules", "$schema")
+	_ = m.Get("$schema").Prose(MaxDescription) // is for editors
 	m.Need("version").OneOf(Version)
 	return &Document{
 		Version:     Version,

@@ -1,0 +1,139 @@
+package writ
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+)
+
+// members holds the commands about the people of an organization.
+func members(s cli.Streams) *cobra.Command {
+	c := &cobra.Command{
+		Use: "members", Short: "List the members of an organization, invite people, change roles",
+		Long: `List the members of an organization, invite people, change roles and remove members. A member is named by id or by
+e-mail.`,
+	}
+	c.AddCommand(membersList(s), byHand(membersInvite(s)), byHand(membersRole(s)), byHand(membersRemove(s)))
+	return c
+}
+
+func membersList(s cli.Streams) *cobra.Command {
+	var f listFlags
+	list := listing[client.Member]{
+		headings: "ID\tE-MAIL\tNAME\tROLE\tJOINED",
+		none:     "there is no member on this page",
+		read: func(
+			ctx context.Context, c *client.Client, p *asPerson, page client.List,
+		) (client.Page[client.Member], error) {
+			return inOrganization(ctx, c, p, func(orgID string) (client.Page[client.Member], error) {
+				return c.Members(ctx, orgID, page)
+			})
+		},
+		row: func(m client.Member) []any { return []any{m.UserID, m.Email, orDash(m.Name), m.Role, ago(&m.JoinedAt)} },
+	}
+	cmd := &cobra.Command{Use: "list", Short: "List the members of an organization", Args: cobra.NoArgs}
+	return list.command(cmd, &f, s)
+}
+
+// member finds a member by id or e-mail.
+func (p *asPerson) member(ctx context.Context, c *client.Client, named string) (client.Member, error) {
+	orgID, err := p.organization(ctx, c)
+	if err != nil {
+		return client.Member{}, err
+	}
+	for page := (client.List{Limit: mostListed}); ; {
+		found, err := c.Members(ctx, orgID, page)
+		if err != nil {
+			return client.Member{}, fmt.Errorf("look for the member %q: %w", named, err)
+		}
+		for _, m := range found.Items {
+			if m.UserID == uuidOf(named) || strings.EqualFold(m.Email, named) {
+				return m, nil
+			}
+		}
+		if page.Cursor = found.NextCursor; page.Cursor == "" {
+			return client.Member{}, fmt.Errorf("nobody here is called %q: give the id or e-mail of writ members list", named)
+		}
+	}
+}
+
+func membersInvite(s cli.Streams) *cobra.Command {
+	var p asPerson
+	var role string
+	invite := func(ctx context.Context, c *client.Client, args []string) (client.Invite, error) {
+		return inOrganization(ctx, c, &p, func(orgID string) (client.Invite, error) {
+			return c.Invite(ctx, orgID, args[0], role)
+		})
+	}
+	cmd := &cobra.Command{
+		Use: "invite E-MAIL", Short: "Invite a person by mail", Args: cobra.ExactArgs(1),
+		RunE: asking(&p, s, invite, func(s cli.Streams, made client.Invite) error {
+			_, err := fmt.Fprintf(s.Out, "invited %s as %s, until %s\n", cli.Line(made.Email), cli.Line(made.Role),
+				made.ExpiresAt.Local().Format("2006-01-02 15:04"))
+			return err
+		}),
+	}
+	p.addFlags(cmd)
+	cli.ChoiceFlag(cmd, &role, "role", "admin, approver, member or viewer; member unless given", roleNames...)
+	return cmd
+}
+
+func membersRole(s cli.Streams) *cobra.Command {
+	var p asPerson
+	change := func(ctx context.Context, c *client.Client, args []string) (client.Member, error) {
+		member, err := p.member(ctx, c, args[0])
+		if err != nil {
+			return member, err
+		}
+		return inOrganization(ctx, c, &p, func(orgID string) (client.Member, error) {
+			return c.ChangeRole(ctx, orgID, member.UserID, args[1])
+		})
+	}
+	cmd := &cobra.Command{
+		Use: "role MEMBER ROLE", Short: "Give a member another role: owner, admin, approver, member or viewer",
+		Args: cobra.MatchAll(cobra.ExactArgs(2), oneOfLast(roleNames)),
+		RunE: asking(&p, s, change, func(s cli.Streams, m client.Member) error {
+			_, err := fmt.Fprintf(s.Out, "%s is %s now\n", cli.Line(m.Email), cli.Line(m.Role))
+			return err
+		}),
+	}
+	p.addFlags(cmd)
+	return cmd
+}
+
+// removedMember is what `writ members remove --json` prints.
+type removedMember struct {
+	client.Member
+	KeysLeft []client.Key `json:"keysLeft"` // they belong to the organization, and go on
+}
+
+func membersRemove(s cli.Streams) *cobra.Command {
+	var p asPerson
+	remove := func(ctx context.Context, c *client.Client, args []string) (gone removedMember, err error) {
+		if gone.Member, err = p.member(ctx, c, args[0]); err != nil {
+			return gone, err
+		}
+		gone.KeysLeft, err = inOrganization(ctx, c, &p, func(orgID string) ([]client.Key, error) {
+			return c.RemoveMemberListingKeys(ctx, orgID, gone.UserID)
+		})
+		return gone, err
+	}
+	cmd := &cobra.Command{
+		Use: "remove MEMBER", Short: "Remove a member", Args: cobra.ExactArgs(1),
+		RunE: asking(&p, s, remove, func(s cli.Streams, gone removedMember) error {
+			for _, key := range gone.KeysLeft {
+				fmt.Fprintf(s.Err, "writ: the key %s (%s) goes on: it belongs to the organization\n", cli.Line(key.ID),
+					cli.Line(key.Name))
+			}
+			_, err := fmt.Fprintf(s.Out, "removed %s\n", cli.Line(gone.Email))
+			return err
+		}),
+	}
+	p.addFlags(cmd)
+	return cmd
+}

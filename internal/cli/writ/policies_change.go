@@ -1,0 +1,153 @@
+package writ
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+)
+
+func policyActivate(s cli.Streams) *cobra.Command {
+	var v versioned
+	activate := func(ctx context.Context, c *client.Client, id string) (client.PolicyState, error) {
+		active, err := c.ActivatePolicy(ctx, id, v.version)
+		return active.PolicyState, err
+	}
+	cmd := &cobra.Command{
+		Use: "activate POLICY", Short: "Put a policy in force: calls are judged by it from now on",
+		Long: `Put a policy in force; POLICY is an id or an exact name. Calls are judged by it from now on, in place of the version
+that was active before. Owners and admins do this.`,
+		Example: "  writ policy activate starter",
+		Args:    cobra.ExactArgs(1),
+		RunE:    onePolicy(&v.asPerson, s, activate, printPolicyState),
+	}
+	v.addFlags(cmd, "which version; the latest unless given")
+	return byHand(cmd)
+}
+
+func policyDeactivate(s cli.Streams) *cobra.Command {
+	var p asPerson
+	deactivate := func(ctx context.Context, c *client.Client, id string) (client.PolicyState, error) {
+		return c.DeactivatePolicy(ctx, id)
+	}
+	cmd := &cobra.Command{
+		Use: "deactivate POLICY", Short: "Take a policy out of force; calls that no other policy allows are denied",
+		Args: cobra.ExactArgs(1),
+		RunE: onePolicy(&p, s, deactivate, printPolicyState),
+	}
+	p.addFlags(cmd)
+	return byHand(cmd)
+}
+
+func policyRollback(s cli.Streams) *cobra.Command {
+	var v versioned
+	back := func(ctx context.Context, c *client.Client, id string) (client.PolicyState, error) {
+		restored, err := c.RollbackPolicy(ctx, id, v.version)
+		return restored.PolicyState, err
+	}
+	cmd := &cobra.Command{
+		Use: "rollback POLICY", Short: "Make an old version of a policy the latest one, and active where one was active",
+		Args: cobra.ExactArgs(1),
+		RunE: onePolicy(&v.asPerson, s, back, printPolicyState),
+	}
+	v.addFlags(cmd, "the version to return to")
+	cli.RequireFlags(cmd, "version")
+	return byHand(cmd)
+}
+
+func printPolicyState(s cli.Streams, p client.PolicyState) error {
+	words := "no version is active"
+	if p.ActiveVersion != nil {
+		words = fmt.Sprintf("version %d is active", *p.ActiveVersion)
+	}
+	_, err := fmt.Fprintf(s.Out, "policy %s: %s\n", cli.Line(p.Name), words)
+	return err
+}
+
+// binding is what `writ policy bind` is asked.
+type binding struct {
+	asPerson
+	to        client.Bindings
+	members   []string // by id or e-mail
+	everybody bool
+	remove    bool
+}
+
+func policyBind(s cli.Streams) *cobra.Command {
+	var b binding
+	cmd := &cobra.Command{
+		Use: "bind POLICY", Short: "Say whom a policy is for: members, clients, roles, or everybody",
+		Long: `Say whom a policy is for. A policy without bindings is for everybody. Members are named by id or e-mail, clients by
+the agent ids that they send, roles as owner, admin, approver, member or viewer. What is named is added to the
+bindings; --remove takes it away, --everybody takes all away.`,
+		Example: `  writ policy bind payments --client billing --member ada@example.org
+  writ policy bind payments --everybody`,
+		Args:    cobra.ExactArgs(1),
+		PreRunE: func(*cobra.Command, []string) error { return b.check() },
+		RunE: onePolicy(&b.asPerson, s, b.run, func(s cli.Streams, now client.Bindings) error {
+			_, err := fmt.Fprintf(s.Out, "for %s\n", cli.Line(bindingWords(now)))
+			return err
+		}),
+	}
+	b.addFlags(cmd)
+	f := cmd.Flags()
+	f.StringSliceVar(&b.members, "member", nil, "a member, by id or e-mail; repeat it for several")
+	f.StringSliceVar(&b.to.Clients, "client", nil, "an agent, by the id that its client sends; repeat it for several")
+	cli.ChoicesFlag(cmd, &b.to.Roles, "role", "a role: owner, admin, approver, member, viewer; repeat it for several",
+		roleNames...)
+	f.BoolVar(&b.remove, "remove", false, "take these bindings away")
+	f.BoolVar(&b.everybody, "everybody", false, "take all bindings away: the policy is for everybody")
+	cmd.MarkFlagsMutuallyExclusive("everybody", "remove")
+	return byHand(cmd)
+}
+
+// roleNames are the roles of members.
+var roleNames = []string{"owner", "admin", "approver", "member", "viewer"}
+
+func (b *binding) check() error {
+	named := len(b.members) + len(b.to.Clients) + len(b.to.Roles)
+	if (named == 0) != b.everybody {
+		return fmt.Errorf("give --member, --client or --role, or --everybody alone")
+	}
+	return nil
+}
+
+func (b *binding) run(ctx context.Context, c *client.Client, id string) (now client.Bindings, err error) {
+	if b.everybody {
+		return c.BindEverybody(ctx, id)
+	}
+	for _, named := range b.members {
+		member, err := b.member(ctx, c, named)
+		if err != nil {
+			return now, err
+		}
+		b.to.Members = append(b.to.Members, member.UserID)
+	}
+	if !b.remove {
+		return c.Bind(ctx, id, b.to)
+	}
+	if now, err = c.Bindings(ctx, id); err != nil {
+		return now, err
+	}
+	for _, kind := range []struct {
+		name      string
+		gone, has []string
+	}{
+		{"members", b.to.Members, now.Members}, {"clients", b.to.Clients, now.Clients},
+		{"roles", b.to.Roles, now.Roles},
+	} {
+		for _, subject := range kind.gone {
+			if !slices.Contains(kind.has, subject) {
+				return now, fmt.Errorf("the policy is not bound to %s %s", kind.name, subject)
+			}
+			if now, err = c.Unbind(ctx, id, kind.name, subject); err != nil {
+				return now, err
+			}
+		}
+	}
+	return now, nil
+}

@@ -1,0 +1,219 @@
+package writ
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+)
+
+// traceStates are the states of traces, sessionStates those of sessions.
+var (
+	traceStates   = []string{"ok", "error", "denied"}
+	sessionStates = []string{"active", "completed", "expired", "error"}
+)
+
+// daysFlag adds --days: how far back a list reaches.
+func daysFlag(cmd *cobra.Command, days *int, usage string) {
+	*days = 7
+	cli.NumberFlag(cmd, days, "days", usage, 1, furthest)
+}
+
+func tracesList(s cli.Streams) *cobra.Command {
+	var f listFlags
+	var filter client.TraceFilter
+	list := listing[client.Trace]{
+		headings: "ID\tWHEN\tSTATUS\tNAME\tAGENT\tSPANS\tTOOK\tTOKENS\tCOST",
+		none:     "no trace fits; --days reaches further",
+		read: func(
+			ctx context.Context, c *client.Client, p *asPerson, page client.List,
+		) (client.Page[client.Trace], error) {
+			filter.List = page
+			return inOrganization(ctx, c, p, func(orgID string) (client.Page[client.Trace], error) {
+				return c.Traces(ctx, orgID, filter)
+			})
+		},
+		row: traceRow,
+		key: func(t client.Trace) string { return t.ID },
+	}
+	cmd := &cobra.Command{Use: "list", Short: "List traces, newest first; --watch goes on", Args: cobra.NoArgs}
+	daysFlag(cmd, &filter.Days, "how many days back, 1 to 90")
+	cli.ChoiceFlag(cmd, &filter.Status, "status", "of this status: ok, error, denied", traceStates...)
+	flags := cmd.Flags()
+	flags.StringVar(&filter.SessionID, "session", "", "of this session")
+	flags.StringVar(&filter.Name, "name", "", "of exactly this name")
+	flags.StringVar(&filter.AgentID, "agent", "", "of exactly this agent")
+	flags.StringVar(&filter.Model, "model", "", "that called this model")
+	flags.StringVar(&filter.Tool, "tool", "", "that called this tool")
+	return list.command(cmd, &f, s)
+}
+
+func traceRow(t client.Trace) []any {
+	return []any{
+		t.ID, t.StartTime.Local().Format(time.DateTime), t.Status, t.Name, orDash(t.AgentID), t.SpanCount,
+		took(t.DurationMs), t.TotalInputTokens + t.TotalOutputTokens, dollars(t.TotalCostUSD),
+	}
+}
+
+// took is a duration in milliseconds, or a dash.
+func took(ms *int64) string {
+	if ms == nil {
+		return "-"
+	}
+	return (time.Duration(*ms) * time.Millisecond).String()
+}
+
+func dollars(amount float64) string {
+	if amount == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("$%.4f", amount)
+}
+
+func tracesShow(s cli.Streams) *cobra.Command {
+	var p asPerson
+	read := func(ctx context.Context, c *client.Client, args []string) (*client.TraceDetail, error) {
+		trace, err := inOrganization(ctx, c, &p, func(orgID string) (*client.TraceDetail, error) {
+			return c.Trace(ctx, orgID, cmp.Or(uuidOf(args[0]), args[0]))
+		})
+		if err == nil && trace == nil {
+			err = fmt.Errorf("this organization has no trace %s", args[0])
+		}
+		return trace, err
+	}
+	cmd := &cobra.Command{
+		Use: "show TRACE", Short: "Show a trace with its spans", Args: cobra.ExactArgs(1),
+		RunE: asking(&p, s, read, printTrace),
+	}
+	p.addFlags(cmd)
+	return cmd
+}
+
+func printTrace(s cli.Streams, trace *client.TraceDetail) error {
+	t := &sheet{}
+	t.row("trace", trace.ID)
+	t.row("name", trace.Name)
+	t.row("status", trace.Status)
+	t.row("when", trace.StartTime.Local().Format(time.DateTime))
+	t.row("took", took(trace.DurationMs))
+	t.row("agent", trace.AgentID)
+	t.row("product", trace.Product)
+	if trace.SessionID != nil {
+		t.row("session", *trace.SessionID)
+	}
+	if err := t.print(s); err != nil || len(trace.Spans) == 0 {
+		return err
+	}
+	depth := depths(trace.Spans)
+	rows := make([][]any, len(trace.Spans))
+	for i, span := range trace.Spans {
+		name := fmt.Sprintf("%*s%s", 2*depth[span.ID], "", span.Name)
+		rows[i] = []any{name, span.Kind, orDash(span.Status), took(span.DurationMs), span.ID}
+	}
+	fmt.Fprintln(s.Out)
+	return cli.WriteTable(s.Out, "SPAN\tKIND\tSTATUS\tTOOK\tID", rows)
+}
+
+// deepest is how far spans are indented; clients may nest them without end, or in a circle.
+const deepest = 20
+
+// depths is how many spans are above each span.
+func depths(spans []client.Span) map[string]int {
+	above := map[string]string{}
+	for _, span := range spans {
+		if span.ParentSpanID != nil {
+			above[span.ID] = *span.ParentSpanID
+		}
+	}
+	depth := map[string]int{}
+	for _, span := range spans {
+		for id := above[span.ID]; id != "" && depth[span.ID] < deepest; id = above[id] {
+			depth[span.ID]++
+		}
+	}
+	return depth
+}
+
+// sessions holds the commands about the sessions of agents.
+func sessions(s cli.Streams) *cobra.Command {
+	c := &cobra.Command{Use: "sessions", Short: "List and show the sessions of agents"}
+	c.AddCommand(sessionsList(s), sessionsShow(s))
+	return c
+}
+
+func sessionsList(s cli.Streams) *cobra.Command {
+	var f listFlags
+	var filter client.SessionFilter
+	list := listing[client.TelemetrySession]{
+		headings: "ID\tSTATUS\tAGENT\tPRODUCT\tSTARTED\tACTIVE\tTRACES\tTOKENS\tCOST",
+		none:     "no session fits; --days reaches further",
+		read: func(
+			ctx context.Context, c *client.Client, p *asPerson, page client.List,
+		) (client.Page[client.TelemetrySession], error) {
+			filter.List = page
+			return inOrganization(ctx, c, p, func(orgID string) (client.Page[client.TelemetrySession], error) {
+				return c.TelemetrySessions(ctx, orgID, filter)
+			})
+		},
+		row: func(e client.TelemetrySession) []any {
+			return []any{
+				e.ID, e.Status, orDash(e.AgentID), e.Product, ago(&e.StartedAt), ago(&e.LastActivityAt), e.TraceCount,
+				e.TotalInputTokens + e.TotalOutputTokens, dollars(e.TotalCostUSD),
+			}
+		},
+		key: func(e client.TelemetrySession) string { return fmt.Sprint(e.ID, e.LastActivityAt.UnixMicro()) },
+	}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List sessions, latest activity first; --watch goes on", Args: cobra.NoArgs,
+	}
+	daysFlag(cmd, &filter.Days, "how many days back, 1 to 90")
+	cli.ChoiceFlag(cmd, &filter.Status, "status", "of this status: active, completed, expired, error", sessionStates...)
+	cmd.Flags().StringVar(&filter.AgentID, "agent", "", "of exactly this agent")
+	cmd.Flags().StringVar(&filter.UserID, "user", "", "of this person")
+	return list.command(cmd, &f, s)
+}
+
+func sessionsShow(s cli.Streams) *cobra.Command {
+	var p asPerson
+	read := func(ctx context.Context, c *client.Client, args []string) (*client.TelemetrySession, error) {
+		session, err := inOrganization(ctx, c, &p, func(orgID string) (*client.TelemetrySession, error) {
+			return c.TelemetrySession(ctx, orgID, cmp.Or(uuidOf(args[0]), args[0]))
+		})
+		if err == nil && session == nil {
+			err = fmt.Errorf("this organization has no session %s", args[0])
+		}
+		return session, err
+	}
+	cmd := &cobra.Command{
+		Use: "show SESSION", Short: "Show a session with its traces", Args: cobra.ExactArgs(1),
+		RunE: asking(&p, s, read, printSession),
+	}
+	p.addFlags(cmd)
+	return cmd
+}
+
+func printSession(s cli.Streams, session *client.TelemetrySession) error {
+	t := &sheet{}
+	t.row("session", session.ID)
+	t.row("status", session.Status)
+	t.row("agent", session.AgentID)
+	t.row("product", session.Product)
+	t.row("started", session.StartedAt.Local().Format(time.DateTime))
+	t.row("active", ago(&session.LastActivityAt))
+	t.row("tokens", fmt.Sprintf("%d in, %d out", session.TotalInputTokens, session.TotalOutputTokens))
+	t.row("cost", dollars(session.TotalCostUSD))
+	if err := t.print(s); err != nil || len(session.Traces) == 0 {
+		return err
+	}
+	rows := make([][]any, len(session.Traces))
+	for i, trace := range session.Traces {
+		rows[i] = traceRow(trace)
+	}
+	fmt.Fprintln(s.Out)
+	return cli.WriteTable(s.Out, "ID\tWHEN\tSTATUS\tNAME\tAGENT\tSPANS\tTOOK\tTOKENS\tCOST", rows)
+}
