@@ -3,6 +3,7 @@ package wordindex
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,15 +97,30 @@ func (s search) findIn(ctx context.Context, group []segment, q Query, limit int)
 			SELECT rowid FROM %[1]s WHERE %[1]s MATCH $1 AND rowid >= $2 AND rowid < $3
 			ORDER BY rowid DESC LIMIT $4`, s.Table), q.match(group, sqliteSyntax), first, s.before, limit)
 	}
-	// Materialized: else the newest rows might be read one by one until enough of them match.
-	days, args := "", []any{q.match(group, postgresSyntax), first, s.before, limit}
-	if s.Day != "" {
-		days = fmt.Sprintf(` AND %[1]s >= $5 AND %[1]s <= $6`, s.Day)
-		args = append(args, s.DayOf(first), s.DayOf(s.before-1))
+	args := []any{first, s.before, limit}
+	var parts []string
+	for some := range slices.Chunk(group, s.together(q)) {
+		args = append(args, q.match(some, postgresSyntax))
+		part := fmt.Sprintf(`SELECT doc FROM %s WHERE words @@ ($%d::text)::tsquery`, s.Table, len(args))
+		if s.Day != "" {
+			args = append(args, s.DayOf(some[len(some)-1].first), s.DayOf(some[0].last))
+			part += fmt.Sprintf(` AND %[1]s >= $%[2]d AND %[1]s <= $%[3]d`, s.Day, len(args)-1, len(args))
+		}
+		parts = append(parts, part)
 	}
-	return database.Collect(ctx, s.reader, scanNumber, fmt.Sprintf(`
-		WITH found AS MATERIALIZED (SELECT doc FROM %s WHERE words @@ ($1::text)::tsquery%s)
-		SELECT doc FROM found WHERE doc >= $2 AND doc < $3 ORDER BY doc DESC LIMIT $4`, s.Table, days), args...)
+	// Materialized: else the newest rows might be read one by one until enough of them match.
+	return database.Collect(ctx, s.reader, scanNumber, `
+		WITH found AS MATERIALIZED (`+strings.Join(parts, " UNION ALL ")+`)
+		SELECT doc FROM found WHERE doc >= $1 AND doc < $2 ORDER BY doc DESC LIMIT $3`, args...)
+}
+
+// together is how many segments one search of PostgreSQL's index looks into. It reads only what has the rarest word of
+// several if they are all that it is asked, and everything if they are asked of one segment or another.
+func (s search) together(q Query) int {
+	if len(q.Words) > 1 || q.Tag != "" {
+		return 1
+	}
+	return maxGroup
 }
 
 // syntax is how a database writes a query.

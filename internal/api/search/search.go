@@ -161,13 +161,14 @@ func (f *finder) find(
 		return found, nil
 	}
 	// Many may have the time at which the page begins, so that all that was read is of the page before.
-	for w.limit += len(names); ; w.limit *= 4 {
+	for enough := w.limit; ; w.limit *= 4 {
 		all, err := f.described(ctx, caller, w)
 		if err != nil {
 			return nil, err
 		}
+		read := len(all)
 		rest := slices.DeleteFunc(behind(all, after), func(item FoundBody) bool { return isNamed[item.ID] })
-		if len(all) < w.limit || len(rest) > len(names) || w.limit > mostAtOnce {
+		if len(rest) >= enough || read < w.limit || w.limit > mostAtOnce {
 			return append(found, rest...), nil
 		}
 	}
