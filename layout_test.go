@@ -224,7 +224,8 @@ var table = layout.Table{
 		"internal/throttle",
 	),
 	row("internal/api/search",
-		"internal/api/route", "internal/agent", "internal/approval", "internal/audit", "internal/intent", "internal/mcp",
+		"internal/api/route", "internal/agent", "internal/approval", "internal/audit", "internal/intent",
+		"internal/mcp",
 		"internal/organization", "internal/policy", "internal/telemetry", "internal/wordindex", "internal/principal",
 		"internal/database", "internal/page", "internal/fault",
 	),
@@ -509,8 +510,8 @@ var floors = []string{
 	"internal/decision", "internal/toolcall", "internal/verdict",
 	"internal/audit", "internal/audit/ledger", "internal/keyring", "internal/throttle", "internal/dispatch",
 	"internal/mail", "internal/config", "internal/principal", "internal/credential",
-	"internal/database", "internal/wordindex", "internal/page", "internal/email", "internal/outbound", "internal/secret",
-	"internal/csvsafe", "internal/canonical", "internal/redaction", "internal/fault",
+	"internal/database", "internal/wordindex", "internal/page", "internal/email", "internal/outbound",
+	"internal/secret", "internal/csvsafe", "internal/canonical", "internal/redaction", "internal/fault",
 }
 
 // assembly is where everything comes together: the one decision, the edge, the

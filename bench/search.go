@@ -135,9 +135,11 @@ func (a *account) timeSearch(ctx context.Context, text string) (r searchRead, er
 
 func printSearches(out io.Writer, all []searches) error {
 	for _, s := range all {
-		table := newTable(out, fmt.Sprintf("search in %d traces, %s", s.traces, s.engine), "p50", "p95", "found", "target")
+		title := fmt.Sprintf("search in %d traces, %s", s.traces, s.engine)
+		table := newTable(out, title, "p50", "p95", "found", "target")
 		for _, q := range s.queries {
-			table.row(fmt.Sprintf("%q", q.text), milliseconds(q.p50), milliseconds(q.p95), fmt.Sprint(q.found), searchTarget)
+			table.row(fmt.Sprintf("%q", q.text), milliseconds(q.p50), milliseconds(q.p95), fmt.Sprint(q.found),
+				searchTarget)
 		}
 		if err := table.Flush(); err != nil {
 			return err

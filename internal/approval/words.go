@@ -73,8 +73,8 @@ type FoundRequest struct {
 	Number int64
 }
 
-// Search finds requests by words, opened at a time or before, newest first: those that List shows to the caller. Words of
-// arguments match only for those who may read them.
+// Search finds requests by words, opened at a time or before, newest first: those that List shows to the caller.
+// Words of arguments match only for those who may read them.
 func (s *Service) Search(
 	ctx context.Context, p principal.Principal, q wordindex.Query, until time.Time, limit int,
 ) (requests []FoundRequest, err error) {

@@ -35,7 +35,8 @@ type Found struct {
 	Value string
 }
 
-// Search finds entries that have an agent, tool, server or action that matches, recorded at a time or before, newest first.
+// Search finds entries that have an agent, tool, server or action that matches, recorded at a time or before, newest
+// first.
 func (s *Service) Search(
 	ctx context.Context, log string, matches func(value string) bool, until time.Time, limit int,
 ) ([]Found, error) {

@@ -49,7 +49,8 @@ func reindexWords(ctx context.Context, tx *database.Tx, orgID, id string) error 
 	return wordindex.Forget(ctx, tx, orgID, planWords, id, made)
 }
 
-// FoundPlan is a plan that words have found. Those that were declared at the same time are in the order of their numbers.
+// FoundPlan is a plan that words have found. Those that were declared at the same time are in the order of their
+// numbers.
 type FoundPlan struct {
 	View
 	Number int64

@@ -15,9 +15,10 @@ import (
 	"writ/internal/wordindex"
 )
 
-// Traces are found by words in an index beside them. Ingest only enqueues them, one small row each; a job reads them and
-// gives them their words, so that ingest does not wait for it. A trace that grew is enqueued again. The row of the queue
-// is taken in the transaction that writes the words: what retention removed meanwhile has none, and is not indexed.
+// Traces are found by words in an index beside them. Ingest only enqueues them, one small row each; a job reads them
+// and gives them their words, so that ingest does not wait for it. A trace that grew is enqueued again. The row of
+// the queue is taken in the transaction that writes the words: what retention removed meanwhile has none, and is not
+// indexed.
 
 // traceWords is the index of traces.
 var traceWords = wordindex.Index{
@@ -45,7 +46,7 @@ func enqueueWords(ctx context.Context, tx *database.Tx, orgID string, fresh []fr
 	return tx.Insert(ctx, insertQueue, rows, "")
 }
 
-const insertQueue = `INSERT INTO search_queue (doc, ticket, org_id)`
+const insertQueue = `INSERT INTO search_trace_queue (doc, ticket, org_id)`
 
 // queued is a row of the queue.
 type queued struct{ doc, ticket int64 }
@@ -56,7 +57,7 @@ func (s *Service) IndexWords(ctx context.Context) error {
 		queue, err := database.Collect(ctx, s.db, func(row database.Scanner) (q queued, err error) {
 			err = row.Scan(&q.doc, &q.ticket)
 			return q, err
-		}, `SELECT doc, ticket FROM search_queue ORDER BY doc, ticket LIMIT $1`, sliceTraces)
+		}, `SELECT doc, ticket FROM search_trace_queue ORDER BY doc, ticket LIMIT $1`, sliceTraces)
 		if err != nil {
 			return fmt.Errorf("read which traces wait to be indexed: %w", err)
 		}
@@ -98,12 +99,14 @@ func (s *Service) indexSlice(ctx context.Context, queue []queued) error {
 	}})
 }
 
-// takeQueued takes rows from the queue. It returns the traces whose rows were still there, and which of them may be in the
-// index already.
-func takeQueued(ctx context.Context, tx *database.Tx, queue []queued) (taken map[int64]bool, again []int64, err error) {
+// takeQueued takes rows from the queue. It returns the traces whose rows were still there, and which of them may be
+// in the index already.
+func takeQueued(
+	ctx context.Context, tx *database.Tx, queue []queued,
+) (taken map[int64]bool, again []int64, err error) {
 	taken = map[int64]bool{}
 	for _, q := range queue {
-		n, err := tx.Prepared().Exec(ctx, `DELETE FROM search_queue WHERE doc = $1 AND ticket = $2`, q.doc, q.ticket)
+		n, err := tx.Prepared().Exec(ctx, `DELETE FROM search_trace_queue WHERE doc = $1 AND ticket = $2`, q.doc, q.ticket)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -118,8 +121,8 @@ func takeQueued(ctx context.Context, tx *database.Tx, queue []queued) (taken map
 	return taken, again, nil
 }
 
-// readWords reads the words of the first traces of a queue, and says how many rows of the queue that is. Traces that are
-// gone, or that retention will remove next, have none.
+// readWords reads the words of the first traces of a queue, and says how many rows of the queue that is. Traces that
+// are gone, or that retention will remove next, have none.
 func (s *Service) readWords(
 	ctx context.Context, queue []queued,
 ) (docs map[int64]wordindex.Doc, read int, err error) {
@@ -235,13 +238,13 @@ func forgetWords(ctx context.Context, tx *database.Tx, keys []any) error {
 			return err
 		}
 	}
-	_, err := tx.Exec(ctx, `DELETE FROM search_queue WHERE doc IN (`+marks(1, len(keys))+`)`, keys...)
+	_, err := tx.Exec(ctx, `DELETE FROM search_trace_queue WHERE doc IN (`+marks(1, len(keys))+`)`, keys...)
 	return err
 }
 
 // forgetQueued takes what was received before a day out of the queue, so that nobody indexes it any more.
 func (s *Service) forgetQueued(ctx context.Context, day int64) error {
-	return s.deleteSlices(ctx, "search_queue", "doc, ticket", "doc < $1", (day*dayMicros)<<tagBits)
+	return s.deleteSlices(ctx, "search_trace_queue", "doc, ticket", "doc < $1", (day*dayMicros)<<tagBits)
 }
 
 // forgetSegments removes segments of the index in which all is older than a day.
@@ -306,10 +309,11 @@ func (s *Service) readFound(ctx context.Context, orgID string, pk int64) (*Found
 	return &FoundTrace{t, database.Time(receivedAt(pk))}, nil
 }
 
-// Indexing reports whether traces have waited to be indexed for a while, of whichever organization: one queue serves all.
+// Indexing reports whether traces have waited to be indexed for a while, of whichever organization: one queue serves
+// all.
 func (s *Service) Indexing(ctx context.Context) (bool, error) {
 	var first sql.NullInt64
-	if err := s.db.Prepared().QueryRow(ctx, `SELECT MIN(doc) FROM search_queue`).Scan(&first); err != nil {
+	if err := s.db.Prepared().QueryRow(ctx, `SELECT MIN(doc) FROM search_trace_queue`).Scan(&first); err != nil {
 		return false, fmt.Errorf("look for traces that wait to be indexed: %w", err)
 	}
 	return first.Valid && database.Time(receivedAt(first.Int64)).Before(s.db.Now().Add(-indexSettled)), nil
@@ -333,7 +337,8 @@ func (s *Service) TracesByID(ctx context.Context, orgID, begin string, limit int
 		return nil, nil
 	}
 	keys, err := database.Collect(ctx, s.db, scanKey,
-		`SELECT pk FROM trace_key WHERE org_id = $1 AND id >= $2 AND id <= $3 ORDER BY id LIMIT $4`, orgID, from, to, limit)
+		`SELECT pk FROM trace_key WHERE org_id = $1 AND id >= $2 AND id <= $3 ORDER BY id LIMIT $4`, orgID, from, to,
+		limit)
 	if err != nil {
 		return nil, fmt.Errorf("find traces by their ids: %w", err)
 	}

@@ -13,8 +13,8 @@ import (
 // maxGroup is how many segments one statement looks into.
 const maxGroup = 32
 
-// Find returns the numbers of an organization's things that match, below a number, newest first. Nothing matches a query
-// without words.
+// Find returns the numbers of an organization's things that match, below a number, newest first. Nothing matches a
+// query without words.
 func (x *Index) Find(
 	ctx context.Context, r database.Reader, engine database.Engine, orgID string, q Query, before int64, limit int,
 ) ([]int64, error) {
@@ -56,9 +56,9 @@ type search struct {
 // maxCandidates is up to how many things that have the complete words are looked at one segment at a time.
 const maxCandidates = 512
 
-// find finds matches in segments that follow each other. What begins with the last word must be gathered before it can
-// be compared, which is dear for a frequent one. So the complete words are looked for first, and the whole query only in
-// the segments that have them.
+// find finds matches in segments that follow each other. What begins with the last word must be gathered before it
+// can be compared, which is dear for a frequent one. So the complete words are looked for first, and the whole query
+// only in the segments that have them.
 func (s search) find(ctx context.Context, group []segment, q Query, limit int) ([]int64, error) {
 	if !q.Open || len(q.Words) == 1 {
 		return s.findIn(ctx, group, q, limit)

@@ -42,8 +42,9 @@ func ticket() int64 {
 	return int64(binary.BigEndian.Uint64(random[:]) >> 1)
 }
 
-// Forget takes the words of a thing out of the index, in the transaction that erases them, and has it indexed again with
-// what is left of it. The queue comes first: whoever is indexing the thing has then either finished, or finds it taken.
+// Forget takes the words of a thing out of the index, in the transaction that erases them, and has it indexed again
+// with what is left of it. The queue comes first: whoever is indexing the thing has then either finished, or finds it
+// taken.
 func Forget(ctx context.Context, tx *database.Tx, orgID, kind, id string, made time.Time) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM search_queue WHERE kind = $1 AND id = $2`, kind, id); err != nil {
 		return fmt.Errorf("forget the words of %s %s: %w", kind, id, err)
@@ -84,7 +85,9 @@ const sliceThings = 50
 // Work indexes what waits in the queue of a kind, in small changes, until nothing does.
 func Work(ctx context.Context, db *database.DB, kind string, read Read) error {
 	for more := true; more; {
-		err := db.Write(ctx, database.Change{Logs: []string{Lock}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := db.Write(ctx, database.Change{Logs: []string{Lock}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			n, err := work(ctx, tx, kind, read)
 			more = n == sliceThings
 			return err

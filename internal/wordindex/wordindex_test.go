@@ -94,8 +94,8 @@ type thing struct {
 	indexed                    bool
 }
 
-// TestFindsAsANaiveScan: after any changes and erasures, a query finds exactly what reading everything would, newest first;
-// what was erased is forgotten at once, before it is indexed again.
+// TestFindsAsANaiveScan: after any changes and erasures, a query finds exactly what reading everything would, newest
+// first; what was erased is forgotten at once, before it is indexed again.
 func TestFindsAsANaiveScan(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -1,18 +1,19 @@
-// Package wordindex finds rows by the words of their texts: FTS5 on SQLite, tsvector on PostgreSQL, behind one surface.
+// Package wordindex finds rows by the words of their texts: FTS5 on SQLite, tsvector on PostgreSQL, behind one
+// surface.
 //
 // Words are cut here and not by the databases, which would cut them differently: runs of letters and digits, in lower
-// case. The databases store and find them as they are. A query finds what has all of its words, the last of which may be
-// the begin of one: somebody is still typing it.
+// case. The databases store and find them as they are. A query finds what has all of its words, the last of which may
+// be the begin of one: somebody is still typing it.
 //
-// What is indexed has a number that rises with time, and results come by falling numbers. No index of words returns its
-// matches in that order without reading all of them, so the numbers of an organization are cut into segments of some
-// thousands, and every stored word begins with the number of its segment. A query reads the newest segments first and
-// stops when it has enough: a frequent word costs one segment, and a rare one is rare in all of them. Because a segment
-// belongs to one organization, a query cannot even meet the words of another.
+// What is indexed has a number that rises with time, and results come by falling numbers. No index of words returns
+// its matches in that order without reading all of them, so the numbers of an organization are cut into segments of
+// some thousands, and every stored word begins with the number of its segment. A query reads the newest segments
+// first and stops when it has enough: a frequent word costs one segment, and a rare one is rare in all of them.
+// Because a segment belongs to one organization, a query cannot even meet the words of another.
 //
-// After the segment comes the class of the word: plain, or of a payload. Who may not read payloads asks for plain words
-// alone, so that no query of theirs matches one. Tags are words that a query may require whole, for rights that depend on
-// the row.
+// After the segment comes the class of the word: plain, or of a payload. Who may not read payloads asks for plain
+// words alone, so that no query of theirs matches one. Tags are words that a query may require whole, for rights that
+// depend on the row.
 package wordindex
 
 import (
@@ -69,7 +70,7 @@ func spans(text string) func(yield func(begin, end int) bool) {
 	return func(yield func(begin, end int) bool) {
 		begin := -1
 		for i, r := range text {
-			inWord := r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) && begin >= 0)
+			inWord := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) && begin >= 0
 			switch {
 			case inWord && begin < 0:
 				begin = i

@@ -15,7 +15,8 @@ import (
 	"writ/internal/telemetry"
 )
 
-// What an organization has few of is read and compared: there is no index that could be late, or remember what was removed.
+// What an organization has few of is read and compared: there is no index that could be late, or remember what was
+// removed.
 
 const (
 	// namesRead is how many agents, policies and members are compared with a part of a name, each.
@@ -81,10 +82,13 @@ func (h *Handlers) entryAt(ctx context.Context, caller principal.Principal, w wa
 		return nil, err
 	}
 	number := strconv.FormatInt(index, 10)
-	return w.one("entry", number, database.Time(entries[0].Time), shown{title: "#" + number, note: entries[0].Action}), nil
+	show := shown{title: "#" + number, note: entries[0].Action}
+	return w.one("entry", number, database.Time(entries[0].Time), show), nil
 }
 
-func (h *Handlers) traceNamed(ctx context.Context, caller principal.Principal, w wanted) (found []FoundBody, err error) {
+func (h *Handlers) traceNamed(
+	ctx context.Context, caller principal.Principal, w wanted,
+) (found []FoundBody, err error) {
 	traces, err := h.Telemetry.TracesByID(ctx, caller.OrgID, w.text, mostByID)
 	for i := range traces {
 		t := &traces[i]

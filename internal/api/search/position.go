@@ -22,8 +22,8 @@ const (
 	described            // its words match
 )
 
-// position is a place in the order of results: by rank, then the newest, then by kind and key. The zero position is before
-// all.
+// position is a place in the order of results: by rank, then the newest, then by kind and key. The zero position is
+// before all.
 type position struct {
 	rank int
 	at   time.Time
@@ -32,7 +32,8 @@ type position struct {
 }
 
 func (p position) compare(q position) int {
-	return cmp.Or(cmp.Compare(p.rank, q.rank), q.at.Compare(p.at), cmp.Compare(p.kind, q.kind), cmp.Compare(p.key, q.key))
+	return cmp.Or(cmp.Compare(p.rank, q.rank), q.at.Compare(p.at), cmp.Compare(p.kind, q.kind),
+		cmp.Compare(p.key, q.key))
 }
 
 // behind are the things after a position.

@@ -12,9 +12,9 @@ import (
 	"writ/internal/wordindex"
 )
 
-// TestSearchAsANaiveScan: whatever is written and erased, and whichever role somebody has at the moment, they find what
-// reading everything that they may read would find. The database stays the same for all rounds, and each has words of its
-// own.
+// TestSearchAsANaiveScan: whatever is written and erased, and whichever role somebody has at the moment, they find
+// what reading everything that they may read would find. The database stays the same for all rounds, and each has
+// words of its own.
 func TestSearchAsANaiveScan(t *testing.T) {
 	t.Parallel()
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {

@@ -1,9 +1,9 @@
-// Package search finds what a person names or describes: an id that was pasted, a number of the audit log, a part of a
-// name, or words of what agents did. It shows only what the role of the person may read, and a query of somebody who may
-// not read payloads never matches one.
+// Package search finds what a person names or describes: an id that was pasted, a number of the audit log, a part of
+// a name, or words of what agents did. It shows only what the role of the person may read, and a query of somebody
+// who may not read payloads never matches one.
 //
-// Each kind is found by a finder of its own, in one order: what is named exactly, then what has the text in its name, then
-// the rest, each the newest first. The answer merges them.
+// Each kind is found by a finder of its own, in one order: what is named exactly, then what has the text in its name,
+// then the rest, each the newest first. The answer merges them.
 package search
 
 import (

@@ -142,8 +142,8 @@ func TestSearch(t *testing.T) {
 			t.Errorf("viewer finds the plan as %q", got)
 		}
 		for _, text := range []string{
-			"lighthouse", "#99999", "#-1", "..", "%", "_", "' OR 1=1", "\u0000", database.NewID(), `"`, "a*", "NOT rent",
-			"arbour", "rent:*", "(rent",
+			"lighthouse", "#99999", "#-1", "..", "%", "_", "' OR 1=1", "\u0000", database.NewID(), `"`, "a*",
+			"NOT rent", "arbour", "rent:*", "(rent",
 		} {
 			if got := look(t, ada, org, text, "kinds", "trace,plan,approval,entry,session"); text != "(rent" &&
 				text != "rent:*" && len(got) != 0 {
@@ -179,7 +179,8 @@ func TestOrderAndPages(t *testing.T) {
 		}
 		index(t, s)
 		want := []string{
-			"agent tide", "agent tide-two", "trace tide 4", "trace tide 3", "trace tide 2", "trace tide 1", "trace tide 0",
+			"agent tide", "agent tide-two", "trace tide 4", "trace tide 3", "trace tide 2", "trace tide 1",
+			"trace tide 0",
 		}
 		if got := look(t, ada, org, "tide"); !slices.Equal(got, want) {
 			t.Errorf("found %q, want %q", got, want)
@@ -225,8 +226,8 @@ func TestSearchKeepsToTheOrganization(t *testing.T) {
 		policy := s.Draft(ada, org, "refund limits")
 		index(t, s)
 		for _, text := range []string{
-			trace, trace[:13], session, plan.PlanID, approval, policy, "refund", "billing", ada.ID, ada.Email, "rent", "harbour",
-			"bank",
+			trace, trace[:13], session, plan.PlanID, approval, policy, "refund", "billing", ada.ID, ada.Email,
+			"rent", "harbour", "bank",
 		} {
 			if got := look(t, eve, other, text); len(got) != 0 {
 				t.Errorf("%q finds %q of another organization", text, got)

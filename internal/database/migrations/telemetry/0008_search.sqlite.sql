@@ -13,10 +13,10 @@ CREATE UNIQUE INDEX search_segment_by_org ON search_segment (kind, org_id, first
 
 -- Traces that wait to be indexed, and those that grew (ticket: the number of their last span): all that is there already,
 -- and then what comes.
-CREATE TABLE search_queue (
+CREATE TABLE search_trace_queue (
   doc    BIGINT NOT NULL,               -- pk of the trace
   ticket BIGINT NOT NULL,
   org_id TEXT   NOT NULL,
   PRIMARY KEY (doc, ticket)
 ) WITHOUT ROWID;
-INSERT INTO search_queue (doc, ticket, org_id) SELECT pk, 0, org_id FROM trace;
+INSERT INTO search_trace_queue (doc, ticket, org_id) SELECT pk, 0, org_id FROM trace;

@@ -28,6 +28,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   return (
     <Command label={w.palette} className="palette">
       <Command.Input autoFocus className="input" placeholder={w.paletteHint} value={query} onValueChange={setQuery} />
+      {found.indexing && <p className="menu-label">{w.paletteIndexing}</p>}
       <Command.List className="palette-list" label={w.palette}>
         <Command.Empty className="menu-label">{found.busy ? w.paletteSearching : w.paletteNone}</Command.Empty>
         {index && (
@@ -39,7 +40,6 @@ export function Palette({ onClose }: { onClose: () => void }) {
             {w.paletteEntry(index)}
           </Command.Item>
         )}
-        {found.indexing && <p className="menu-label">{w.paletteIndexing}</p>}
         {found.things.length > 0 && (
           <Command.Group heading={w.paletteFound}>
             {found.things.map((f) => (
