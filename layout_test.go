@@ -227,9 +227,10 @@ var table = layout.Table{
 		"internal/throttle",
 	),
 	row("internal/api/search",
-		"internal/api/route", "internal/agent", "internal/audit", "internal/intent", "internal/organization",
-		"internal/policy", "internal/telemetry", "internal/principal", "internal/database", "internal/page",
-		"internal/fault",
+		"internal/api/route", "internal/agent", "internal/approval", "internal/audit", "internal/intent",
+		"internal/mcp",
+		"internal/organization", "internal/policy", "internal/telemetry", "internal/wordindex", "internal/principal",
+		"internal/database", "internal/page", "internal/fault",
 	),
 	row("internal/api/traces",
 		"internal/api/route", "internal/telemetry", "internal/otlp", "internal/forwarding", "internal/decision",
@@ -337,7 +338,7 @@ var table = layout.Table{
 	row("internal/mcp/upstream", "internal/mcp/definition", "internal/outbound", "internal/secret", "internal/fault"),
 	row("internal/approval",
 		"internal/approval/risk", "internal/approval/pattern", "internal/policy/document", "internal/intent/plan",
-		"internal/intent/grounding", "internal/redaction",
+		"internal/intent/grounding", "internal/redaction", "internal/wordindex",
 		"internal/audit", "internal/principal", "internal/database", "internal/page",
 		"internal/arguments", "internal/names", "internal/fault", "internal/toolname",
 	),
@@ -346,7 +347,7 @@ var table = layout.Table{
 	row("internal/approval/risk", "internal/intent/grounding", "internal/toolclass", "internal/toolcall",
 		"internal/verdict", "internal/redaction", "internal/audit", "internal/database"),
 	row("internal/otlp", "internal/telemetry/decode", "internal/fault"),
-	row("internal/telemetry", "internal/telemetry/decode", "internal/database", "internal/page"),
+	row("internal/telemetry", "internal/telemetry/decode", "internal/wordindex", "internal/database", "internal/page"),
 	row("internal/telemetry/decode", "internal/fault"),
 	row("internal/policy",
 		"internal/policy/document", "internal/node", "internal/policy/engine",
@@ -431,7 +432,7 @@ var table = layout.Table{
 	row("internal/intent",
 		"internal/intent/ticket", "internal/intent/plan", "internal/intent/scope", "internal/intent/grounding",
 		"internal/intent/trust",
-		"internal/redaction",
+		"internal/redaction", "internal/wordindex",
 		"internal/keyring", "internal/audit", "internal/principal",
 		"internal/database", "internal/page", "internal/canonical", "internal/secret", "internal/names",
 		"internal/fault",
@@ -486,6 +487,7 @@ var table = layout.Table{
 	row("internal/verdict"),
 
 	// Storage.
+	row("internal/wordindex", "internal/database"),
 	row("internal/database/dbtest", "internal/database"),
 	row("internal/database", "internal/fault"),
 
@@ -513,8 +515,8 @@ var floors = []string{
 	"internal/decision", "internal/toolcall", "internal/verdict",
 	"internal/audit", "internal/audit/ledger", "internal/keyring", "internal/throttle", "internal/dispatch",
 	"internal/mail", "internal/config", "internal/principal", "internal/credential",
-	"internal/database", "internal/page", "internal/email", "internal/outbound", "internal/secret", "internal/csvsafe",
-	"internal/canonical", "internal/redaction", "internal/fault",
+	"internal/database", "internal/wordindex", "internal/page", "internal/email", "internal/outbound",
+	"internal/secret", "internal/csvsafe", "internal/canonical", "internal/redaction", "internal/fault",
 }
 
 // assembly is where everything comes together: the one decision, the edge, the

@@ -11,6 +11,7 @@
 //	otlp      ingest of OpenTelemetry's spans beside that of other clients
 //	writes    a small change, alone and beside a saturating ingest
 //	reads     summary, lists and details at two sizes, with the query plans
+//	search    words in 100,000 traces, with -large in 1,000,000, and how far the index is behind ingest
 //	export    a large organization taken away, alone and beside ingest, and the memory that takes
 //	soak      ingest and reads together for a while, and the memory they take
 //	enforce   a recorded decision over HTTP beside an echo and beside OPA's server
@@ -82,6 +83,7 @@ var parts = []part{
 	{"otlp", (*bench).otlp},
 	{"writes", (*bench).writes},
 	{"reads", (*bench).reads},
+	{"search", (*bench).search},
 	{"export", (*bench).export},
 	{"soak", (*bench).soak},
 	{"enforce", (*bench).enforce},

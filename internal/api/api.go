@@ -344,11 +344,14 @@ func (a *API) mountWork(c Config) {
 	}).Mount(a.router)
 	(&search.Handlers{
 		Agents:        c.Agents,
+		Approvals:     c.Approvals,
 		Audit:         c.Audit,
 		Organizations: c.Organizations,
 		Plans:         c.Intent,
 		Policies:      c.Policies,
+		Servers:       c.Servers,
 		Telemetry:     c.Telemetry,
+		Now:           c.Database.Now,
 	}).Mount(a.router)
 }
 

@@ -10,6 +10,7 @@ const (
 	lastUsedInterval = 5 * time.Second
 	counterSweep     = time.Minute
 	projectInterval  = 500 * time.Millisecond // how far telemetry lags behind decisions
+	indexInterval    = 500 * time.Millisecond // how late the search is
 	reconcileEvery   = 5 * time.Second
 	notifyInterval   = time.Second     // how late notifications and webhooks are
 	tripInterval     = 5 * time.Second // how late a trip by cost or findings is
@@ -45,6 +46,8 @@ func (s *Server) startJobs() {
 	frequent(tripInterval, "stop keys in other organizations", s.Agents.Follow)
 	frequent(expireEvery, "expire requests for approval", s.Approvals.Expire)
 	frequent(expireEvery, "withdraw requests of what was stopped", s.Approvals.Withdraw)
+	frequent(indexInterval, "index plans", s.Intent.IndexWords)
+	frequent(indexInterval, "index requests for approval", s.Approvals.IndexWords)
 	frequent(notifyInterval, "notify people of requests for approval", s.Notifications.ProcessEvents)
 	frequent(notifyInterval, "mail that requests wait", s.Notifications.SendMails)
 	for range replayRunners {
@@ -87,6 +90,7 @@ func (s *Server) startTelemetryJobs(
 	ctx context.Context, frequent func(time.Duration, string, func(context.Context) error),
 ) {
 	frequent(projectInterval, "show decisions in telemetry", s.projector.Run)
+	frequent(indexInterval, "index traces", s.Telemetry.IndexWords)
 	s.jobs.Go(func() { s.Forwarding.Run(ctx, s.warnOf("forward traces and decisions")) })
 	retain := func() {
 		s.attempt(ctx, "make partitions", s.Telemetry.MakePartitions)

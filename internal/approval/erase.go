@@ -27,6 +27,9 @@ func noteEntry(ctx context.Context, tx *database.Tx, r *Request, column string, 
 // approval ends: without its words nobody knows what it permits.
 func EraseArguments(ctx context.Context, tx *database.Tx, orgID string, positions []int64) error {
 	for _, position := range positions {
+		if err := forgetWords(ctx, tx, orgID, position); err != nil {
+			return err
+		}
 		for _, statement := range [...]string{
 			`UPDATE approval_request SET arguments = '', asked_for = '', amount = NULL, risk = '{"level":"' || risk_level || '","score":0,"reasons":[]}'
 				WHERE org_id = $1 AND opened_at_entry = $2`,

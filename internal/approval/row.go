@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"writ/internal/database"
+	"writ/internal/wordindex"
 )
 
 // columns are those that scanRequest reads.
@@ -96,7 +97,10 @@ func insertRequest(ctx context.Context, tx *database.Tx, r *Request) error {
 		string(r.Via), amount, r.Domain, r.AskedFor, string(r.Risk.Level), risk,
 		string(r.Status), database.Micros(r.CreatedAt), database.Micros(r.ExpiresAt), r.GrantLife().Microseconds(),
 		r.ArgumentsFrom, string(doubts))
-	return database.Wrap(err, "store request %s", r.ID)
+	if err != nil {
+		return fmt.Errorf("store request %s: %w", r.ID, err)
+	}
+	return wordindex.Enqueue(ctx, tx, r.OrgID, requestWords, r.ID, r.CreatedAt)
 }
 
 func riskText(r Risk) (string, error) {

@@ -53,6 +53,9 @@ func insertAnchor(ctx context.Context, tx *database.Tx, n *newAnchor, grounds bo
 	if err == nil {
 		err = moveAllowed(ctx, tx, id, n.compared.Same)
 	}
+	if err == nil {
+		err = reindexWords(ctx, tx, n.before.Binding.OrgID, id)
+	}
 	return database.Wrap(err, "store anchor %d of plan %s", number, id)
 }
 

@@ -43,6 +43,9 @@ func EraseTexts(ctx context.Context, tx *database.Tx, log string, positions []in
 func eraseText(ctx context.Context, tx *database.Tx, orgID, planID string) error {
 	_, err := tx.Exec(ctx, `UPDATE plan SET goal = '' WHERE org_id = $1 AND id = $2`, orgID, planID)
 	if err == nil {
+		err = reindexWords(ctx, tx, orgID, planID)
+	}
+	if err == nil {
 		_, err = tx.Exec(ctx, `
 			UPDATE plan_anchor
 			SET shown = ''

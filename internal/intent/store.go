@@ -10,6 +10,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/intent/plan"
 	"writ/internal/page"
+	"writ/internal/wordindex"
 )
 
 // planRow is a stored plan with its latest anchor.
@@ -87,6 +88,9 @@ func insertPlan(ctx context.Context, tx *database.Tx, n *newPlan, grounds bool) 
 		VALUES ($1, 1, $2, $3, $4, -1, $5)`, n.id, root, n.sealed, string(n.shown), now)
 	if err != nil {
 		return fmt.Errorf("store the text of plan %s: %w", n.id, err)
+	}
+	if err := wordindex.Enqueue(ctx, tx, b.OrgID, planWords, n.id, tx.Now()); err != nil {
+		return err
 	}
 	return insertRequest(ctx, tx, n)
 }

@@ -142,6 +142,9 @@ func (s *Service) insert(ctx context.Context, tx *database.Tx, orgID string, fre
 	if err := insertTraces(ctx, tx, orgID, fresh); err != nil {
 		return err
 	}
+	if err := enqueueWords(ctx, tx, orgID, fresh); err != nil {
+		return err
+	}
 	return insertSpans(ctx, tx, fresh)
 }
 

@@ -7,8 +7,9 @@ import (
 	"writ/internal/database"
 )
 
-// partitioned are the tables that have a partition for each day on PostgreSQL.
-var partitioned = []string{"trace", "span"}
+// partitioned are the tables that have a partition for each day on PostgreSQL, in the order in which they are dropped:
+// words do not outlive their texts.
+var partitioned = []string{"search_trace", "trace", "span"}
 
 func partitionName(table string, day int64) string { return fmt.Sprintf("%s_day_%d", table, day) }
 
@@ -66,14 +67,24 @@ func createPartitions(ctx context.Context, tx *database.Tx, day int64) error {
 	}
 	for _, table := range partitioned {
 		for d := day; d <= day+1; d++ {
-			statement := fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s PARTITION OF %s FOR VALUES FROM (%d) TO (%d)`,
-				partitionName(table, d), table, d, d+1)
-			if _, err := tx.Exec(ctx, statement); err != nil {
-				return fmt.Errorf("make a partition of %s: %w", table, err)
+			if err := createPartition(ctx, tx, table, d); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// createPartition makes the partition of a table for a day, unless it is there. Asking first takes no lock.
+func createPartition(ctx context.Context, tx *database.Tx, table string, day int64) error {
+	var there bool
+	if err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, partitionName(table,
+		day)).Scan(&there); err != nil || there {
+		return err
+	}
+	_, err := tx.Exec(ctx, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s PARTITION OF %s FOR VALUES FROM (%d) TO (%d)`,
+		partitionName(table, day), table, day, day+1))
+	return database.Wrap(err, "make a partition of %s", table)
 }
 
 // partitionLock keeps replicas from creating the same partitions at once.

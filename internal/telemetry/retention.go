@@ -114,12 +114,18 @@ func (s *Service) Retain(ctx context.Context, dryRun bool) (Removed, error) {
 }
 
 func (s *Service) removeTraces(ctx context.Context, day int64) error {
+	if err := s.forgetQueued(ctx, day); err != nil {
+		return err
+	}
 	remove := s.deleteTraces
 	if s.db.Engine() == database.PostgreSQL {
 		remove = s.dropPartitions
 	}
 	if err := remove(ctx, day); err != nil {
 		return fmt.Errorf("remove traces: %w", err)
+	}
+	if err := s.forgetSegments(ctx, day); err != nil {
+		return err
 	}
 	if err := s.deleteSlices(ctx, "trace_growth", "org_id, at, trace_pk", "received_day < $1", day); err != nil {
 		return err
@@ -138,6 +144,9 @@ func (s *Service) deleteTraces(ctx context.Context, day int64) error {
 			}
 			if long, err := deleteSomeSpans(ctx, tx, keys[0]); err != nil || long {
 				return err // the rest of it is next
+			}
+			if err := forgetWords(ctx, tx, keys); err != nil {
+				return err
 			}
 			list := marks(1, len(keys))
 			if _, err := tx.Exec(ctx, `DELETE FROM span WHERE trace_pk IN (`+list+`)`, keys...); err != nil {

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -155,3 +156,42 @@ func (s *Service) FindSession(ctx context.Context, orgID, id string) (*Session, 
 	}
 	return &session, nil
 }
+
+// SearchSessions finds sessions whose agent matches, last active at a time or before, the latest first. An organization
+// has few agents, and an index by them.
+func (s *Service) SearchSessions(
+	ctx context.Context, orgID string, matches func(agentID string) bool, until time.Time, limit int,
+) ([]Session, error) {
+	agents, err := database.Collect(ctx, s.db, scanText, fmt.Sprintf(`
+		WITH RECURSIVE known (agent) AS (
+			SELECT MIN(agent_id) FROM session WHERE org_id = $1
+			UNION ALL
+			SELECT (SELECT MIN(agent_id) FROM session WHERE org_id = $1 AND agent_id > known.agent)
+			FROM known WHERE known.agent IS NOT NULL
+		)
+		SELECT agent FROM known WHERE agent IS NOT NULL LIMIT %d`, agentsRead), orgID)
+	if err != nil {
+		return nil, fmt.Errorf("read the agents of sessions: %w", err)
+	}
+	agents = slices.DeleteFunc(agents, func(agent string) bool { return !matches(agent) })
+	var found []Session
+	for _, agent := range agents[:min(len(agents), agentsMatched)] {
+		some, err := database.Collect(ctx, s.db, s.scanSession, sessionSelect+`
+			org_id = $1 AND agent_id = $2 AND last_activity_at >= $3 AND last_activity_at <= $4
+			ORDER BY last_activity_at DESC, id LIMIT $5`, orgID, agent, s.firstKeptDay()*dayMicros,
+			database.Micros(until), limit)
+		if err != nil {
+			return nil, fmt.Errorf("search sessions: %w", err)
+		}
+		found = append(found, some...)
+	}
+	slices.SortFunc(found, func(a, b Session) int {
+		return cmp.Or(b.LastActivityAt.Compare(a.LastActivityAt), cmp.Compare(a.ID, b.ID))
+	})
+	return found[:min(len(found), limit)], nil
+}
+
+const (
+	agentsRead    = 1000 // different agents that are compared
+	agentsMatched = 20   // of which so many are looked up
+)

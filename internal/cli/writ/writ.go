@@ -26,7 +26,7 @@ Exit codes: 0 done, 1 not done, 2 the command line is wrong, 3 not signed in.`,
 	}
 	root.AddCommand(login(s), logout(s), whoami(s), orgs(s), switchOrg(s), keys(s), status(s))
 	root.AddCommand(manifests(s), plan(s), check(s), policy(s), auditCommand(s), approvals(s), traces(s), agents(s),
-		mcpServers(s), certificates(s), trustCommands(s),
+		search(s), mcpServers(s), certificates(s), trustCommands(s),
 		byHand(kill(s)), byHand(revive(s)), runCommand(s), hookCommand())
 	root.AddCommand(decisions(s), sessions(s), members(s), invites(s), webhooks(s), man(s))
 	root.AddCommand(initCommand(s), uninstallCommand(s), doctorCommand(s), guard(s))

@@ -28,6 +28,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   return (
     <Command label={w.palette} className="palette">
       <Command.Input autoFocus className="input" placeholder={w.paletteHint} value={query} onValueChange={setQuery} />
+      {found.indexing && <p className="menu-label">{w.paletteIndexing}</p>}
       <Command.List className="palette-list" label={w.palette}>
         <Command.Empty className="menu-label">{found.busy ? w.paletteSearching : w.paletteNone}</Command.Empty>
         {index && (
@@ -49,8 +50,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
                 onSelect={run(() => navigate({ to: f.to, params: f.params as never }))}
               >
                 <span className="faint">{w.paletteKinds[f.kind] ?? f.kind}</span>
-                <span className="grow">
+                <span className="grow one-line">
                   <AgentText text={f.title} line />
+                  <Match found={f} />
                 </span>
                 <span className="small faint">
                   <AgentText text={f.note} line />
@@ -87,6 +89,24 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
+/** Match is the text that the words were found in. Each piece is shown as what a client wrote. */
+function Match({ found }: { found: Body<"FoundBody"> }) {
+  if (found.match.length === 0) return null;
+  return (
+    <span className="small faint one-line">
+      {found.match.map((piece, i) =>
+        piece.hit ? (
+          <mark key={i}>
+            <AgentText text={piece.text} short />
+          </mark>
+        ) : (
+          <AgentText key={i} text={piece.text} short />
+        ),
+      )}
+    </span>
+  );
+}
+
 function Recents({ onOpen }: { onOpen: (href: string) => void }) {
   const [list] = useState(recentThings);
   if (list.length === 0) return null;
@@ -110,9 +130,12 @@ function Recents({ onOpen }: { onOpen: (href: string) => void }) {
 // Where each kind is shown. Kinds without a screen are not offered.
 const places: Record<string, { to: string; param?: string }> = {
   agent: { to: "/agents/$id", param: "id" },
+  approval: { to: "/approvals/$id", param: "id" },
+  entry: { to: "/audit/$index", param: "index" },
   member: { to: "/settings/members" },
   plan: { to: "/plans/$id", param: "id" },
   policy: { to: "/policies/$id", param: "id" },
+  server: { to: "/servers/$id", param: "id" },
   session: { to: "/sessions/$id", param: "id" },
   trace: { to: "/traces/$id", param: "id" },
 };
@@ -134,7 +157,11 @@ function useFound(query: string) {
     if (!place || !known.has(place.to)) return [];
     return [{ ...f, to: place.to, params: place.param ? { [place.param]: f.id } : {} }];
   };
-  return { things: wanted ? (search.data?.items.flatMap(shown) ?? []) : [], busy: wanted && search.isFetching };
+  return {
+    things: wanted ? (search.data?.items.flatMap(shown) ?? []) : [],
+    indexing: wanted && search.data?.indexing === true,
+    busy: wanted && search.isFetching,
+  };
 }
 
 function useRested(text: string, ms: number): string {
