@@ -25,7 +25,8 @@ func main() {
 	ctx := context.Background()
 	plan, err := agent.DeclarePlan(ctx, client.PlanRequest{
 		AgentID: "billing",
-		Plan:    json.RawMessage(`{"goal":"pay the rent","steps":[{"mcp":"bank","action":"send_money","params":{"to":"landlord"}}]}`),
+		Plan: json.RawMessage(`{"goal": "pay the rent", "steps": [
+			{"mcp": "bank", "action": "send_money", "params": {"to": "landlord"}}]}`),
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -1,5 +1,5 @@
-// Runs the pages of the quickstarts. A block of kind sh is run; a text block is all that the block before it prints, and
-// … in it means anything; a block with a path is that file; a console block is for a person.
+// Runs the pages of the quickstarts. A block of kind sh is run; a text block is all that the block before it prints,
+// and … in it means anything; a block with a path is that file; a console block is for a person.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,10 @@ const kinds = ["sh", "text", "console"];
 export function blocksOf(page) {
   const found = readFileSync(page, "utf8").matchAll(/^```([a-z]+)(?: (\S+))?\n([\s\S]*?)^```$/gm);
   return [...found].map(({ 1: kind, 2: path, 3: text, index, input }) => ({
-    kind, path, text, line: input.slice(0, index).split("\n").length,
+    kind,
+    path,
+    text,
+    line: input.slice(0, index).split("\n").length,
   }));
 }
 
@@ -38,7 +41,10 @@ export async function runPage(root, page, { env, before = "", after = "", limit,
   for (const part of printed.split(mark).slice(1)) {
     const [line, ...got] = part.split("\n");
     const want = wants.get(Number(line)) ?? "";
-    const pattern = want.split("…").map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join(".+");
+    const pattern = want
+      .split("…")
+      .map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
+      .join(".+");
     if (new RegExp(`^${pattern}$`).test(got.join("\n"))) continue;
     wrong.push(`the commands in line ${line} print\n${got.join("\n")}\nand the page says\n${want}`);
   }

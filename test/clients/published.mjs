@@ -1,5 +1,5 @@
-// Makes the tables of docs/published-clients.md: what came of each method of the client that npm has, which is run, and of
-// the requests that later clients send, which are sent as those send them.
+// Makes the tables of docs/published-clients.md: what came of each method of the client that npm has, which is run, and
+// of the requests that later clients send, which are sent as those send them.
 import { spawn, spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -75,12 +75,20 @@ async function runPublished(root, url, apiKey) {
   const { publicKey } = generateKeyPairSync("ed25519");
   const key = publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("hex");
   const env = {
-    ...process.env, NODE_PATH: join(folder.trim(), "node_modules"), NO_PROXY: "*", no_proxy: "*",
-    BACKEND_ENDPOINT: url, PROXY_ENDPOINT: url, IAP_ENDPOINT: url, ARMORIQ_API_KEY: apiKey,
-    USER_ID: "ada", AGENT_ID: "billing", DELEGATE_KEY: key,
+    ...process.env,
+    NODE_PATH: join(folder.trim(), "node_modules"),
+    NO_PROXY: "*",
+    no_proxy: "*",
+    BACKEND_ENDPOINT: url,
+    PROXY_ENDPOINT: url,
+    IAP_ENDPOINT: url,
+    ARMORIQ_API_KEY: apiKey,
+    USER_ID: "ada",
+    AGENT_ID: "billing",
+    DELEGATE_KEY: key,
   };
   const driver = join(root, "test/clients/published.cjs");
-  const { stdout, stderr, status } = spawnSync("node", [driver], { env, encoding: "utf8", timeout: 60_000 });
+  const { stdout, stderr, status } = spawnSync("node", [driver], { env, encoding: "utf8", timeout: 600_000 });
   if (status !== 0) throw new Error(`the published client ends with ${status}: ${stdout}${stderr}`);
   const rows = JSON.parse(stdout.trim().split("\n").at(-1));
   if (rows.length !== Object.keys(wants).length) throw new Error("a method of the published client was not called");
@@ -106,4 +114,3 @@ function tableOfRequests(rows) {
     `| of the SDK | request | |\n|---|---|---|\n${lines.join("\n")}\n`
   );
 }
-

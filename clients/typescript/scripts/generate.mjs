@@ -40,6 +40,7 @@ const tree = await openapiTS(
   { openapi: document.openapi, info: document.info, paths: {}, components: { schemas: sorted } },
   { defaultNonNullable: false },
 );
-const text = `// Written by npm run generate from the server's OpenAPI document. Do not change it by hand.\n${astToString(tree)}`;
+const head = "// Written by npm run generate from the server's OpenAPI document. Do not change it by hand.";
+const text = `${head}\n${astToString(tree)}`;
 if (process.argv.includes("--print")) process.stdout.write(text);
 else writeFileSync(new URL("../src/api.ts", import.meta.url), text);

@@ -9,7 +9,7 @@ export interface GuardOptions<R> {
   wait?: number;
   /** Called when a call begins to wait, with the denial that names its approval request. */
   onHeld?: (held: Denied) => void;
-  /** What to give in place of a result where a call may not run, such as words for a model; unless set, it is thrown. */
+  /** What to give in place of a result where a call may not run, such as words for a model. Unless set, it throws. */
   onDenied?: (denied: Denied) => Awaited<R> | Promise<Awaited<R>>;
   /** Called when a call ran and could not be reported; unless set, console.warn. */
   onUnreported?: (error: unknown) => void;
@@ -95,6 +95,16 @@ async function carryOut<A extends object, R>(
     await report({ status: "failed", error: wordsOf(error) });
     throw error;
   }
-  await report({ status: "success", output: result });
+  await report({ status: "success", output: reportable(result) });
   return result;
+}
+
+/** reportable is a result as JSON; what is none is reported as text. */
+function reportable(result: unknown): unknown {
+  try {
+    const text = JSON.stringify(result);
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return String(result);
+  }
 }

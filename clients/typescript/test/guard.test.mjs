@@ -11,10 +11,13 @@ const plan = { goal: "pay", steps: [{ mcp: "bank", action: "send_money" }] };
 /** guarded gives a function behind a server that answers with one case, and how often it ran. */
 async function guarded(answer, options) {
   const server = await standIn(answer);
-  const writ = new Writ({ url: server.url, apiKey: "ak_test_1", timeout: 400 });
   const ran = [];
-  const declared = await writ.declare(plan);
-  const pay = declared.guard("bank.send_money", (args) => ran.push(args), options);
+  // Only an answer that never ends needs a limit, and then it does not matter which answer it cuts off.
+  const writ = new Writ({ url: server.url, apiKey: "ak_test_1", timeout: answer.status < 0 ? 400 : 60_000 });
+  const pay = async (args) => {
+    const declared = await writ.declare(plan);
+    return declared.guard("bank.send_money", (given) => ran.push(given), options)(args);
+  };
   return { ...server, pay, ran };
 }
 
@@ -30,7 +33,7 @@ for (const answer of cases) {
       }
       await assert.rejects(pay({ to: "landlord" }), Denied);
       assert.deepEqual(ran, []);
-      assert.ok(!asked.includes("GET /elsewhere") && !asked.includes("POST /elsewhere"), "a redirect was followed");
+      assert.ok(!asked.some((request) => request.includes("/elsewhere")), "a redirect was followed");
     } finally {
       await stop();
     }
@@ -45,7 +48,10 @@ test("no server at all is a deny", async () => {
 });
 
 test("what runs is what was judged, though the caller changes it meanwhile", async () => {
-  const { pay, ran, stop } = await guarded(allowed);
+  const { url, stop } = await standIn(allowed);
+  const ran = [];
+  const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
+  const pay = declared.guard("bank.send_money", (given) => ran.push(given));
   const args = { to: "landlord", parts: [1] };
   const paid = pay(args);
   args.to = "mallory";
@@ -61,7 +67,7 @@ test("arguments that are no JSON object are a deny, and nobody is asked", async 
   circle.self = circle;
   for (const args of [circle, { n: 1n }, [1], "text"]) await assert.rejects(pay(args), Denied);
   assert.deepEqual(ran, []);
-  assert.deepEqual(asked, ["POST /iap/sdk/token"]);
+  assert.deepEqual([...new Set(asked)], ["POST /iap/sdk/token"]);
   await stop();
 });
 
@@ -80,6 +86,16 @@ test("a call that fails is reported, and its error is the caller's", async () =>
   });
   await assert.rejects(fail({}), RangeError);
   assert.ok(asked.includes("POST /iap/audit"));
+  await stop();
+});
+
+test("a result that is no JSON is reported all the same", async () => {
+  const { url, asked, stop } = await standIn(allowed);
+  const unreported = [];
+  const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
+  const onUnreported = (error) => unreported.push(error);
+  assert.equal(await declared.guard("bank.send_money", () => 10n, { onUnreported })({}), 10n);
+  assert.deepEqual([unreported, asked.at(-1)], [[], "POST /iap/audit"]);
   await stop();
 });
 

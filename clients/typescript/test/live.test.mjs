@@ -15,7 +15,11 @@ rules:
 
 async function person(method, path, body, type = "application/json") {
   const headers = { Authorization: `Bearer ${accessToken}`, "Content-Type": type };
-  const answer = await fetch(url + path, { method, headers, body: type.endsWith("yaml") ? body : JSON.stringify(body) });
+  const answer = await fetch(url + path, {
+    method,
+    headers,
+    body: type.endsWith("yaml") ? body : JSON.stringify(body),
+  });
   assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${await answer.clone().text()}`);
   return answer.json();
 }

@@ -24,8 +24,13 @@ export async function standIn(answer) {
 }
 
 const allow = {
-  allowed: true, action: "allow", enforcementAction: "allow", decision: "allow",
-  reason: "", matchedPolicy: null, decisionId: "1",
+  allowed: true,
+  action: "allow",
+  enforcementAction: "allow",
+  decision: "allow",
+  reason: "",
+  matchedPolicy: null,
+  decisionId: "1",
 };
 
 function send(response, status, body) {

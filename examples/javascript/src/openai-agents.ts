@@ -20,7 +20,12 @@ const pay = tool({
 
 setOpenAIAPI("chat_completions");
 setTracingDisabled(true);
-const agent = new Agent({ name: "billing", instructions: "Pay what you are told to.", model: "gpt-4o-mini", tools: [pay] });
+const agent = new Agent({
+  name: "billing",
+  instructions: "Pay what you are told to.",
+  model: "gpt-4o-mini",
+  tools: [pay],
+});
 const result = await run(agent, "Pay the rent of 900.");
 for (const item of result.newItems) if (item.type === "tool_call_output_item") console.log(`tool: ${item.output}`);
 console.log(`model: ${result.finalOutput}`);
