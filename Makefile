@@ -24,6 +24,10 @@ build: web ## Build bin/writd (the server), bin/writ and bin/writ-client (the cl
 web:
 	@scripts/web
 
+.PHONY: clients
+clients: ## Build the clients for TypeScript and Python into bin/clients, and install them beside the examples
+	@scripts/clients
+
 .PHONY: run
 run: build ## Build and start the server; settings come from the environment
 	@exec bin/writd serve

@@ -248,6 +248,7 @@ var table = layout.Table{
 	row("web/e2e/sdkclient"),
 
 	// What calls the routes from outside, and the demo that calls them in the process.
+	row("examples/go", "client"),
 	row("internal/demo", "client"),
 	row("client"),
 

@@ -1,0 +1,197 @@
+"""What a guarded function does with answers, good and bad. The package is the one that was built and installed."""
+
+import asyncio
+import json
+import threading
+import unittest
+import warnings
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from writ_client import Denied, Writ
+
+CASES = json.loads((Path(__file__).parents[2] / "testdata" / "answers.json").read_text(encoding="utf-8"))
+PLAN = {"goal": "pay", "steps": [{"mcp": "bank", "action": "send_money"}]}
+ALLOW = json.loads(CASES[0]["body"])
+
+
+class StandIn(ThreadingHTTPServer):
+    """A server that answers decisions as a case says, and remembers what it was asked."""
+
+    daemon_threads = True
+
+    def __init__(self, case):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.case, self.asked, self.over = case, [], threading.Event()
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.shutdown()
+        self.server_close()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer()
+
+    def do_GET(self):
+        self.answer()
+
+    def answer(self):
+        self.server.asked.append(f"{self.command} {self.path}")
+        fixed = {
+            "/iap/sdk/token": {"plan_id": "p", "jwt_token": "j", "token": {}},
+            "/iap/audit": {"audit_id": "a", "iap_sync_status": "synced"},
+            "/elsewhere": ALLOW,
+        }.get(self.path)
+        if fixed is not None:
+            self.send(201, json.dumps(fixed), {})
+        else:
+            self.play(**{key: self.server.case.get(key) for key in ("status", "body", "headers", "cut")})
+
+    def play(self, status, body, headers, cut):
+        if status == 0:
+            return
+        if status == -1:
+            self.server.over.wait(5)
+            return
+        more = {"Content-Length": len(body) + 10} if cut or status == -2 else {}
+        self.send(max(status, 200), body, {**(headers or {}), **more})
+        if status == -2:
+            self.wfile.flush()
+            self.server.over.wait(5)
+
+    def send(self, status, body, headers):
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", "Content-Length": len(body), **headers}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+
+def declared(server):
+    # Only an answer that never ends needs a limit, and then it does not matter which answer it cuts off.
+    return Writ(server.url, "ak_test_1", timeout=0.4 if server.case["status"] < 0 else 60).declare(PLAN)
+
+
+class GuardTest(unittest.TestCase):
+    def test_answers(self):
+        self.assertGreater(len(CASES), 30)
+        for case in CASES:
+            with self.subTest(case["name"]), StandIn(case) as server:
+                ran = []
+
+                def pay(to):
+                    declared(server).guard("bank.send_money")(lambda to: ran.append(to))(to)
+
+                if case.get("runs"):
+                    pay("landlord")
+                    self.assertEqual(ran, ["landlord"])
+                    self.assertIn("POST /iap/audit", server.asked)
+                else:
+                    self.assertRaises(Denied, pay, "landlord")
+                    self.assertEqual(ran, [])
+                    self.assertFalse([asked for asked in server.asked if "/elsewhere" in asked])
+
+    def test_coroutines(self):
+        for case in CASES[:3]:
+            with self.subTest(case["name"]), StandIn(case) as server:
+                ran = []
+
+                @declared(server).guard("bank.send_money")
+                async def pay(to):
+                    ran.append(to)
+                    return to
+
+                if case.get("runs"):
+                    self.assertEqual(asyncio.run(pay(to="landlord")), "landlord")
+                    self.assertIn("POST /iap/audit", server.asked)
+                else:
+                    with self.assertRaises(Denied):
+                        asyncio.run(pay("landlord"))
+                self.assertEqual(ran, ["landlord"] if case.get("runs") else [])
+
+    def test_no_server_is_a_deny(self):
+        self.assertRaises(Denied, Writ("http://127.0.0.1:9", "k").declare, PLAN)
+
+    def test_arguments_have_names_and_defaults(self):
+        with StandIn(CASES[0]) as server:
+            ran = []
+
+            @declared(server).guard("bank.send_money")
+            def pay(to, parts, currency="EUR", **more):
+                parts.append(2)
+                ran.append((to, parts, currency, more))
+
+            given = [1]
+            pay("landlord", given, note="May")
+            self.assertEqual(ran, [("landlord", [1, 2], "EUR", {"note": "May"})])
+            self.assertEqual(given, [1])
+            self.assertRaises(TypeError, pay)
+
+    def test_arguments_that_are_no_json(self):
+        with StandIn(CASES[0]) as server:
+            pay = declared(server).guard("bank.send_money")(lambda amount: self.fail("it ran"))
+            for amount in (object(), float("nan"), {1, 2}, b"text"):
+                self.assertRaises(Denied, pay, amount)
+            self.assertEqual(server.asked, ["POST /iap/sdk/token"])
+
+    def test_functions_that_cannot_be_guarded(self):
+        with StandIn(CASES[0]) as server:
+            guard = declared(server).guard("bank.send_money")
+
+            def several():
+                yield 1
+
+            async def several_later():
+                yield 1
+
+            for function in (several, several_later, lambda *args: None):
+                self.assertRaises(TypeError, guard, function)
+
+    def test_on_denied(self):
+        with StandIn(CASES[2]) as server:
+            plan = declared(server)
+            pay = plan.guard("bank.send_money", on_denied=lambda denied: f"no: {denied.reason}")(lambda: "ran")
+            self.assertEqual(pay(), "no: not in the plan")
+
+    def test_a_call_that_fails(self):
+        with StandIn(CASES[0]) as server:
+
+            @declared(server).guard("bank.send_money")
+            def fail():
+                raise LookupError("no money")
+
+            self.assertRaises(LookupError, fail)
+            self.assertIn("POST /iap/audit", server.asked)
+
+    def test_a_report_that_fails(self):
+        with StandIn(CASES[0]) as server:
+            plan = declared(server)
+            plan.report = lambda *_, **__: (_ for _ in ()).throw(OSError("away"))
+            pay = plan.guard("bank.send_money")(lambda: "ran")
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                self.assertEqual(pay(), "ran")
+            self.assertIn("not reported", str(caught[0].message))
+
+    def test_options(self):
+        self.assertRaises(ValueError, Writ, "localhost:8080", "k")
+        self.assertRaises(ValueError, Writ, "http://localhost", "")
+        self.assertRaises(ValueError, Writ, "http://localhost", "k", timeout=0)
+
+
+if __name__ == "__main__":
+    unittest.main()

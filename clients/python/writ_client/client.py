@@ -1,0 +1,175 @@
+"""The server that decides, and plans that were declared to it."""
+
+from __future__ import annotations
+
+import time
+import urllib.parse
+from datetime import datetime, timezone
+from typing import Any, Callable, Dict, Mapping, Optional, TypeVar
+
+from . import guard as _guard
+from .denied import Denied, Failed
+from .http import Connection, ask
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+#: How long the server holds a question about an approval open, in seconds.
+_POLL_SECONDS = 25
+_STATUSES = ("pending", "approved", "rejected", "cancelled", "expired")
+
+
+def _given(**members: Any) -> Dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+class Writ:
+    """A server that decides about calls.
+
+    url is its address, http://localhost:8080; api_key is the agent's key, of the scope enforce; agent is how the agent
+    is called; timeout is how long an answer may take, in seconds.
+    """
+
+    def __init__(self, url: str, api_key: str, agent: Optional[str] = None, timeout: float = 10) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(f"url must begin with http:// or https://: {url}")
+        if not api_key:
+            raise ValueError("api_key is missing")
+        if not timeout > 0:
+            raise ValueError("timeout must be above 0 seconds")
+        self._to = Connection(url.rstrip("/"), api_key, timeout)
+        self._agent = agent
+
+    def declare(
+        self,
+        plan: Mapping[str, Any],
+        *,
+        user: Optional[str] = None,
+        user_email: Optional[str] = None,
+        session: Optional[str] = None,
+        context: Optional[str] = None,
+        expires_in: Optional[float] = None,
+    ) -> Plan:
+        """Declares what the agent will do: {"goal": ..., "steps": [{"mcp", "action", "params"}, ...]}.
+
+        expires_in is in seconds: five minutes unless set. Without a plan nothing runs: every failure is Denied.
+        """
+        bound = _given(agent_id=self._agent, user_id=user, user_email=user_email, session_id=session)
+        body = {"plan": dict(plan), **bound, **_given(context_id=context, expires_in=expires_in)}
+        try:
+            token = ask(self._to, "/iap/sdk/token", body)
+            if not _is_token(token):
+                raise Failed("/iap/sdk/token: the answer is no token")
+        except Exception as error:
+            raise Denied(f"no plan was declared: {error}") from error
+        return Plan(self._to, token, self._agent)
+
+
+def _is_token(answer: Mapping[str, Any]) -> bool:
+    texts = (answer.get("plan_id"), answer.get("jwt_token"))
+    return all(isinstance(text, str) and text for text in texts) and isinstance(answer.get("token"), dict)
+
+
+class Plan:
+    """A declared plan: it decides about calls, and guards the functions that make them."""
+
+    def __init__(self, to: Connection, token: Mapping[str, Any], agent: Optional[str] = None) -> None:
+        self._to = to
+        self._agent = agent
+        self.token = token
+        self.id: str = token["plan_id"]
+
+    def guard(
+        self,
+        tool: str,
+        *,
+        wait: float = 0,
+        on_held: Optional[Callable[[Denied], None]] = None,
+        on_denied: Optional[Callable[[Denied], Any]] = None,
+        on_unreported: Optional[Callable[[Exception], None]] = None,
+    ) -> Callable[[_F], _F]:
+        """Decorates a function, or a coroutine function, that runs only when the server allows the call.
+
+        tool is "server.tool", or its name alone; the arguments of the call are those of the function, by name, with its
+        defaults. The function gets a copy of them: what was judged, as JSON, and nothing else.
+
+        wait is how long to wait for a person where a call is held, in seconds; on_held is called when that begins.
+        on_denied gives what to return where the call may not run, such as words for a model; unless set, Denied is
+        raised. on_unreported is called where a call ran and could not be reported; unless set, that is a warning.
+        """
+        options = _guard.Options(wait, on_held, on_denied, on_unreported)
+        return lambda function: _guard.guard(self, tool, function, options)
+
+    def decide(self, tool: str, arguments: Mapping[str, Any], server: Optional[str] = None) -> Dict[str, Any]:
+        """Asks about a call. It gives an allow; everything else is Denied, also where there is no answer."""
+        call = {"tool": tool, "arguments": dict(arguments), "intent_token": self.token}
+        try:
+            answer = ask(self._to, "/iap/sdk/enforce", {**call, **_given(mcp=server, agent_id=self._agent)})
+        except Exception as error:
+            raise Denied(f"the call was not decided: {error}") from error
+        return _allow_of(answer)
+
+    def wait(self, approval_id: str, seconds: float) -> Dict[str, Any]:
+        """Waits until a person has answered an approval request, at most so many seconds."""
+        end = time.monotonic() + seconds
+        while True:
+            asked = time.monotonic()
+            left = max(0, min(_POLL_SECONDS, int(end - asked + 0.999)))
+            query = urllib.parse.urlencode({"delegationId": approval_id, "waitSeconds": left})
+            approval = ask(self._to, f"/delegation/poll?{query}", longer=left)
+            if approval.get("status") not in _STATUSES:
+                raise Failed("/delegation/poll: the answer is no approval request")
+            if approval["status"] != "pending" or time.monotonic() >= end:
+                return approval
+            # A server that many wait for answers at once: it is not asked more than once a second.
+            time.sleep(max(0.0, min(asked + 1, end) - time.monotonic()))
+
+    def report(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        status: str,
+        *,
+        server: Optional[str] = None,
+        output: Any = None,
+        error: Optional[str] = None,
+        duration_ms: Optional[float] = None,
+        step: Optional[int] = None,
+    ) -> None:
+        """Tells the server what came of a call, success or failed. It decides nothing; Failed: it was not taken."""
+        body = {
+            "token": self.token["jwt_token"],
+            "plan_id": self.id,
+            "tool": tool,
+            "input": dict(arguments),
+            "status": status,
+            "step_index": -1 if step is None else step,
+            "executed_at": datetime.now(timezone.utc).isoformat().replace("+00:00", "Z"),
+        }
+        more = _given(mcp=server, agent_id=self._agent, output=output, error_message=error, duration_ms=duration_ms)
+        reported = ask(self._to, "/iap/audit", {**body, **more})
+        if reported.get("iap_sync_status") != "synced":
+            raise Failed(f"/iap/audit: the report was not taken: {reported.get('error') or 'no reason given'}")
+
+    def end(self, status: str = "completed") -> None:
+        """Ends the plan: none of its calls runs from now on."""
+        ask(self._to, f"/iap/plans/{urllib.parse.quote(self.id, safe='')}/status", {"status": status})
+
+
+def _allow_of(answer: Dict[str, Any]) -> Dict[str, Any]:
+    """Gives an answer that allows: every member that says so must say so, and the decision must be recorded.
+
+    What this client cannot keep (a confinement, duties with the result) it never asked for, and does not take for an
+    allow.
+    """
+    reason = answer.get("reason")
+    if answer.get("allowed") is not True:
+        verdict = answer.get("decision")
+        words = reason if isinstance(reason, str) and reason else "no reason was given"
+        raise Denied(words, verdict if verdict in ("hold", "ask") else "deny", answer)
+    words_of_allow = (answer.get("decision"), answer.get("action"), answer.get("enforcementAction"))
+    recorded = answer.get("decisionId")
+    if words_of_allow != ("allow",) * 3 or not isinstance(recorded, str) or not recorded:
+        raise Denied("the answer contradicts itself", decision=answer)
+    if "confine" in answer or "oblige" in answer:
+        raise Denied("the call is allowed only under conditions that this client cannot keep", decision=answer)
+    return answer

@@ -1,0 +1,88 @@
+"""One request to the server.
+
+Redirects are not followed, because a key must not go elsewhere; an answer has an end in size and time.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from typing import Any, Dict, NamedTuple, Optional
+
+from .denied import Failed
+
+_MAX_ANSWER = 8 << 20
+
+
+class Connection(NamedTuple):
+    url: str
+    api_key: str
+    timeout: float  # seconds
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+_opener = urllib.request.build_opener(_NoRedirects)
+
+
+def ask(to: Connection, path: str, body: Optional[Dict[str, Any]] = None, longer: float = 0) -> Dict[str, Any]:
+    """Sends a request and gives the JSON object that a success has; everything else is Failed."""
+    what = path.split("?")[0]
+    headers = {"x-api-key": to.api_key, "Accept": "application/json", "Content-Type": "application/json"}
+    data = None if body is None else json.dumps(body, allow_nan=False).encode()
+    request = urllib.request.Request(to.url + path, data, headers)
+    timeout = to.timeout + longer
+    end = time.monotonic() + timeout
+    try:
+        try:
+            with _opener.open(request, timeout=timeout) as answer:
+                status, text = answer.status, _read(answer, end)
+        except urllib.error.HTTPError as error:
+            with error:
+                status, text = error.code, _read(error, end)
+    except Failed:
+        raise
+    except Exception as error:  # of the connection, of HTTP: urllib passes on those of many modules
+        raise Failed(f"{what}: the server did not answer: {error}") from error
+    value = _object(text)
+    if not 200 <= status < 300:
+        said = (value or {}).get("message")
+        raise Failed(f"{what}: {said if isinstance(said, str) else 'no reason given'} ({status})", status)
+    if value is None:
+        raise Failed(f"{what}: the answer is no JSON object", status)
+    return value
+
+
+def _read(answer: Any, end: float) -> bytes:
+    parts, size = [], 0
+    while True:
+        # One read of the socket at a time: the timeout of urllib counts anew for each.
+        part = answer.read1(65536)
+        if not part:
+            # An answer that ends before its length is none.
+            if getattr(answer, "length", 0):
+                raise Failed("the answer was cut off")
+            return b"".join(parts)
+        parts.append(part)
+        size += len(part)
+        if size > _MAX_ANSWER:
+            raise Failed("the answer is too long")
+        if time.monotonic() > end:
+            raise Failed("the answer took too long")
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _object(text: bytes) -> Optional[Dict[str, Any]]:
+    try:
+        value = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

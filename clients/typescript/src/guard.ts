@@ -1,0 +1,110 @@
+import { Denied } from "./denied.js";
+import { wordsOf } from "./http.js";
+import type { Call, Decision } from "./messages.js";
+import type { Plan } from "./plan.js";
+
+/** GuardOptions say what is done where a call is not simply allowed. */
+export interface GuardOptions<R> {
+  /** How long to wait for a person where a call is held, in milliseconds; 0 unless set. */
+  wait?: number;
+  /** Called when a call begins to wait, with the denial that names its approval request. */
+  onHeld?: (held: Denied) => void;
+  /** What to give in place of a result where a call may not run, such as words for a model. Unless set, it throws. */
+  onDenied?: (denied: Denied) => Awaited<R> | Promise<Awaited<R>>;
+  /** Called when a call ran and could not be reported; unless set, console.warn. */
+  onUnreported?: (error: unknown) => void;
+}
+
+/** Guarded is a function behind the server. */
+export type Guarded<A extends object, R> = (args: A) => Promise<Awaited<R>>;
+
+/** guard puts a function behind a plan. */
+export function guard<A extends object, R>(
+  plan: Plan,
+  name: string,
+  run: (args: A) => R,
+  options: GuardOptions<R> = {},
+): Guarded<A, R> {
+  const tool = toolOf(name);
+  return async (args: A): Promise<Awaited<R>> => {
+    let call: Call;
+    let decision: Decision;
+    try {
+      call = { ...tool, arguments: copyOf(args) };
+      decision = await allowed(plan, call, options);
+    } catch (error) {
+      const denied = error instanceof Denied ? error : new Denied(wordsOf(error), { cause: error });
+      if (options.onDenied) return await options.onDenied(denied);
+      throw denied;
+    }
+    return await carryOut(plan, call, decision, run, options);
+  };
+}
+
+function toolOf(name: string): { server?: string; tool: string } {
+  const dot = name.indexOf(".");
+  if (dot < 0) return { tool: name };
+  return { server: name.slice(0, dot), tool: name.slice(dot + 1) };
+}
+
+/** copyOf is what JSON keeps of arguments. Nobody can change it while it is judged, and it is what runs. */
+function copyOf(args: unknown): Record<string, unknown> {
+  const copy: unknown = JSON.parse(JSON.stringify(args ?? {}));
+  if (typeof copy === "object" && copy !== null && !Array.isArray(copy)) return copy as Record<string, unknown>;
+  throw new Denied("the arguments are no JSON object");
+}
+
+/** allowed gives the decision that allows a call; where it is held, after a person agreed. */
+async function allowed<R>(plan: Plan, call: Call, { wait = 0, onHeld }: GuardOptions<R>): Promise<Decision> {
+  try {
+    return await plan.decide(call);
+  } catch (error) {
+    if (!(error instanceof Denied) || error.verdict === "deny" || !error.approvalId || wait <= 0) throw error;
+    onHeld?.(error);
+    const approval = await plan.wait(error.approvalId, wait);
+    if (approval.status === "pending") throw error;
+    if (approval.editedArguments) {
+      const reason = "a person agreed to other arguments: call again with those";
+      const { decision } = error;
+      throw new Denied(reason, { ...(decision ? { decision } : {}), editedArguments: approval.editedArguments });
+    }
+    return plan.decide(call); // the approval allows nothing by itself: this does, once
+  }
+}
+
+async function carryOut<A extends object, R>(
+  plan: Plan,
+  call: Call,
+  { server, step }: Decision,
+  run: (args: A) => R,
+  { onUnreported = (error) => console.warn("writ: a call was not reported:", error) }: GuardOptions<R>,
+): Promise<Awaited<R>> {
+  const judged = { ...call, ...(server === undefined ? {} : { server }), ...(step === undefined ? {} : { step }) };
+  const began = Date.now();
+  const report = async (outcome: { status: "success" | "failed"; output?: unknown; error?: string }) => {
+    try {
+      await plan.report({ ...judged, ...outcome, durationMs: Date.now() - began });
+    } catch (error) {
+      onUnreported(error);
+    }
+  };
+  let result: Awaited<R>;
+  try {
+    result = await run(structuredClone(call.arguments) as A);
+  } catch (error) {
+    await report({ status: "failed", error: wordsOf(error) });
+    throw error;
+  }
+  await report({ status: "success", output: reportable(result) });
+  return result;
+}
+
+/** reportable is a result as JSON; what is none is reported as text. */
+function reportable(result: unknown): unknown {
+  try {
+    const text = JSON.stringify(result);
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return String(result);
+  }
+}

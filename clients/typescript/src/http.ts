@@ -1,0 +1,84 @@
+// One request to the server. Redirects are not followed, because a key must not go elsewhere; an answer has an end in
+// size and time.
+
+/** How much of an answer is read, in characters. */
+const maxAnswer = 8 << 20;
+
+/** Failed is a request without a usable answer. */
+export class Failed extends Error {
+  override name = "Failed";
+  constructor(
+    message: string,
+    readonly status?: number,
+    cause?: unknown,
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+  }
+}
+
+export interface Connection {
+  url: string;
+  apiKey: string;
+  /** How long an answer may take, in milliseconds. */
+  timeout: number;
+  fetch: typeof fetch;
+}
+
+export type JSONObject = Record<string, unknown>;
+
+/** ask sends a request and gives the JSON object that a success has; everything else is Failed. */
+export async function ask(to: Connection, path: string, body?: unknown, longer = 0): Promise<JSONObject> {
+  const what = path.split("?")[0];
+  let answer: Response;
+  let text: string;
+  try {
+    answer = await to.fetch(to.url + path, {
+      method: body === undefined ? "GET" : "POST",
+      headers: { "x-api-key": to.apiKey, accept: "application/json", "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      redirect: "error",
+      signal: AbortSignal.timeout(to.timeout + longer),
+    });
+    text = await textOf(answer);
+  } catch (error) {
+    if (error instanceof Failed) throw error;
+    throw new Failed(`${what}: the server did not answer: ${wordsOf(error)}`, undefined, error);
+  }
+  const value = objectOf(text);
+  if (!answer.ok) throw new Failed(`${what}: ${saidOf(value) ?? "no reason given"} (${answer.status})`, answer.status);
+  if (!value) throw new Failed(`${what}: the answer is no JSON object`, answer.status);
+  return value;
+}
+
+async function textOf(answer: Response): Promise<string> {
+  const reader = answer.body?.getReader();
+  if (!reader) return "";
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    text += decoder.decode(value, { stream: true });
+    if (text.length > maxAnswer) {
+      await reader.cancel();
+      throw new Failed("the answer is too long", answer.status);
+    }
+  }
+}
+
+function objectOf(text: string): JSONObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JSONObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const saidOf = (value?: JSONObject) => (typeof value?.message === "string" ? value.message : undefined);
+
+/** wordsOf is what an error says, with what caused it: fetch itself only says that it failed. */
+export function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}

@@ -1,0 +1,68 @@
+import { Denied } from "./denied.js";
+import { ask, type Connection, Failed, wordsOf } from "./http.js";
+import type { DeclareBody, PlanText, Token } from "./messages.js";
+import { Plan } from "./plan.js";
+
+/** WritOptions say which server decides, and who asks. */
+export interface WritOptions {
+  /** The server's address: http://localhost:8080. */
+  url: string;
+  /** The agent's key, of the scope enforce. */
+  apiKey: string;
+  /** How the agent is called. */
+  agent?: string;
+  /** How long an answer may take, in milliseconds; 10,000 unless set. */
+  timeout?: number;
+  /** What sends requests; the global fetch unless set. */
+  fetch?: typeof fetch;
+}
+
+/** DeclareOptions bind a plan to whom it is for, and for how long. */
+export interface DeclareOptions {
+  user?: string;
+  userEmail?: string;
+  session?: string;
+  context?: string;
+  /** Seconds; five minutes unless set, and at most what the organization permits. */
+  expiresIn?: number;
+}
+
+/** Writ is a server that decides about calls. */
+export class Writ {
+  readonly #to: Connection;
+  readonly #agent: string | undefined;
+
+  constructor({ url, apiKey, agent, timeout = 10_000, fetch: send = globalThis.fetch }: WritOptions) {
+    if (!/^https?:\/\//.test(url)) throw new TypeError(`url must begin with http:// or https://: ${url}`);
+    if (!apiKey) throw new TypeError("apiKey is missing");
+    if (!(timeout > 0)) throw new TypeError("timeout must be above 0 milliseconds");
+    // Browsers demand that their fetch is called as a function of the window.
+    this.#to = { url: url.replace(/\/+$/, ""), apiKey, timeout, fetch: (...request) => send(...request) };
+    this.#agent = agent;
+  }
+
+  /** declare declares what the agent will do. Without a plan nothing runs: every failure is Denied. */
+  async declare(plan: PlanText, options: DeclareOptions = {}): Promise<Plan> {
+    const body: DeclareBody = {
+      plan: plan as unknown as Record<string, unknown>,
+      ...(this.#agent === undefined ? {} : { agent_id: this.#agent }),
+      ...(options.user === undefined ? {} : { user_id: options.user }),
+      ...(options.userEmail === undefined ? {} : { user_email: options.userEmail }),
+      ...(options.session === undefined ? {} : { session_id: options.session }),
+      ...(options.context === undefined ? {} : { context_id: options.context }),
+      ...(options.expiresIn === undefined ? {} : { expires_in: options.expiresIn }),
+    };
+    try {
+      const token = await ask(this.#to, "/iap/sdk/token", body);
+      if (!isToken(token)) throw new Failed("/iap/sdk/token: the answer is no token");
+      return new Plan(this.#to, token, this.#agent);
+    } catch (error) {
+      throw new Denied(`no plan was declared: ${wordsOf(error)}`, { cause: error });
+    }
+  }
+}
+
+function isToken(answer: unknown): answer is Token {
+  const { plan_id: id, token, jwt_token: jwt } = answer as Partial<Token>;
+  return typeof id === "string" && id !== "" && typeof jwt === "string" && typeof token === "object" && token !== null;
+}

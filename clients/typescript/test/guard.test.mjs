@@ -1,0 +1,106 @@
+// What a guarded function does with answers, good and bad. The package is the one that was packed and installed.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { Denied, Writ } from "@writ/client";
+import { standIn } from "./stand-in.mjs";
+
+const cases = JSON.parse(readFileSync(new URL("../../testdata/answers.json", import.meta.url), "utf8"));
+const plan = { goal: "pay", steps: [{ mcp: "bank", action: "send_money" }] };
+
+/** guarded gives a function behind a server that answers with one case, and how often it ran. */
+async function guarded(answer, options) {
+  const server = await standIn(answer);
+  const ran = [];
+  // Only an answer that never ends needs a limit, and then it does not matter which answer it cuts off.
+  const writ = new Writ({ url: server.url, apiKey: "ak_test_1", timeout: answer.status < 0 ? 400 : 60_000 });
+  const pay = async (args) => {
+    const declared = await writ.declare(plan);
+    return declared.guard("bank.send_money", (given) => ran.push(given), options)(args);
+  };
+  return { ...server, pay, ran };
+}
+
+for (const answer of cases) {
+  test(`${answer.name}: ${answer.runs ? "runs" : "does not run"}`, async () => {
+    const { pay, ran, asked, stop } = await guarded(answer);
+    try {
+      if (answer.runs) {
+        await pay({ to: "landlord" });
+        assert.deepEqual(ran, [{ to: "landlord" }]);
+        assert.ok(asked.includes("POST /iap/audit"), "the outcome is reported");
+        return;
+      }
+      await assert.rejects(pay({ to: "landlord" }), Denied);
+      assert.deepEqual(ran, []);
+      assert.ok(!asked.some((request) => request.includes("/elsewhere")), "a redirect was followed");
+    } finally {
+      await stop();
+    }
+  });
+}
+
+const [allowed] = cases;
+const denied = cases.find(({ name }) => name === "a deny");
+
+test("no server at all is a deny", async () => {
+  await assert.rejects(new Writ({ url: "http://127.0.0.1:9", apiKey: "k" }).declare(plan), Denied);
+});
+
+test("what runs is what was judged, though the caller changes it meanwhile", async () => {
+  const { url, stop } = await standIn(allowed);
+  const ran = [];
+  const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
+  const pay = declared.guard("bank.send_money", (given) => ran.push(given));
+  const args = { to: "landlord", parts: [1] };
+  const paid = pay(args);
+  args.to = "mallory";
+  args.parts.push(2);
+  await paid;
+  assert.deepEqual(ran, [{ to: "landlord", parts: [1] }]);
+  await stop();
+});
+
+test("arguments that are no JSON object are a deny, and nobody is asked", async () => {
+  const { pay, ran, asked, stop } = await guarded(allowed);
+  const circle = {};
+  circle.self = circle;
+  for (const args of [circle, { n: 1n }, [1], "text"]) await assert.rejects(pay(args), Denied);
+  assert.deepEqual(ran, []);
+  assert.deepEqual([...new Set(asked)], ["POST /iap/sdk/token"]);
+  await stop();
+});
+
+test("onDenied gives what stands in place of a result", async () => {
+  const { pay, ran, stop } = await guarded(denied, { onDenied: ({ message }) => `no: ${message}` });
+  assert.equal(await pay({}), "no: not in the plan");
+  assert.deepEqual(ran, []);
+  await stop();
+});
+
+test("a call that fails is reported, and its error is the caller's", async () => {
+  const { url, asked, stop } = await standIn(allowed);
+  const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
+  const fail = declared.guard("bank.send_money", () => {
+    throw new RangeError("no money");
+  });
+  await assert.rejects(fail({}), RangeError);
+  assert.ok(asked.includes("POST /iap/audit"));
+  await stop();
+});
+
+test("a result that is no JSON is reported all the same", async () => {
+  const { url, asked, stop } = await standIn(allowed);
+  const unreported = [];
+  const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
+  const onUnreported = (error) => unreported.push(error);
+  assert.equal(await declared.guard("bank.send_money", () => 10n, { onUnreported })({}), 10n);
+  assert.deepEqual([unreported, asked.at(-1)], [[], "POST /iap/audit"]);
+  await stop();
+});
+
+test("a Writ says which of its options is wrong", () => {
+  assert.throws(() => new Writ({ url: "localhost:8080", apiKey: "k" }), /url/);
+  assert.throws(() => new Writ({ url: "http://localhost", apiKey: "" }), /apiKey/);
+  assert.throws(() => new Writ({ url: "http://localhost", apiKey: "k", timeout: 0 }), /timeout/);
+});

@@ -1,0 +1,23 @@
+#!/bin/sh
+# An agent of a shell and curl: it declares a plan, asks before each call, and reports what it did.
+set -eu
+ask() {   # ask ROUTE BODY; no answer within ten seconds is no allow
+  printf '%s' "$2" | curl -s --max-time 10 "$WRIT_URL$1" -H "x-api-key: $WRIT_API_KEY" -H 'Content-Type: application/json' --data-binary @-
+}
+field() { grep -o "\"$1\": *\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }   # a text member of a JSON answer
+
+plan=$(ask /iap/sdk/token '{"agent_id": "billing", "plan": {"goal": "pay the rent", "steps": [
+  {"mcp": "bank", "action": "send_money", "params": {"to": "landlord"}}]}}')
+
+pay() {   # pay TO AMOUNT
+  arguments="{\"to\": \"$1\", \"amount\": $2}"
+  answer=$(ask /iap/sdk/enforce "{\"mcp\": \"bank\", \"tool\": \"send_money\", \"arguments\": $arguments, \"intent_token\": $plan}") || answer=''
+  case $answer in
+  *'"allowed":true'*) echo "sent $2 to $1" ;;
+  *) echo "not done: $(echo "$answer" | field reason || echo nobody decided)" && return ;;
+  esac
+  ask /iap/audit "{\"token\": \"$(echo "$plan" | field jwt_token)\", \"mcp\": \"bank\", \"tool\": \"send_money\",
+    \"input\": $arguments, \"status\": \"success\"}" | field iap_sync_status
+}
+pay landlord 900
+pay mallory 900
