@@ -109,7 +109,8 @@ func (r *release) imageFiles(p platform) ([]byte, error) {
 	var content bytes.Buffer
 	archive := tar.NewWriter(&content)
 	for _, h := range []tar.Header{
-		{Name: "data/", Mode: 0o700, Uid: imageUser, Gid: imageUser}, {Name: "etc/", Mode: 0o755},
+		{Name: "data/", Mode: 0o700, Uid: imageUser, Gid: imageUser}, {Name: "dev/", Mode: 0o755}, // runtimes mount some
+		{Name: "proc/", Mode: 0o755}, {Name: "sys/", Mode: 0o755}, {Name: "etc/", Mode: 0o755},
 		{Name: "etc/ssl/", Mode: 0o755}, {Name: "etc/ssl/certs/", Mode: 0o755},
 		{Name: "tmp/", Mode: 0o1777}, {Name: "usr/", Mode: 0o755}, {Name: "usr/bin/", Mode: 0o755},
 		{Name: "usr/share/", Mode: 0o755}, {Name: "usr/share/writ/", Mode: 0o755},
@@ -122,6 +123,7 @@ func (r *release) imageFiles(p platform) ([]byte, error) {
 	user := strconv.Itoa(imageUser)
 	files := []file{
 		{"etc/passwd", 0o644, "root:x:0:0::/:/none\nwrit:x:" + user + ":" + user + "::/data:/none\n"},
+		{"etc/hosts", 0o644, "127.0.0.1 localhost\n::1 localhost\n"}, // for runtimes that bring none
 		{"etc/group", 0o644, "root:x:0:\nwrit:x:" + user + ":\n"},
 		{"etc/ssl/certs/ca-certificates.crt", 0o644, authorities()},
 	}
