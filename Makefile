@@ -75,7 +75,7 @@ vet:
 	GOARCH=arm64 go vet ./internal/confine/... ./cmd/... ./internal/cli/writ
 	GOOS=darwin go vet ./internal/confine/... ./cmd/... ./internal/cli/writ
 	GOOS=windows go build -o /dev/null ./cmd/writ ./cmd/writ-client ./cmd/writ-plan
-	GOOS=windows go vet ./internal/app
+	GOOS=windows go build ./internal/app
 	cd bench && go vet ./... && go test ./...
 	cd release && go vet ./...
 

@@ -22,7 +22,9 @@ type file struct {
 }
 
 // listed are the files of the repository that every archive has.
-var listed = []string{"LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "examples/payments.yaml", "examples/rent.yaml"}
+var listed = []string{
+	"LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "examples/payments.yaml", "examples/rent.yaml",
+}
 
 // files are those of an archive, by their names.
 func (r *release) files(p platform) ([]file, error) {

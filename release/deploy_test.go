@@ -64,10 +64,12 @@ func checkServer(t *testing.T, pod core.PodSpec, secrets map[string]string) {
 	if c.LivenessProbe == nil || c.ReadinessProbe == nil || c.StartupProbe == nil {
 		t.Error("a probe is missing")
 	}
-	if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().IsZero() {
+	wanted, most := c.Resources.Requests, c.Resources.Limits
+	if wanted.Cpu().IsZero() || wanted.Memory().IsZero() || most.Memory().IsZero() {
 		t.Error("resources are missing")
 	}
-	if s := c.SecurityContext; !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || !slices.Contains(s.Capabilities.Drop, "ALL") {
+	if s := c.SecurityContext; !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation ||
+		!slices.Contains(s.Capabilities.Drop, "ALL") {
 		t.Error("the container is not read-only and without rights")
 	}
 	if s := pod.SecurityContext; !*s.RunAsNonRoot || *s.RunAsUser != imageUser {
@@ -187,12 +189,13 @@ func words(t *testing.T, list []string) string {
 // TestSettingsExist checks that deploy sets only what the server knows: it refuses to start with others.
 func TestSettingsExist(t *testing.T) {
 	known := string(read(t, "../docs/configuration.md"))
+	setting := regexp.MustCompile(`\b(WRIT_[A-Z_]+|DATABASE_URL[A-Z_]*)`)
 	count := 0
 	err := filepath.WalkDir(deploy, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		for _, name := range regexp.MustCompile(`\b(WRIT_[A-Z_]+|DATABASE_URL[A-Z_]*)`).FindAllString(string(read(t, path)), -1) {
+		for _, name := range setting.FindAllString(string(read(t, path)), -1) {
 			count++
 			base := strings.TrimSuffix(name, "_FILE")
 			if !strings.Contains(known, "`"+base+"`") && name != "WRIT_VERSION" { // that one is compose's own

@@ -109,7 +109,8 @@ func (r *release) imageFiles(p platform) ([]byte, error) {
 	var content bytes.Buffer
 	archive := tar.NewWriter(&content)
 	for _, h := range []tar.Header{
-		{Name: "data/", Mode: 0o700, Uid: imageUser, Gid: imageUser}, {Name: "dev/", Mode: 0o755}, // runtimes mount some
+		{Name: "data/", Mode: 0o700, Uid: imageUser, Gid: imageUser},
+		{Name: "dev/", Mode: 0o755}, // on these runtimes mount something, and cannot make them
 		{Name: "proc/", Mode: 0o755}, {Name: "sys/", Mode: 0o755}, {Name: "etc/", Mode: 0o755},
 		{Name: "etc/ssl/", Mode: 0o755}, {Name: "etc/ssl/certs/", Mode: 0o755},
 		{Name: "tmp/", Mode: 0o1777}, {Name: "usr/", Mode: 0o755}, {Name: "usr/bin/", Mode: 0o755},
@@ -127,12 +128,7 @@ func (r *release) imageFiles(p platform) ([]byte, error) {
 		{"etc/group", 0o644, "root:x:0:\nwrit:x:" + user + ":\n"},
 		{"etc/ssl/certs/ca-certificates.crt", 0o644, authorities()},
 	}
-	for name, from := range map[string]string{
-		"usr/bin/writd": r.program(p, "writd"), "usr/bin/writ": r.program(p, "writ"),
-		"usr/bin/writ-client": r.program(p, "writ-client"), "usr/share/writ/payments.yaml": r.source + "/examples/payments.yaml",
-		"usr/share/writ/rent.yaml": r.source + "/examples/rent.yaml",
-		"usr/share/writ/LICENSE":   r.source + "/LICENSE", "usr/share/writ/" + licencesName: filepath.Join(r.out, licencesName),
-	} {
+	for name, from := range r.imagePrograms(p) {
 		text, err := os.ReadFile(from)
 		if err != nil {
 			return nil, err
@@ -147,6 +143,20 @@ func (r *release) imageFiles(p platform) ([]byte, error) {
 		return nil, err
 	}
 	return content.Bytes(), archive.Close()
+}
+
+// imagePrograms are the programs, the examples and the licences, by their names in the image.
+func (r *release) imagePrograms(p platform) map[string]string {
+	const share = "usr/share/writ/"
+	return map[string]string{
+		"usr/bin/writd":         r.program(p, "writd"),
+		"usr/bin/writ":          r.program(p, "writ"),
+		"usr/bin/writ-client":   r.program(p, "writ-client"),
+		share + "payments.yaml": filepath.Join(r.source, "examples/payments.yaml"),
+		share + "rent.yaml":     filepath.Join(r.source, "examples/rent.yaml"),
+		share + "LICENSE":       filepath.Join(r.source, "LICENSE"),
+		share + licencesName:    filepath.Join(r.out, licencesName),
+	}
 }
 
 // authorities are those that browsers trust, from a module, so that they are the same in every build. Those that are

@@ -17,18 +17,21 @@ const licencesName = "THIRD-PARTY-LICENCES.txt"
 var licenceFile = regexp.MustCompile(`(?i)^(licen[sc]e|copying|notice|unlicense)([-.].*)?$`)
 
 // licence is one that software may be under, and what its text says.
-type licence struct{ id, says string }
+type licence struct {
+	id   string
+	says *regexp.Regexp
+}
 
 // licences are recognized by what only they say, in this order.
 var licences = []licence{
-	{"Apache-2.0", `apache license,? version 2\.0`},
-	{"Apache-2.0", `apache license\s+version 2\.0`},
-	{"MPL-2.0", `mozilla public license,? version 2\.0`},
-	{"BSD-3-Clause", `redistribution and use in source and binary forms.*(neither (the )?name|may not be used to endorse)`},
-	{"BSD-2-Clause", `redistribution and use in source and binary forms`},
-	{"MIT", `permission is hereby granted, free of charge`},
-	{"ISC", `permission to use, copy, modify,? and(/or)? distribute this software`},
-	{"Unlicense", `this is free and unencumbered software released into the public domain`},
+	{"Apache-2.0", regexp.MustCompile(`apache license,? version 2\.0`)},
+	{"MPL-2.0", regexp.MustCompile(`mozilla public license,? version 2\.0`)},
+	{"BSD-3-Clause", regexp.MustCompile(`redistribution and use in source and binary forms.*(neither (the )?name|` +
+		`may not be used to endorse)`)},
+	{"BSD-2-Clause", regexp.MustCompile(`redistribution and use in source and binary forms`)},
+	{"MIT", regexp.MustCompile(`permission is hereby granted, free of charge`)},
+	{"ISC", regexp.MustCompile(`permission to use, copy, modify,? and(/or)? distribute this software`)},
+	{"Unlicense", regexp.MustCompile(`this is free and unencumbered software released into the public domain`)},
 }
 
 // readLicences returns the licence texts of a part and the names of the licences. A part without a licence that is
@@ -46,7 +49,8 @@ func readLicences(p part) (text string, ids []string, err error) {
 		if err != nil {
 			return "", nil, err
 		}
-		text += "--- " + entry.Name() + "\n\n" + strings.TrimSpace(strings.ReplaceAll(string(content), "\r", "")) + "\n\n"
+		clean := strings.TrimSpace(strings.ReplaceAll(string(content), "\r", ""))
+		text += "--- " + entry.Name() + "\n\n" + clean + "\n\n"
 		if id := recognize(string(content)); id != "" && !strings.Contains(strings.Join(ids, " "), id) {
 			ids = append(ids, id)
 		}
@@ -80,7 +84,7 @@ func declaredLicence(p part) (text string, ids []string, err error) {
 func recognize(text string) string {
 	words := strings.ToLower(strings.Join(strings.Fields(text), " "))
 	for _, l := range licences {
-		if regexp.MustCompile(l.says).MatchString(words) {
+		if l.says.MatchString(words) {
 			return l.id
 		}
 	}

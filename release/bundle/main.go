@@ -135,6 +135,10 @@ func extractOne(content io.Reader, header *tar.Header, at string) error {
 
 type object = map[string]any
 
+func mount(at, kind, source string, options ...string) object {
+	return object{"destination": at, "type": kind, "source": source, "options": append([]string{}, options...)}
+}
+
 // writeConfig writes how a runtime runs the image. The network is that of whoever starts it.
 func writeConfig(out string, c v1.Config) error {
 	user, group, _ := strings.Cut(c.User, ":")
@@ -158,10 +162,9 @@ func writeConfig(out string, c v1.Config) error {
 		},
 		"root": object{"path": "rootfs", "readonly": true},
 		"mounts": []object{
-			{"destination": "/proc", "type": "proc", "source": "proc"},
-			{"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": []string{"nosuid", "mode=755"}},
-			{"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": []string{"nosuid", "nodev", "noexec"}},
-			{"destination": "/data", "type": "bind", "source": data, "options": []string{"bind", "nosuid", "nodev", "noexec"}},
+			mount("/proc", "proc", "proc"), mount("/dev", "tmpfs", "tmpfs", "nosuid", "mode=755"),
+			mount("/tmp", "tmpfs", "tmpfs", "nosuid", "nodev", "noexec"),
+			mount("/data", "bind", data, "bind", "nosuid", "nodev", "noexec"),
 		},
 		"linux": object{"namespaces": []object{{"type": "mount"}, {"type": "pid"}, {"type": "ipc"}, {"type": "uts"}}},
 	}
