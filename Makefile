@@ -55,6 +55,12 @@ soak-proxy: ## Make 10,000 calls over 100 sessions through the proxy while MCP s
 loaded: ## Run every test twice beside a load that keeps every core busy
 	@scripts/test-loaded
 
+# Two runs on a commit give the same bytes; PLATFORMS=linux/amd64 builds for one platform.
+.PHONY: release
+release: web ## Build what people install into dist: archives, packages, an image, an SBOM, licences, checksums
+	rm -rf dist
+	cd release && go run . -version $(VERSION) $(if $(PLATFORMS),-platforms $(PLATFORMS))
+
 .PHONY: screenshots
 screenshots: build ## Make the pictures of the README with a real browser
 	@cd web && node e2e/screenshots.mjs
@@ -73,7 +79,9 @@ vet:
 	GOARCH=arm64 go vet ./internal/confine/... ./cmd/... ./internal/cli/writ
 	GOOS=darwin go vet ./internal/confine/... ./cmd/... ./internal/cli/writ
 	GOOS=windows go build -o /dev/null ./cmd/writ ./cmd/writ-client ./cmd/writ-plan
+	GOOS=windows go build ./internal/app
 	cd bench && go vet ./... && go test ./...
+	cd release && go vet ./...
 
 .PHONY: staticcheck
 staticcheck:
@@ -106,5 +114,5 @@ fmt: ## Format the Go code
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin web/node_modules
+	rm -rf bin dist web/node_modules
 	find web/dist -mindepth 1 ! -name README.md -delete

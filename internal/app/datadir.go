@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"writ/internal/config"
 	"writ/internal/secret"
@@ -29,16 +28,16 @@ func lockDataDir(dir string) (unlock func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := tryLock(file); err != nil {
 		file.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		if errors.Is(err, errLocked) {
 			return nil, fmt.Errorf("the data folder %s is in use by another writd", dir)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	return func() error {
 		// A process that is being started has a copy of the file for a moment, which would keep the lock.
-		return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
+		return errors.Join(releaseLock(file), file.Close())
 	}, nil
 }
 
@@ -63,14 +62,11 @@ func masterKeyIn(dir string) (secret.Text, error) {
 	path := filepath.Join(dir, "master.key")
 	// A command and a server that start together must not make a key each: one of them
 	// would be lost, with all it sealed.
-	folder, err := os.Open(dir)
+	folder, err := lockFolder(dir)
 	if err != nil {
-		return secret.Text{}, fmt.Errorf("open the data folder: %w", err)
-	}
-	defer folder.Close() // and with it the lock
-	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX); err != nil {
 		return secret.Text{}, fmt.Errorf("lock the data folder: %w", err)
 	}
+	defer folder.Close() // and with it the lock
 	content, err := os.ReadFile(path)
 	if err == nil {
 		return secret.NewText(strings.TrimSpace(string(content))), nil
@@ -148,13 +144,4 @@ func writePrivate(path string, content []byte) (err error) {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes the names of a folder's files survive a power cut.
-func syncDir(dir string) error {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }

@@ -28,9 +28,8 @@ type command struct {
 func Run(ctx context.Context, args []string, s cli.Streams) error {
 	c := &command{streams: s, environ: os.Environ()}
 	root := &cobra.Command{Use: "writd", Short: "The Writ server: intent-based security for AI agents"}
-	root.AddCommand(c.serve(), c.proxy(), c.demo(), c.user(), c.org(), c.operator(), c.signingKey(), c.backup(),
-		c.restore(), c.audit(), c.witness(),
-		c.retention(), c.rollup(), c.prices(), c.policy(), c.config())
+	root.AddCommand(c.serve(), c.health(), c.proxy(), c.demo(), c.user(), c.org(), c.operator(), c.signingKey(),
+		c.backup(), c.restore(), c.audit(), c.witness(), c.retention(), c.rollup(), c.prices(), c.policy(), c.config())
 	return cli.Execute(ctx, root, args, s)
 }
 
