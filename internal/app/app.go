@@ -162,7 +162,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		return nil, err // here, and not at the first sign-in
 	}
 	a.Limiter = throttle.New(db)
-	a.Auth = auth.New(db, log, a.Keyring, post, publicURL)
+	a.Auth = auth.New(db, log, a.Keyring, sealer, post, publicURL)
 	a.Organizations = organization.New(db, log, post, publicURL)
 	a.Operators = operator.New(db, log)
 	a.Requests = a.newRequests(post, o.Logger, publicURL)
