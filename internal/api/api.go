@@ -154,6 +154,8 @@ func New(c Config) *API {
 		People:        c.Auth,
 		Keys:          c.Keys,
 		Organizations: c.Organizations,
+		Factors:       c.Auth,
+		Now:           c.Database.Now,
 		Providers:     c.Federation,
 		Policies:      c.Policies,
 		Plans:         c.Intent,

@@ -155,7 +155,8 @@ func CheckPassword(field, password, email string) error {
 	return nil
 }
 
-func checkName(name string) error {
+// CheckName refuses a bad name of a person with a fault about the field "name".
+func CheckName(name string) error {
 	if utf8.RuneCountInString(name) > MaxNameLength {
 		return fault.Field("name", "must have at most %d characters", MaxNameLength)
 	}
