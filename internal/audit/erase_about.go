@@ -45,3 +45,12 @@ func (l *Log) EraseAbout(
 	}
 	return nil
 }
+
+// AboutPerson reads what the system's log says about a person, after a position.
+func AboutPerson(ctx context.Context, r database.Reader, userID string, after int64, limit int) ([]Stored, error) {
+	entries, err := database.Collect(ctx, r, scanEntry, selectEntry+`
+		WHERE log = 'system' AND subject = $1 AND position > $2
+		ORDER BY position
+		LIMIT $3`, found(subjectText(Subject{Type: "user", ID: userID})), after, limit)
+	return entries, database.Wrap(err, "read what the log says about %s", userID)
+}
