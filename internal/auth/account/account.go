@@ -106,10 +106,13 @@ func (s *Service) ChangeProfile(ctx context.Context, p principal.Principal, c Pr
 		}
 		fields := []string{}
 		for _, part := range []struct {
-			name   string
-			to     *string
-			stored *string
-		}{{"name", c.Name, &changed.Name}, {"locale", c.Locale, &changed.Locale}, {"timeZone", c.TimeZone, &changed.TimeZone}} {
+			name       string
+			to, stored *string
+		}{
+			{"name", c.Name, &changed.Name},
+			{"locale", c.Locale, &changed.Locale},
+			{"timeZone", c.TimeZone, &changed.TimeZone},
+		} {
 			if part.to != nil && *part.to != *part.stored {
 				*part.stored, fields = *part.to, append(fields, part.name)
 			}

@@ -19,6 +19,7 @@ import { NoOrganization, NotAMember } from "./NoOrganization";
 import { Offline } from "./Offline";
 import { Overlays } from "./Overlays";
 import { useRecent } from "./recent";
+import { Prove } from "./Prove";
 import { SignInAgain } from "./SignInAgain";
 import { TopBar } from "./TopBar";
 import { useCountsLive } from "./useCounts";
@@ -114,6 +115,7 @@ function Frame() {
       </div>
       <Overlays open={overlay} onClose={() => setOverlay(undefined)} />
       <SignInAgain open={getSession().state === "out"} />
+      <Prove />
       <Toasts />
     </div>
   );
