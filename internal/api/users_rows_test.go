@@ -43,9 +43,10 @@ func (w *changes) userScenarios() map[string]scenario {
 			m{"email": testserver.FreshAddress(), "password": testserver.Password}),
 		"POST /user/second-factor": plain(http.MethodPost, "/user/second-factor", m{"password": testserver.Password}),
 
-		"POST /user/second-factor/proof":          withFactor(http.MethodPost, "/user/second-factor/proof", code),
-		"POST /user/second-factor/recovery-codes": withFactor(http.MethodPost, "/user/second-factor/recovery-codes", none),
-		"DELETE /user/second-factor":              withFactor(http.MethodDelete, "/user/second-factor", none),
+		"POST /user/second-factor/proof": withFactor(http.MethodPost, "/user/second-factor/proof", code),
+		"POST /user/second-factor/recovery-codes": withFactor(http.MethodPost,
+			"/user/second-factor/recovery-codes", none),
+		"DELETE /user/second-factor": withFactor(http.MethodDelete, "/user/second-factor", none),
 
 		"POST /user/second-factor/confirm": func() func(context.Context) (string, error) {
 			p := w.Person("somebody")

@@ -88,7 +88,14 @@ function mailed(server, to, form) {
   const found = server
     .mails()
     .filter((text) => text.includes(`To: ${to}`) || text.includes(`To: <${to}>`))
-    .map((text) => form.exec(text.split(/\r?\n\r?\n/).slice(1).join("\n\n")))
+    .map((text) =>
+      form.exec(
+        text
+          .split(/\r?\n\r?\n/)
+          .slice(1)
+          .join("\n\n"),
+      ),
+    )
     .findLast(Boolean);
   if (!found) throw new Error(`no mail to ${to} has ${form}`);
   return found[1];
@@ -96,7 +103,9 @@ function mailed(server, to, form) {
 
 /** codeOf is what an authenticator app shows now. */
 function codeOf(secret) {
-  const bits = [...secret].map((c) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(c).toString(2).padStart(5, "0")).join("");
+  const bits = [...secret]
+    .map((c) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(c).toString(2).padStart(5, "0"))
+    .join("");
   const key = Buffer.from(bits.match(/.{8}/g).map((b) => Number.parseInt(b, 2)));
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));

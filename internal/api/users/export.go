@@ -64,7 +64,8 @@ func (h *Handlers) export(w http.ResponseWriter, r *http.Request, caller princip
 		return parts.Flush()
 	}
 	// The answer has begun: the connection breaks, so that no reader takes the part for the whole.
-	h.Logger.WarnContext(r.Context(), "an export ended early", "requestId", route.RequestOf(r.Context()).ID, "error", err)
+	h.Logger.WarnContext(r.Context(), "an export ended early",
+		"requestId", route.RequestOf(r.Context()).ID, "error", err)
 	panic(http.ErrAbortHandler)
 }
 
@@ -90,7 +91,7 @@ func read[T any](
 
 func (h *Handlers) sections() []section {
 	return []section{
-		{"preferences", read(func(ctx context.Context, caller principal.Principal) (PreferencesBody, error) {
+		{"preferences", read(func(ctx context.Context, caller principal.Principal) (LookBody, error) {
 			return h.preferences(ctx, caller, nil)
 		})},
 		{"secondFactor", read(func(ctx context.Context, caller principal.Principal) (SecondFactorBody, error) {

@@ -111,24 +111,24 @@ func (h *Handlers) changeProfile(
 	return h.profileBody(ctx, caller, changed)
 }
 
-// PreferencesBody is how a person wants the dashboard to look.
-type PreferencesBody struct {
+// LookBody is how a person wants the dashboard to look.
+type LookBody struct {
 	Theme   string `json:"theme" enum:"system,light,dark"`
 	Density string `json:"density" enum:"compact,roomy" doc:"How high the rows of tables are."`
 }
 
 func (h *Handlers) preferences(
 	ctx context.Context, caller principal.Principal, _ *route.None,
-) (PreferencesBody, error) {
+) (LookBody, error) {
 	chosen, err := h.Accounts.Preferences(ctx, caller)
-	return PreferencesBody(chosen), err
+	return LookBody(chosen), err
 }
 
-type setPreferencesInput struct{ Body PreferencesBody }
+type setPreferencesInput struct{ Body LookBody }
 
 func (h *Handlers) setPreferences(
 	ctx context.Context, caller principal.Principal, in *setPreferencesInput,
-) (PreferencesBody, error) {
+) (LookBody, error) {
 	return in.Body, h.Accounts.SetPreferences(ctx, caller, account.Preferences(in.Body))
 }
 

@@ -37,40 +37,54 @@ func (s *Service) BeginEmailChange(
 	if err != nil {
 		return err
 	}
-	oldCode, newCode := secret.Digits(changeDigits), secret.Digits(changeDigits)
-	var user auth.User
-	var taken bool
+	var w wish
 	err = s.change(ctx, func(ctx context.Context, tx *database.Tx) (err error) {
-		if err = auth.RequireLive(ctx, tx, p); err != nil {
-			return err
-		}
-		if user, err = auth.StillHas(ctx, tx, p.UserID, hash); err != nil {
-			return err
-		}
-		if user.Email == address {
-			return fault.Field("email", "is your address already")
-		}
-		if taken, err = auth.AddressTaken(ctx, tx, address); err != nil {
-			return err
-		}
-		return s.storeChange(ctx, tx, p, storedChange{
-			id:       database.NewID(),
-			oldEmail: user.Email,
-			newEmail: address,
-			oldHash:  codeHash(p.UserID, user.Email, oldCode.Reveal()),
-			newHash:  codeHash(p.UserID, address, newCode.Reveal()),
-		})
+		w, err = s.wishFor(ctx, tx, p, hash, address)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	s.Auth.Send(ctx, s.oldMail(user.Email, address, oldCode))
-	if taken {
+	s.Auth.Send(ctx, s.oldMail(w.from, address, w.oldCode))
+	if w.taken {
 		s.Auth.Send(ctx, s.takenMail(address))
 	} else {
-		s.Auth.Send(ctx, s.newMail(address, newCode))
+		s.Auth.Send(ctx, s.newMail(address, w.newCode))
 	}
 	return nil
+}
+
+// wish is a change of address that was just stored.
+type wish struct {
+	from             string
+	oldCode, newCode secret.Text
+	taken            bool // the address has an account
+}
+
+func (s *Service) wishFor(
+	ctx context.Context, tx *database.Tx, p principal.Principal, hash, address string,
+) (w wish, err error) {
+	if err := auth.RequireLive(ctx, tx, p); err != nil {
+		return wish{}, err
+	}
+	user, err := auth.StillHas(ctx, tx, p.UserID, hash)
+	if err != nil {
+		return wish{}, err
+	}
+	if user.Email == address {
+		return wish{}, fault.Field("email", "is your address already")
+	}
+	w = wish{from: user.Email, oldCode: secret.Digits(changeDigits), newCode: secret.Digits(changeDigits)}
+	if w.taken, err = auth.AddressTaken(ctx, tx, address); err != nil {
+		return wish{}, err
+	}
+	return w, s.storeChange(ctx, tx, p, storedChange{
+		id:       database.NewID(),
+		oldEmail: user.Email,
+		newEmail: address,
+		oldHash:  codeHash(p.UserID, user.Email, w.oldCode.Reveal()),
+		newHash:  codeHash(p.UserID, address, w.newCode.Reveal()),
+	})
 }
 
 // codeHash binds a code to its person and address.
@@ -127,7 +141,8 @@ func (s *Service) ConfirmEmailChange(ctx context.Context, p principal.Principal,
 		return err
 	}
 	if done.id == "" {
-		return fault.New(fault.Invalid, "one of the codes is wrong, or they have expired; enter both again, or begin anew")
+		return fault.New(fault.Invalid,
+			"one of the codes is wrong, or they have expired; enter both again, or begin anew")
 	}
 	for _, address := range []string{done.oldEmail, done.newEmail} {
 		s.Auth.Send(ctx, s.changedMail(address, done))

@@ -24,7 +24,8 @@ export const account = {
   firstCode: "Code of the app",
   confirm: "Confirm",
   codesTitle: "Your recovery codes",
-  codesHelp: "Each works once in place of a code of the app. They are not shown again: keep them where the phone is not.",
+  codesHelp:
+    "Each works once in place of a code of the app. They are not shown again: keep them where the phone is not.",
   codesKept: "I have kept them",
   renew: "New recovery codes",
   renewHelp: "The old ones no longer work.",
