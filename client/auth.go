@@ -70,12 +70,23 @@ type SignIn struct {
 	Tokens
 	User          User           `json:"user"`
 	Organizations []Organization `json:"organizations"`
+	// SecondFactor is set in place of the rest where a second factor is awaited.
+	SecondFactor struct {
+		Challenge string `json:"challenge"`
+	} `json:"secondFactor"`
 }
 
 // Login signs in. The client itself does not change: As is a client for the result.
 func (c *Client) Login(ctx context.Context, email, password string) (SignIn, error) {
 	return post[SignIn](ctx, c, "/auth/login", nil, map[string]string{
 		"email": email, "password": password,
+	})
+}
+
+// FinishLogin finishes a sign-in with a code of the second factor, or a recovery code.
+func (c *Client) FinishLogin(ctx context.Context, challenge, code string) (SignIn, error) {
+	return post[SignIn](ctx, c, "/auth/login/second-factor", nil, map[string]string{
+		"challenge": challenge, "code": code,
 	})
 }
 

@@ -40,6 +40,7 @@ type Error struct {
 	Message    string        `json:"message"`
 	Code       string        `json:"error"` // the status in words; where the server speaks OAuth, its code
 	Details    []Detail      `json:"details"`
+	Reason     string        `json:"code"` // names the refusal, where the status does not say enough
 	RequestID  string        `json:"requestId"`
 	RetryAfter time.Duration `json:"-"` // when the server said to wait
 }

@@ -35,10 +35,12 @@ import (
 	"writ/internal/api/search"
 	"writ/internal/api/servers"
 	"writ/internal/api/traces"
+	"writ/internal/api/users"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/auth"
+	"writ/internal/auth/account"
 	"writ/internal/auth/federation"
 	"writ/internal/blog"
 	"writ/internal/carrier"
@@ -76,6 +78,7 @@ type Config struct {
 	Requests      *accessrequest.Service
 	Blog          *blog.Service
 	Referrals     *referral.Service
+	Accounts      *account.Service
 	Keys          *apikey.Service
 	Policies      *policy.Service
 	Replays       *replay.Service
@@ -154,6 +157,8 @@ func New(c Config) *API {
 		People:        c.Auth,
 		Keys:          c.Keys,
 		Organizations: c.Organizations,
+		Factors:       c.Auth,
+		Now:           c.Database.Now,
 		Providers:     c.Federation,
 		Policies:      c.Policies,
 		Plans:         c.Intent,
@@ -215,6 +220,15 @@ func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 		SecureCookies: c.usesTLS(),
 		Options:       accounts.OptionsBody{Mail: c.MailGoes, Development: c.Documented},
 		HasDashboard:  c.Dashboard != nil,
+	}).Mount(a.router)
+	(&users.Handlers{
+		Auth:          c.Auth,
+		Accounts:      c.Accounts,
+		Federation:    c.Federation,
+		Organizations: c.Organizations,
+		Keys:          c.Keys,
+		Database:      c.Database,
+		Logger:        c.Logger,
 	}).Mount(a.router)
 	(&organizations.Handlers{
 		Gate:          gate,

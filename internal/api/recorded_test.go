@@ -122,6 +122,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		maps.Copy(scenarios, w.proxyScenarios())
 		maps.Copy(scenarios, w.installationScenarios())
 		maps.Copy(scenarios, w.guardScenarios())
+		maps.Copy(scenarios, w.userScenarios())
 		for _, r := range s.API.Routes() {
 			if r.Method == http.MethodGet && !r.GetChanges {
 				continue

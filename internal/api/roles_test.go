@@ -40,7 +40,7 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 		cases := slices.Concat(organizationRoleCases(), memberRoleCases(), keyRoleCases(), telemetryRoleCases(),
 			pageRoleCases(), tailRoleCases(), enforcementRoleCases(), agentRoleCases(), webhookRoleCases(),
 			forwardingRoleCases(), oauthRoleCases(), connectionRoleCases(), identityProviderRoleCases(provider),
-			closingRoleCases())
+			secondFactorRoleCases(), closingRoleCases())
 		for _, r := range s.API.Routes() {
 			declared := r.Method + " " + r.Path
 			if r.OrganizationScoped() &&

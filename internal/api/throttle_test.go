@@ -29,6 +29,10 @@ func throttledRoutes() []testserver.Throttled {
 			_, err := c.Login(t.Context(), account+" not an address", testserver.Password)
 			return err
 		}},
+		{Rule: throttle.FinishLogin, Call: func(t *testing.T, c *client.Client, account string) error {
+			_, err := c.FinishLogin(t.Context(), account, "000000")
+			return err
+		}},
 		{Rule: throttle.ForgotPassword, Call: func(t *testing.T, c *client.Client, account string) error {
 			return c.ForgotPassword(t.Context(), account)
 		}},

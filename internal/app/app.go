@@ -26,6 +26,7 @@ import (
 	"writ/internal/audit"
 	"writ/internal/audit/witness"
 	"writ/internal/auth"
+	"writ/internal/auth/account"
 	"writ/internal/auth/federation"
 	"writ/internal/blog"
 	"writ/internal/carrier"
@@ -105,6 +106,7 @@ type Areas struct {
 	OAuth         *oauth.Service
 	Gateway       *gateway.Gateway
 	Connections   *connection.Service
+	Accounts      *account.Service
 	Guard         *guard.Service
 	Replays       *replay.Service
 	Drafts        *drafting.Author
@@ -162,7 +164,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		return nil, err // here, and not at the first sign-in
 	}
 	a.Limiter = throttle.New(db)
-	a.Auth = auth.New(db, log, a.Keyring, post, publicURL)
+	a.Auth = auth.New(db, log, a.Keyring, sealer, post, publicURL)
 	a.Organizations = organization.New(db, log, post, publicURL)
 	a.Operators = operator.New(db, log)
 	a.Requests = a.newRequests(post, o.Logger, publicURL)
@@ -240,6 +242,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Google:    federation.Google{Issuer: c.GoogleIssuer, ClientID: c.GoogleClientID, Secret: c.GoogleClientSecret},
 		OpenToAll: c.SignUp == config.SignUpOpen,
 	})
+	a.Accounts = a.newAccounts(publicURL)
 	a.Drafts = newAuthor(c.Draft, a.model, a.Limiter)
 	a.witness, err = a.newWitness(c, db.Now)
 	return a, err

@@ -99,6 +99,7 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Requests:          s.Requests,
 		Blog:              s.Blog,
 		Referrals:         s.Referrals,
+		Accounts:          s.Accounts,
 		Keys:              s.Keys,
 		Policies:          s.Policies,
 		Replays:           s.Replays,

@@ -9,6 +9,11 @@
 // token that is used twice was stolen or copied, so its session ends. Changing a
 // password ends the other sessions, resetting it ends all of them.
 //
+// A person who has a second factor (package secondfactor) signs in with a password in
+// two steps: the right password gives a challenge, which stands for no session, and the
+// challenge with a code gives the tokens. Who signs in with an identity provider is not
+// asked. A session remembers when its person last proved the second factor.
+//
 // A terminal signs in by device code (RFC 8628): it shows a code and polls while a
 // signed-in person compares the code and answers. The key and the session of an
 // approved terminal are created when it collects them, once, in the change that
@@ -25,6 +30,7 @@ import (
 	"unicode/utf8"
 
 	"writ/internal/audit"
+	"writ/internal/auth/secondfactor"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/keyring"
@@ -46,6 +52,7 @@ const (
 	SessionLife     = 30 * 24 * time.Hour
 	otpLife         = 10 * time.Minute
 	resetLife       = time.Hour
+	challengeLife   = 5 * time.Minute
 	// repeatWindow is how long a refresh token in a cookie works again: the answer that replaced it may be lost, and a
 	// page cannot know.
 	repeatWindow = 10 * time.Second
@@ -58,6 +65,8 @@ const (
 	otpDigits    = 6
 	otpAttempts  = 5 // wrong guesses a code survives
 	codesPerHour = 5 // sent to one account; more are silently not sent
+	// challengeAttempts is how many wrong codes a challenge survives.
+	challengeAttempts = 5
 )
 
 // User is an account.
@@ -79,8 +88,10 @@ type Device struct {
 // maxUserAgent is how many bytes of a user agent are stored.
 const maxUserAgent = 300
 
-// Tokens are the credentials of a session.
+// Tokens are the credentials of a session. Where a second factor is awaited they are a
+// Challenge alone.
 type Tokens struct {
+	Challenge secret.Text
 	Access    secret.Text
 	Refresh   secret.Text
 	ExpiresIn time.Duration // of the access token
@@ -95,11 +106,12 @@ type Service struct {
 	mail      mail.Sender
 	publicURL string
 	passwords *Passwords
+	factors   *secondfactor.Factors
 }
 
 // New makes a Service. Links in mails begin with publicURL.
 func New(
-	db *database.DB, log *audit.Log, keys *keyring.Ring, sender mail.Sender, publicURL string,
+	db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sealer, sender mail.Sender, publicURL string,
 ) *Service {
 	return &Service{
 		db:        db,
@@ -108,6 +120,7 @@ func New(
 		mail:      sender,
 		publicURL: publicURL,
 		passwords: NewPasswords(),
+		factors:   secondfactor.New(sealer),
 	}
 }
 
@@ -142,7 +155,8 @@ func CheckPassword(field, password, email string) error {
 	return nil
 }
 
-func checkName(name string) error {
+// CheckName refuses a bad name of a person with a fault about the field "name".
+func CheckName(name string) error {
 	if utf8.RuneCountInString(name) > MaxNameLength {
 		return fault.Field("name", "must have at most %d characters", MaxNameLength)
 	}

@@ -57,7 +57,8 @@ type DeviceLogin struct {
 
 	status   deviceStatus
 	polledAt *time.Time
-	hash     []byte // of the terminal's secret
+	provedAt *time.Time // when who approved it last proved their second factor
+	hash     []byte     // of the terminal's secret
 }
 
 // DeviceCodes are the two codes of a request: the secret that the terminal polls
@@ -140,6 +141,9 @@ func (s *Service) ApproveDevice(ctx context.Context, p principal.Principal, user
 	return s.answerDevice(ctx, p, userCode, func(login *DeviceLogin) string {
 		login.status, login.OrgID, login.SessionAllowed = deviceApproved, p.OrgID, withSession && login.WantsSession
 		login.Limited = p.LimitedTo != ""
+		if at := p.SecondFactor.ProvedAt; !at.IsZero() {
+			login.provedAt = &at
+		}
 		return "device.approved"
 	})
 }

@@ -111,8 +111,10 @@ func (s *Service) grant(
 		if !q.WantsSession || !login.SessionAllowed {
 			return nil
 		}
-		opened, err = s.StartSession(ctx, tx, login.UserID, limitedTo, q.From)
-		return err
+		if opened, err = s.StartSession(ctx, tx, login.UserID, limitedTo, q.From); err != nil || login.provedAt == nil {
+			return err
+		}
+		return markProved(ctx, tx, opened.session.ID, *login.provedAt)
 	}})
 	if err != nil {
 		return DeviceAnswer{}, fmt.Errorf("grant the sign-in of a terminal: %w", err)

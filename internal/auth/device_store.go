@@ -8,7 +8,7 @@ import (
 
 const selectDevice = `
 	SELECT id, device_hash, status, wants_session, product, address, user_agent, created_at, expires_at, polled_at,
-		user_id, org_id, session_allowed, limited
+		user_id, org_id, session_allowed, limited, proved_at
 	FROM device_login
 	`
 
@@ -17,7 +17,7 @@ func scanDevice(row database.Scanner) (d DeviceLogin, err error) {
 	err = row.Scan(&d.ID, &d.hash, &d.status, database.ToBool(&d.WantsSession), &d.Product, &d.From.Address,
 		&d.From.UserAgent, database.ToTime(&d.CreatedAt), database.ToTime(&d.ExpiresAt),
 		database.ToOptionalTime(&d.polledAt), database.ToText(&d.UserID), database.ToText(&d.OrgID),
-		database.ToBool(&d.SessionAllowed), database.ToBool(&d.Limited))
+		database.ToBool(&d.SessionAllowed), database.ToBool(&d.Limited), database.ToOptionalTime(&d.provedAt))
 	return d, database.OrMissing(err, nil, "load the sign-in of a terminal")
 }
 
@@ -43,10 +43,10 @@ func insertDevice(ctx context.Context, tx *database.Tx, d DeviceLogin, userHash 
 func setAnswer(ctx context.Context, tx *database.Tx, d DeviceLogin) (bool, error) {
 	n, err := tx.Exec(ctx, `
 		UPDATE device_login
-		SET status = $2, user_id = $3, org_id = $4, session_allowed = $5, limited = $6
+		SET status = $2, user_id = $3, org_id = $4, session_allowed = $5, limited = $6, proved_at = $7
 		WHERE id = $1 AND status = 'pending'`,
 		d.ID, d.status, d.UserID, database.OptionalText(d.OrgID), database.Bit(d.SessionAllowed),
-		database.Bit(d.Limited))
+		database.Bit(d.Limited), database.OptionalMicros(d.provedAt))
 	return n == 1, err
 }
 

@@ -88,7 +88,8 @@ func (e *env) replica() (*database.DB, *auth.Service) {
 func (e *env) serviceOn(db *database.DB) *auth.Service {
 	e.T.Helper()
 	log := audit.Unsigned(db)
-	return auth.New(db, log, keyring.New(db, log, testenv.Sealer(e.T, 7)), e.post, "https://writ.example.org")
+	return auth.New(db, log, keyring.New(db, log, testenv.Sealer(e.T, 7)), testenv.Sealer(e.T, 7), e.post,
+		"https://writ.example.org")
 }
 
 // add stores an account.
@@ -178,5 +179,6 @@ func (e *env) actions() []string {
 // rows are all rows of our tables and of the log's head, as text.
 func (e *env) rows() map[string][]string {
 	e.T.Helper()
-	return e.Rows("user_account", "user_session", "refresh_token", "mail_code", "device_login", "audit_head")
+	return e.Rows("user_account", "user_session", "refresh_token", "mail_code", "device_login", "second_factor",
+		"recovery_code", "login_challenge", "audit_head")
 }

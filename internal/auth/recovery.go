@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"writ/internal/auth/secondfactor"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/mail"
@@ -121,6 +122,10 @@ func (s *Service) applyReset(ctx context.Context, tx *database.Tx, code storedCo
 		return err
 	}
 	if err := unlinkOthers(ctx, tx, code.UserID); err != nil {
+		return err
+	}
+	// One that somebody added whom an organization's provider vouched for goes like the identity that did.
+	if _, err := secondfactor.RemoveVouched(ctx, tx, code.UserID); err != nil {
 		return err
 	}
 	_, err := s.log.Append(ctx, tx, userEntry("password.reset", as(code.UserID), code.UserID, nil))

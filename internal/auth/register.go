@@ -29,7 +29,7 @@ func (n *NewUser) check() (err error) {
 		return err
 	}
 	n.Name = strings.TrimSpace(n.Name)
-	return checkName(n.Name)
+	return CheckName(n.Name)
 }
 
 // Register adds an unverified account and mails it a code. The answer does not reveal whether the address has
@@ -303,7 +303,7 @@ func cutName(name string) string {
 	if letters := []rune(name); len(letters) > MaxNameLength {
 		name = string(letters[:MaxNameLength])
 	}
-	if checkName(name) != nil {
+	if CheckName(name) != nil {
 		return ""
 	}
 	return name

@@ -166,7 +166,7 @@ func TestNoMail(t *testing.T) {
 		ctx := t.Context()
 		e.account("ada@example.org", false)
 		before := e.rows()
-		mute := auth.New(e.DB, e.Log, keyring.New(e.DB, e.Log, nil), mail.None{},
+		mute := auth.New(e.DB, e.Log, keyring.New(e.DB, e.Log, nil), nil, mail.None{},
 			"https://writ.example.org")
 		for _, email := range []string{"ada@example.org", "unknown@example.org"} {
 			register := mute.Register(ctx, auth.NewUser{Email: email, Password: secret.NewText(password)})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"writ/internal/auth/secondfactor"
 	"writ/internal/database"
 	"writ/internal/email"
 	"writ/internal/fault"
@@ -30,6 +31,8 @@ type Session struct {
 	LastUsedAt time.Time // when its tokens were last refreshed
 	ExpiresAt  time.Time
 	RevokedAt  *time.Time
+	ProvedAt   *time.Time // when its person last proved their second factor; nil: never
+	enrolled   bool       // whether the person has one
 }
 
 func (s Session) live(now time.Time) bool { return s.RevokedAt == nil && now.Before(s.ExpiresAt) }
@@ -46,7 +49,7 @@ func refusedRefresh() error {
 	return fault.New(fault.Unauthenticated, "the refresh token is not valid; sign in again")
 }
 
-// Login opens a session for a verified account.
+// Login opens a session for a verified account, or gives a challenge if the account has a second factor.
 func (s *Service) Login(ctx context.Context, address string, password secret.Text, d Device) (User, Tokens, error) {
 	address, err := email.Normalise(address)
 	if err != nil {
@@ -70,10 +73,11 @@ func (s *Service) Login(ctx context.Context, address string, password secret.Tex
 	return user, tokens, nil
 }
 
-// begin opens a session, if the password is still the one that was checked: a reset
+// begin opens a session or gives a challenge, if the password is still the one that was checked: a reset
 // that came in between wins.
 func (s *Service) begin(ctx context.Context, userID, checkedHash string, d Device) (Tokens, error) {
 	var opened Opened
+	var challenge secret.Text
 	err := s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
 		_, hash, err := findUser(ctx, tx, userID)
 		if err != nil {
@@ -82,11 +86,20 @@ func (s *Service) begin(ctx context.Context, userID, checkedHash string, d Devic
 		if hash != checkedHash {
 			return refusedLogin()
 		}
+		opened, challenge = Opened{}, secret.Text{}
+		status, err := secondfactor.StatusOf(ctx, tx, userID)
+		if err != nil {
+			return err
+		}
+		if status.Enrolled {
+			challenge, err = newChallenge(ctx, tx, userID)
+			return err
+		}
 		opened, err = s.StartSession(ctx, tx, userID, "", d)
 		return err
 	})
-	if err != nil {
-		return Tokens{}, err
+	if err != nil || challenge.IsSet() {
+		return Tokens{Challenge: challenge}, err
 	}
 	return s.Issue(ctx, opened)
 }

@@ -9,7 +9,8 @@ import (
 )
 
 const sessionColumns = `s.id, s.user_id, s.org_id, s.address, s.user_agent, s.created_at, s.last_used_at, s.expires_at,
-	s.revoked_at`
+	s.revoked_at, s.proved_at,
+	(SELECT COUNT(*) FROM second_factor f WHERE f.user_id = s.user_id AND f.confirmed_at IS NOT NULL)`
 
 // scanSession reads sessionColumns, and more after them. It gives the zero Session
 // when there is none.
@@ -17,6 +18,7 @@ func scanSession(row database.Scanner, more ...any) (s Session, err error) {
 	err = row.Scan(append([]any{
 		&s.ID, &s.UserID, &s.OrgID, &s.Address, &s.UserAgent, database.ToTime(&s.CreatedAt),
 		database.ToTime(&s.LastUsedAt), database.ToTime(&s.ExpiresAt), database.ToOptionalTime(&s.RevokedAt),
+		database.ToOptionalTime(&s.ProvedAt), database.ToBool(&s.enrolled),
 	}, more...)...)
 	return s, database.OrMissing(err, nil, "load a session")
 }
@@ -77,12 +79,14 @@ func endPasswordAccess(ctx context.Context, tx *database.Tx, userID, except stri
 
 // EndOtherSessions ends every session of a person but one, within a change. It also
 // ends what could still become a session: approvals of terminals that were not
-// collected, and sign-in codes that no page has exchanged.
+// collected, sign-in codes that no page has exchanged, and challenges.
 func EndOtherSessions(ctx context.Context, tx *database.Tx, userID, except string) error {
 	_, err := tx.Exec(ctx, `UPDATE device_login SET status = 'denied' WHERE user_id = $1 AND status = 'approved'`,
 		userID)
-	if err == nil {
-		_, err = tx.Exec(ctx, `DELETE FROM sign_in_code WHERE user_id = $1`, userID)
+	for _, table := range []string{"sign_in_code", "login_challenge"} {
+		if err == nil {
+			_, err = tx.Exec(ctx, `DELETE FROM `+table+` WHERE user_id = $1`, userID)
+		}
 	}
 	if err == nil {
 		_, err = tx.Exec(ctx,
@@ -155,6 +159,8 @@ func (s *Service) Sweep(ctx context.Context) error {
 		{"refresh_token", "hash", "used_at < $1", reuseMemory},
 		{"mail_code", "id", "expires_at < $1", SessionLife},
 		{"sign_in_code", "hash", "expires_at < $1", SessionLife},
+		{"login_challenge", "hash", "expires_at < $1", challengeLife},
+		{"email_change", "id", "expires_at < $1", SessionLife},
 		{"device_login", "id", "expires_at < $1", deviceMemory},
 	} {
 		_, err := s.db.ExecInSlices(ctx, sweepSlice, fmt.Sprintf(
@@ -175,7 +181,7 @@ func EndSessions(ctx context.Context, tx *database.Tx) (sessions int64, err erro
 	if err == nil {
 		_, err = tx.Exec(ctx, `UPDATE mail_code SET used_at = $1 WHERE used_at IS NULL`, now)
 	}
-	for _, table := range []string{"sign_in_code", "device_login"} {
+	for _, table := range []string{"sign_in_code", "device_login", "login_challenge", "email_change"} {
 		if err == nil {
 			_, err = tx.Exec(ctx, `DELETE FROM `+table)
 		}

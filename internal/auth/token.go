@@ -61,9 +61,14 @@ func (s *Service) Authenticate(ctx context.Context, token string) (principal.Pri
 	if session.UserID != claims.UserID || session.OrgID != claims.OrgID || !session.live(s.db.Now()) {
 		return principal.Principal{}, refusedToken(nil)
 	}
-	return principal.Principal{
+	p := principal.Principal{
 		Kind: principal.User, UserID: session.UserID, SessionID: session.ID, LimitedTo: session.OrgID,
-	}, nil
+	}
+	p.SecondFactor.Enrolled = session.enrolled
+	if session.enrolled && session.ProvedAt != nil {
+		p.SecondFactor.ProvedAt = *session.ProvedAt
+	}
+	return p, nil
 }
 
 // PublicKeys are the keys that verify access tokens, for the JWKS endpoint.

@@ -219,3 +219,13 @@ func (s *Service) storeClient(ctx context.Context, tx *database.Tx, orgID, issue
 		orgID, issuer, s.redirectURI(), c.id, c.method, sealed, database.OptionalMicros(c.expiresAt))
 	return database.Wrap(err, "store an OAuth client")
 }
+
+// Forget ends the connections of a person, and what they have begun, within the change that deletes their account.
+func Forget(ctx context.Context, tx *database.Tx, userID string) error {
+	for _, table := range []string{"mcp_connection", "mcp_connecting"} {
+		if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE user_id = $1`, userID); err != nil {
+			return database.Wrap(err, "end the connections of %s", userID)
+		}
+	}
+	return nil
+}

@@ -39,9 +39,11 @@ type Detail struct {
 
 // Error is a fault. Message is shown to the caller, Cause only to the operator.
 type Error struct {
-	Kind       Kind
-	Message    string
-	Details    []Detail
+	Kind    Kind
+	Message string
+	Details []Detail
+	// Code names the refusal for programs, where the kind does not say enough; empty: it does.
+	Code       string
 	RetryAfter time.Duration // with TooMany and Unavailable
 	Cause      error
 }
@@ -65,6 +67,17 @@ func New(kind Kind, format string, args ...any) *Error {
 // Wrap makes a fault that keeps its cause for the log.
 func Wrap(cause error, kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Cause: cause}
+}
+
+// Coded gives the fault a code.
+func (e *Error) Coded(code string) *Error { e.Code = code; return e }
+
+// CodeOf is the code of an error; empty for one without.
+func CodeOf(err error) string {
+	if f, ok := errors.AsType[*Error](err); ok {
+		return f.Code
+	}
+	return ""
 }
 
 // Field makes an Invalid fault about one field of the input.

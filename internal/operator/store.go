@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
@@ -52,4 +53,19 @@ func refused() error {
 func EndAll(ctx context.Context, tx *database.Tx) error {
 	_, err := tx.Exec(ctx, `DELETE FROM operator`)
 	return database.Wrap(err, "end the operators")
+}
+
+// Leave makes a person no operator, within the change that deletes their account and declares the system log.
+func (s *Service) Leave(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+	removed, err := tx.Exec(ctx, `DELETE FROM operator WHERE user_id = $1`, p.UserID)
+	if err != nil || removed == 0 {
+		return database.Wrap(err, "remove operator %s", p.UserID)
+	}
+	_, err = s.log.Append(ctx, tx, audit.Entry{
+		Log:     audit.System,
+		Action:  "operator.removed",
+		Actor:   p,
+		Subject: audit.Subject{Type: "user", ID: p.UserID},
+	})
+	return err
 }

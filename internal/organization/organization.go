@@ -53,6 +53,8 @@ type Membership struct {
 	Organization
 	Role        principal.Role
 	MemberCount int
+	// RequireSecondFactor: members act in it only after they proved a second factor.
+	RequireSecondFactor bool
 }
 
 // Member is a person in an organization.

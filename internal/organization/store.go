@@ -48,20 +48,21 @@ func findMembership(ctx context.Context, r database.Reader, orgID string, role p
 	m := Membership{Role: role}
 	err := r.QueryRow(ctx, `
 		SELECT o.id, o.name, o.created_at,
-			(SELECT COUNT(*) FROM organization_member m WHERE m.org_id = o.id)
+			(SELECT COUNT(*) FROM organization_member m WHERE m.org_id = o.id), o.require_second_factor
 		FROM organization o
 		WHERE o.id = $1 AND o.closed_at IS NULL`, orgID).
-		Scan(&m.ID, &m.Name, database.ToTime(&m.CreatedAt), &m.MemberCount)
+		Scan(&m.ID, &m.Name, database.ToTime(&m.CreatedAt), &m.MemberCount, database.ToBool(&m.RequireSecondFactor))
 	return m, database.OrMissing(err, missing, "load organization %s", orgID)
 }
 
 func membershipsOf(ctx context.Context, r database.Reader, userID string) ([]Membership, error) {
 	list, err := database.Collect(ctx, r, func(s database.Scanner) (m Membership, err error) {
-		err = s.Scan(&m.ID, &m.Name, database.ToTime(&m.CreatedAt), &m.Role, &m.MemberCount)
+		err = s.Scan(&m.ID, &m.Name, database.ToTime(&m.CreatedAt), &m.Role, &m.MemberCount,
+			database.ToBool(&m.RequireSecondFactor))
 		return m, err
 	}, `
 		SELECT o.id, o.name, o.created_at, mine.role,
-			(SELECT COUNT(*) FROM organization_member m WHERE m.org_id = o.id)
+			(SELECT COUNT(*) FROM organization_member m WHERE m.org_id = o.id), o.require_second_factor
 		FROM organization_member mine
 		JOIN organization o ON o.id = mine.org_id
 		WHERE mine.user_id = $1 AND o.closed_at IS NULL`, userID)

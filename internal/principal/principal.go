@@ -34,6 +34,9 @@ type Principal struct {
 	// organization's identity provider vouches for the person. Empty: no limit.
 	LimitedTo string
 
+	// SecondFactor is what is known of it for a person.
+	SecondFactor SecondFactor
+
 	// These are set for a key.
 	KeyID       string
 	Scopes      []Scope
@@ -51,6 +54,12 @@ type Principal struct {
 
 // Attestation is what a caller has proven with a certificate of their agent.
 type Attestation struct{ AgentID, CertificateID string }
+
+// SecondFactor says whether a person has one, and when they last proved it in this session.
+type SecondFactor struct {
+	Enrolled bool
+	ProvedAt time.Time // zero: never
+}
 
 // Operator is the caller of commands run on the server itself.
 func Operator() Principal { return Principal{Kind: System} }

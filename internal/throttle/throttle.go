@@ -38,6 +38,15 @@ var (
 	ForgotPassword = Rule{"forgot-password", 5}
 	ResetPassword  = Rule{"reset-password", 5}
 	ChangePassword = Rule{"change-password", 5}
+	FinishLogin    = Rule{"finish-login", 10}
+
+	// What a signed-in person does about their second factor, their address and their account, which ask for a code or
+	// the password.
+	SecondFactor  = Rule{"second-factor", 10}
+	ChangeEmail   = Rule{"change-email", 5}
+	ConfirmEmail  = Rule{"confirm-email", 5}
+	DeleteAccount = Rule{"delete-account", 5}
+	ExportAccount = Rule{"export-account", 5} // reads all of a person's entries
 
 	// Signing in from a terminal: asking for a code, by address, and trying one, by
 	// person. Polling is not counted here: each code has an interval of its own.

@@ -32,7 +32,8 @@ func (h *Handlers) mountDevice(r *route.Router) {
 	route.Handle(r, route.Get("/auth/device/request", "The terminal that waits with a user code").
 		For(route.Person).LimitedToo().Throttled(throttle.AnswerDevice), h.findDevice)
 	route.Handle(r, route.Post("/auth/device/approve", "Approve the sign-in of a terminal").
-		For(route.Person).LimitedToo().Throttled(throttle.AnswerDevice).Records("device.approved"), h.approveDevice)
+		For(route.Person).LimitedToo().Throttled(throttle.AnswerDevice).Records("device.approved").AsksAgain(),
+		h.approveDevice)
 	route.Handle(r, route.Post("/auth/device/deny", "Deny the sign-in of a terminal").
 		For(route.Person).LimitedToo().Throttled(throttle.AnswerDevice).Records("device.denied"), h.denyDevice)
 }

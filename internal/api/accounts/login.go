@@ -17,6 +17,9 @@ import (
 func (h *Handlers) mountLogin(r *route.Router) {
 	route.HandleOutput(r, route.Post("/auth/login", "Sign in").For(route.Public).
 		ThrottledGuesses(throttle.Login).Records("session.created"), h.login)
+	route.HandleOutput(r, route.Post("/auth/login/second-factor",
+		"Finish a sign-in with a code of the second factor, or a recovery code").For(route.Public).
+		Throttled(throttle.FinishLogin).Records("session.created"), h.finishLogin)
 	route.HandleOutput(r, route.Post("/auth/refresh", "Replace a refresh token; using one twice ends its session").
 		For(route.Public).Unrecorded(), h.refresh)
 	route.HandleOutput(r, route.Post("/auth/logout", "End this session").For(route.Session).LimitedToo().
@@ -35,11 +38,21 @@ type loginInput struct {
 
 func (in *loginInput) Account() string { return in.Body.Email }
 
-// LoginBody is a new session with the account and its organizations.
+// LoginBody is a new session with the account and its organizations; or, of an account with a second factor, the
+// challenge alone.
 type LoginBody struct {
-	TokensBody
-	User          UserBody                         `json:"user"`
-	Organizations []organizations.OrganizationBody `json:"organizations" nullable:"false"`
+	AccessToken   string                           `json:"accessToken,omitempty" doc:"Send as Authorization: Bearer."`
+	RefreshToken  string                           `json:"refreshToken,omitempty" doc:"Exchange once at /auth/refresh. Absent if it is in a cookie."`
+	ExpiresIn     int                              `json:"expiresIn,omitempty" doc:"Seconds until the access token expires." example:"900"`
+	User          *UserBody                        `json:"user,omitempty"`
+	Organizations []organizations.OrganizationBody `json:"organizations,omitzero" required:"false" nullable:"false"`
+	SecondFactor  *ChallengeBody                   `json:"secondFactor,omitempty" doc:"Present in place of the rest if a second factor is awaited."`
+}
+
+// ChallengeBody is a sign-in whose second factor is awaited.
+type ChallengeBody struct {
+	Challenge string `json:"challenge" doc:"Send it with a code to /auth/login/second-factor."`
+	ExpiresIn int    `json:"expiresIn" doc:"Seconds in which that must happen." example:"300"`
 }
 
 func (h *Handlers) login(
@@ -53,9 +66,44 @@ func (h *Handlers) login(
 	if err != nil {
 		return nil, err
 	}
+	if tokens.Challenge.IsSet() {
+		awaited := &ChallengeBody{tokens.Challenge.Reveal(), int(auth.ChallengeLife.Seconds())}
+		return &sessionOutput[LoginBody]{Body: LoginBody{SecondFactor: awaited}}, nil
+	}
 	mine, err := h.Organizations.ListForUser(ctx, user.ID)
-	body := LoginBody{tokensBody(tokens, in.BrowserInput), userBody(user), organizations.Bodies(mine)}
-	return &sessionOutput[LoginBody]{h.sessionCookies(in.BrowserInput, tokens), body}, err
+	given, account := tokensBody(tokens, in.BrowserInput), userBody(user)
+	return &sessionOutput[LoginBody]{h.sessionCookies(in.BrowserInput, tokens), LoginBody{
+		AccessToken:   given.AccessToken,
+		RefreshToken:  given.RefreshToken,
+		ExpiresIn:     given.ExpiresIn,
+		User:          &account,
+		Organizations: organizations.Bodies(mine),
+	}}, err
+}
+
+type finishLoginInput struct {
+	BrowserInput
+	Body struct {
+		Challenge string `json:"challenge" minLength:"1" maxLength:"200"`
+		Code      string `json:"code" minLength:"6" maxLength:"50" example:"123456"`
+	}
+}
+
+func (in *finishLoginInput) Account() string { return in.Body.Challenge }
+
+func (h *Handlers) finishLogin(
+	ctx context.Context, _ principal.Principal, in *finishLoginInput,
+) (*sessionOutput[SignedInBody], error) {
+	device, err := in.device(ctx)
+	if err != nil {
+		return nil, err
+	}
+	user, tokens, err := h.Auth.FinishLogin(ctx, secret.NewText(in.Body.Challenge), in.Body.Code, device)
+	if err != nil {
+		return nil, err
+	}
+	body, err := h.signedIn(ctx, user, tokens, "", in.BrowserInput)
+	return &sessionOutput[SignedInBody]{h.sessionCookies(in.BrowserInput, tokens), body}, err
 }
 
 type refreshInput struct {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"writ/internal/api/route"
 	"writ/internal/credential"
@@ -30,7 +31,15 @@ type Gate struct {
 	Organizations interface {
 		RoleOf(ctx context.Context, orgID, userID string) (principal.Role, error)
 		ListForUser(ctx context.Context, userID string) ([]organization.Membership, error)
+		// RequiresSecondFactor tells whether an organization wants its members to have proved a second factor.
+		RequiresSecondFactor(ctx context.Context, orgID string) (bool, error)
 	}
+	// Factors tells who has a second factor.
+	Factors interface {
+		Enrolled(ctx context.Context, userID string) (bool, error)
+	}
+	// Now is the server's clock.
+	Now func() time.Time
 	// Providers tells whether an organization wants its members to sign in with its identity provider.
 	Providers interface {
 		Enforces(ctx context.Context, orgID string) (bool, error)
@@ -73,12 +82,25 @@ func (g *Gate) Admit(request *http.Request, r route.Route) (principal.Principal,
 		return principal.Principal{}, err
 	}
 	if r.Operators {
-		return g.operator(request.Context(), caller)
+		if caller, err = g.operator(request.Context(), caller); err != nil {
+			return principal.Principal{}, err
+		}
+		return caller, g.checkFresh(caller, r)
 	}
 	if r.Action == "" {
-		return caller, checkLimit(caller, r)
+		if err := checkLimit(caller, r); err != nil {
+			return caller, err
+		}
+		return caller, g.checkFresh(caller, r)
 	}
-	caller, err = g.inOrganizationOf(request, caller, r)
+	return g.admitToOrganization(request, caller, r)
+}
+
+// admitToOrganization checks what the route needs in the organization it is about.
+func (g *Gate) admitToOrganization(
+	request *http.Request, caller principal.Principal, r route.Route,
+) (principal.Principal, error) {
+	caller, err := g.inOrganizationOf(request, caller, r)
 	if err == nil && caller.Kind == principal.Key && writesPolicies(r.Scope) {
 		// Reading and writing policies is a person's work: the key may do no more than its owner still may.
 		caller, err = g.InOrganization(request.Context(), caller, caller.OrgID)
@@ -88,7 +110,10 @@ func (g *Gate) Admit(request *http.Request, r route.Route) (principal.Principal,
 	if err != nil {
 		return principal.Principal{}, err
 	}
-	return caller, caller.Require(r.Action)
+	if err := caller.Require(r.Action); err != nil {
+		return caller, err
+	}
+	return caller, g.checkFresh(caller, r)
 }
 
 // caller authenticates whoever sends a request.
@@ -277,7 +302,7 @@ func (g *Gate) InOrganization(
 	if err != nil {
 		return principal.Principal{}, err
 	}
-	if err := g.CheckVouched(ctx, caller, orgID, role); err != nil {
+	if err := g.CheckSignIn(ctx, caller, orgID, role); err != nil {
 		return principal.Principal{}, err
 	}
 	caller.OrgID, caller.Role = orgID, role
@@ -356,7 +381,7 @@ func (g *Gate) inOrganizationThatOwns(
 		return principal.Principal{}, err
 	}
 	inOrg, err := g.InNamed(ctx, caller, orgID)
-	if fault.Is(err, fault.Forbidden) {
+	if fault.Is(err, fault.Forbidden) && fault.CodeOf(err) == "" { // a code is for members only
 		return principal.Principal{}, fault.New(fault.NotFound, "no such %s", kind)
 	}
 	return inOrg, err

@@ -12,7 +12,7 @@ import (
 
 func (h *Handlers) mountKillSwitch(r *route.Router) {
 	killer := func(rt route.Route) route.Route {
-		return rt.For(route.Person).Needs(principal.KillAgents).Configures()
+		return rt.For(route.Person).Needs(principal.KillAgents).Configures().AsksAgain()
 	}
 	route.Handle(r, killer(route.Post("/iap/agent/{agentId}/kill",
 		"Stop an agent and its keys: no entry of the log behind the answered index allows a call of theirs")).

@@ -15,17 +15,17 @@ import (
 
 func (h *Handlers) mountKeys(r *route.Router) {
 	route.Handle(r, route.Post("/api-keys", "Create an API key; it is shown once").
-		For(route.Person).LimitedToo().Records("key.created").Configures().
+		For(route.Person).LimitedToo().Records("key.created").Configures().AsksAgain().
 		Answers(http.StatusCreated), h.createKey)
 	route.Handle(r, route.Get("/api-keys", "List API keys").
 		For(route.PersonOrKey).LimitedToo().Scoped(principal.CLI), h.listKeys)
 	route.Handle(r, route.Post("/api-keys/provision", "Create a key for one product").
 		For(route.PersonOrKey).LimitedToo().Scoped(principal.CLI).
-		Throttled(throttle.MakeKey).Records("key.provisioned").Answers(http.StatusCreated), h.provisionKey)
+		Throttled(throttle.MakeKey).Records("key.provisioned").AsksAgain().Answers(http.StatusCreated), h.provisionKey)
 	route.Handle(r, route.Post("/api-keys/{id}/revoke", "Revoke an API key").
 		For(route.PersonOrKey).LimitedToo().Scoped(principal.CLI).Records("key.revoked"), h.revokeKey)
 	route.Handle(r, route.Post("/api-keys/{id}/rotate", "Replace an API key by a new one with the same settings").
-		For(route.Person).LimitedToo().Records("key.rotated").Answers(http.StatusCreated), h.rotateKey)
+		For(route.Person).LimitedToo().Records("key.rotated").AsksAgain().Answers(http.StatusCreated), h.rotateKey)
 }
 
 // KeyBody is an API key without its secret.

@@ -52,9 +52,13 @@ func (h *Handlers) mountOrganizations(r *route.Router) {
 		For(route.Person).Needs(principal.ReadOrganization), h.get)
 	route.Handle(r, route.Patch("/organization/{orgId}", "Rename an organization").
 		For(route.Person).Needs(principal.UpdateOrganization).Records("organization.renamed").Configures(), h.rename)
+	route.Handle(r, route.Put("/organization/{orgId}/second-factor",
+		"Say whether members act in the organization only after they proved a second factor").
+		For(route.Person).Needs(principal.UpdateOrganization).Records("organization.second_factor_changed").
+		Configures().AsksAgain(), h.requireSecondFactor)
 	route.Handle(r, route.Delete("/organization/{orgId}", "Close an organization; its audit log is kept").
 		For(route.Person).Needs(principal.CloseOrganization).Records("organization.closed").
-		Answers(http.StatusNoContent), h.close)
+		AsksAgain().Answers(http.StatusNoContent), h.close)
 }
 
 // OrganizationBody is an organization as the caller sees it.
@@ -65,6 +69,8 @@ type OrganizationBody struct {
 	MemberCount int            `json:"memberCount"`
 	CreatedAt   time.Time      `json:"createdAt"`
 	Demo        bool           `json:"demo" doc:"Whether all of it is made up."`
+
+	RequireSecondFactor bool `json:"requireSecondFactor" doc:"Whether members act in it only after they proved a second factor."`
 
 	Rights []principal.Action `json:"rights" nullable:"false" doc:"What the role allows; the routes name what they need."`
 }
@@ -78,6 +84,8 @@ func organizationBody(m organization.Membership) OrganizationBody {
 		CreatedAt:   m.CreatedAt,
 		Demo:        m.IsDemo(),
 		Rights:      m.Role.Rights(),
+
+		RequireSecondFactor: m.RequireSecondFactor,
 	}
 }
 
@@ -122,6 +130,20 @@ func (h *Handlers) rename(
 	ctx context.Context, caller principal.Principal, in *updateOrganizationInput,
 ) (OrganizationBody, error) {
 	membership, err := h.Organizations.Rename(ctx, caller, in.Body.Name)
+	return organizationBody(membership), err
+}
+
+type requireSecondFactorInput struct {
+	route.OrgInput
+	Body struct {
+		Required bool `json:"required"`
+	}
+}
+
+func (h *Handlers) requireSecondFactor(
+	ctx context.Context, caller principal.Principal, in *requireSecondFactorInput,
+) (OrganizationBody, error) {
+	membership, err := h.Organizations.RequireSecondFactor(ctx, caller, in.Body.Required)
 	return organizationBody(membership), err
 }
 

@@ -21,6 +21,7 @@ type ErrorBody struct {
 	Message    string         `json:"message" doc:"What went wrong, for a person to read." example:"name: must be 1-100 characters"`
 	ErrorText  string         `json:"error" doc:"The status in words." example:"Bad Request"`
 	Details    []fault.Detail `json:"details,omitempty" doc:"Which fields are wrong and what was expected; only for validation."`
+	Code       string         `json:"code,omitempty" doc:"Names the refusal for programs, where the status does not say enough." example:"second_factor_required"`
 	RequestID  string         `json:"requestId" doc:"Names this request in the server's log."`
 }
 
@@ -126,6 +127,7 @@ func (s *server) Render(ctx context.Context, err error) *Failure {
 	}
 	failure := newFailure(ctx, err, status, f.Message, f.Details)
 	failure.retryAfter = f.RetryAfter
+	failure.Code = f.Code
 	if f.Kind == fault.Unavailable && f.RetryAfter == 0 {
 		failure.retryAfter = time.Second
 	}

@@ -91,6 +91,9 @@ type Route struct {
 	ForStopped bool
 	// Operators admits only people who run this installation. It is no role: they need not be in any organization.
 	Operators bool
+	// AsksFactor wants a person who has a second factor to have proved it within the last minutes: for what a thief
+	// with an open browser must not do.
+	AsksFactor bool
 	// GetChanges marks a GET that changes something, because published clients send it so. It records what it
 	// changes, and a HEAD of it is refused.
 	GetChanges bool
@@ -177,6 +180,12 @@ func (r Route) StoppedToo() Route { r.ForStopped = true; return r }
 
 // ForOperators admits only people who run this installation.
 func (r Route) ForOperators() Route { r.Operators = true; return r }
+
+// AsksAgain wants a fresh proof of the second factor, of people who have one.
+func (r Route) AsksAgain() Route { r.AsksFactor = true; return r }
+
+// WantsProof reports whether the route wants a fresh proof: if it says so, and for all that operators change.
+func (r Route) WantsProof() bool { return r.AsksFactor || r.Operators && r.Audit != "" }
 
 // WithWholeName has the slashes of the name that ends the path be part of it.
 func (r Route) WithWholeName() Route { r.WholeName = true; return r }

@@ -40,7 +40,7 @@ func (c *command) user() *cobra.Command {
 	create.Flags().StringVar(&n.Name, "name", "", "name to show")
 	create.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from standard input")
 	cli.RequireFlags(create, "email")
-	user.AddCommand(create)
+	user.AddCommand(create, c.removeFactor())
 	return user
 }
 
@@ -92,6 +92,25 @@ func (c *command) org() *cobra.Command {
 	cli.RequireFlags(create, "name", "owner")
 	org.AddCommand(create, c.addMember())
 	return org
+}
+
+// removeFactor helps somebody who lost their phone and their recovery codes.
+func (c *command) removeFactor() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove-second-factor ADDRESS", Short: "Remove the second factor of an account", Args: cobra.ExactArgs(1),
+		Long: `Remove the second factor of somebody who lost their phone and their recovery codes. Make sure that it is they who
+ask: from then on their password alone signs in.`,
+		RunE: c.onData(func(ctx context.Context, areas *app.Areas, args []string) (any, error) {
+			userID, err := areas.Auth.FindID(ctx, args[0])
+			if err != nil {
+				return nil, err
+			}
+			if err := areas.Auth.RemoveSecondFactor(ctx, principal.Operator(), userID); err != nil {
+				return nil, err
+			}
+			return map[string]string{"user": userID, "status": "removed"}, nil
+		}),
+	}
 }
 
 func (c *command) addMember() *cobra.Command {

@@ -2,6 +2,7 @@
 // numbers, and with the access token of this tab.
 import createClient, { type FetchResponse, type MaybeOptionalInit } from "openapi-fetch";
 import type { HttpMethod, PathsWithMethod } from "openapi-typescript-helpers";
+import { proved, wantsProof } from "../auth/proof";
 import { backAgain, currentToken, renewToken } from "../auth/session";
 import { words } from "../words/en";
 import { ApiError, errorOf, unreachable } from "./errors";
@@ -33,12 +34,13 @@ const client = createClient<paths>({
 
 /**
  * send adds the access token, and renews it once if the server refuses it. If the session ended, what was asked waits
- * until the same person has signed in again: nothing is lost.
+ * until the same person has signed in again: nothing is lost. What asks for the second factor waits for its proof.
  */
 export async function send(request: Request): Promise<Response> {
-  const retry = request.clone();
+  const [retry, again] = [request.clone(), request.clone()];
   const token = (await currentToken()) ?? (await backAgain(request.signal));
   const first = await attempt(request, token);
+  if ((await wantsProof(first)) && (await proved())) return attempt(again, await currentToken());
   if (first.status !== 401 || !token) return first;
   const renewed = (await renewToken(token)) ?? (await backAgain(request.signal));
   return renewed ? attempt(retry, renewed) : first;

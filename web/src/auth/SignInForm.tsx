@@ -3,6 +3,7 @@ import { ApiError, statusOf } from "../api/errors";
 import { Button, Field } from "../ui/Button";
 import { explain } from "../ui/states";
 import { words } from "../words/en";
+import { FactorForm } from "./FactorForm";
 import { login } from "./session";
 
 interface SignInFormProps {
@@ -17,6 +18,7 @@ export function SignInForm({ email: first = "", onDone, children }: SignInFormPr
   const [password, setPassword] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
+  const [challenge, setChallenge] = useState<string>();
   const wait = useCountdown(error);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -24,14 +26,17 @@ export function SignInForm({ email: first = "", onDone, children }: SignInFormPr
     setBusy(true);
     setError(undefined);
     try {
-      await login(email, password);
-      onDone();
+      const awaited = await login(email, password);
+      setChallenge(awaited);
+      if (awaited === undefined) onDone();
     } catch (failure) {
       setError(failure);
     } finally {
       setBusy(false);
     }
   };
+  if (challenge !== undefined)
+    return <FactorForm challenge={challenge} onDone={onDone} onBack={() => setChallenge(undefined)} />;
   return (
     <form className="stack" onSubmit={submit}>
       <Field

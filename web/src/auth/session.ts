@@ -215,10 +215,18 @@ export function keepSigningOut(told: () => void): () => void {
   };
 }
 
-/** login opens a session with a password. */
-export async function login(email: string, password: string): Promise<void> {
+/** login opens a session with a password. With a second factor it gives the challenge that a code must follow. */
+export async function login(email: string, password: string): Promise<string | undefined> {
   if (signOutIsUnsent()) await sendSignOut();
-  take((await post("/auth/login", { email, password })) as Body<"LoginBody">, true);
+  const answer = (await post("/auth/login", { email, password })) as Body<"LoginBody">;
+  if (answer.secondFactor) return answer.secondFactor.challenge;
+  take({ accessToken: answer.accessToken ?? "", expiresIn: answer.expiresIn ?? 0 }, true);
+  return undefined;
+}
+
+/** finishLogin opens the session of a challenge with a code of the second factor. */
+export async function finishLogin(challenge: string, code: string): Promise<void> {
+  take((await post("/auth/login/second-factor", { challenge, code })) as Body<"SignedInBody">, true);
 }
 
 /** exchangeCode ends a sign-in that began at an identity provider. */

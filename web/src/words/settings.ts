@@ -25,6 +25,9 @@ export const settings = {
   members: "Members",
   created: "Created",
   yourRole: "Your role",
+  requireFactor: "Members must have a second factor",
+  requireFactorHelp:
+    "Who has not proved one can do nothing here until they add it to their account. Agents and their keys are not asked.",
   rename: "Rename",
   close: "Close organization",
   closeHelp:

@@ -18,6 +18,7 @@ import { Nav } from "./Nav";
 import { NoOrganization, NotAMember } from "./NoOrganization";
 import { Offline } from "./Offline";
 import { Overlays } from "./Overlays";
+import { Prove } from "./Prove";
 import { useRecent } from "./recent";
 import { SignInAgain } from "./SignInAgain";
 import { TopBar } from "./TopBar";
@@ -114,6 +115,7 @@ function Frame() {
       </div>
       <Overlays open={overlay} onClose={() => setOverlay(undefined)} />
       <SignInAgain open={getSession().state === "out"} />
+      <Prove />
       <Toasts />
     </div>
   );

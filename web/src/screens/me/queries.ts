@@ -14,3 +14,13 @@ export const identitiesQuery = queryOptions({
   queryFn: ({ signal }) => api.get("/auth/identities", { signal }),
   retry: false,
 });
+
+export const profileQuery = queryOptions({
+  queryKey: ["me", "profile"],
+  queryFn: ({ signal }) => api.get("/user/profile", { signal }),
+});
+
+export const factorQuery = queryOptions({
+  queryKey: ["me", "second-factor"],
+  queryFn: ({ signal }) => api.get("/user/second-factor", { signal }),
+});

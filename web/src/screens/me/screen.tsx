@@ -1,18 +1,22 @@
-import { Link } from "@tanstack/react-router";
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { useMe } from "../../app/org";
+import { api } from "../../api/client";
 import { keysOffSetting } from "../../app/shell/keys";
 import { usePage } from "../../app/shell/page";
-import { AgentText } from "../../ui/AgentText";
-import { Choice } from "../../ui/Button";
+import { Button, Choice } from "../../ui/Button";
 import { densities, setDensity, useDensity } from "../../ui/density";
-import { Check } from "../../ui/form";
+import { Check, Problem } from "../../ui/form";
 import { readStored, store } from "../../ui/stored";
-import { Time } from "../../ui/Time";
+import { toast } from "../../ui/Toast";
 import { setTheme, themes, useTheme } from "../../ui/theme";
+import { account as a } from "../../words/account";
 import { words } from "../../words/en";
+import { ChangeAddress } from "./address";
+import { Ending } from "./ending";
+import { SecondFactor } from "./factor";
 import { Identities } from "./identities";
 import { ChangePassword } from "./password";
+import { Profile } from "./profile";
 import { Sessions } from "./sessions";
 import "./me.css";
 
@@ -29,55 +33,33 @@ export function Me() {
           <Profile />
           <Look />
           <ChangePassword />
+          <ChangeAddress />
         </div>
         <div className="stack">
+          <SecondFactor />
           <Sessions />
           <Identities />
+          <Ending />
         </div>
       </div>
     </div>
   );
 }
 
-function Profile() {
-  const { user, organizations } = useMe();
-  return (
-    <section className="card stack tight">
-      <h2>{w.profile}</h2>
-      <dl className="facts">
-        <dt>{w.name}</dt>
-        <dd>
-          <AgentText text={user.name || w.noName} />
-        </dd>
-        <dt>{w.email}</dt>
-        <dd>
-          <AgentText text={user.email} />
-        </dd>
-        <dt>{w.since}</dt>
-        <dd>
-          <Time at={user.createdAt} form="absolute" />
-        </dd>
-        <dt>{w.organizations}</dt>
-        <dd>
-          <ul>
-            {organizations.map((o) => (
-              <li key={o.id}>
-                <Link to="/" search={{ org: o.id }}>
-                  <AgentText text={o.name} />
-                </Link>{" "}
-                <span className="faint">{w.as(words.settings.roles[o.role]?.name ?? o.role)}</span>
-              </li>
-            ))}
-          </ul>
-        </dd>
-      </dl>
-    </section>
-  );
-}
-
 function Look() {
   const theme = useTheme();
   const density = useDensity();
+  const keep = useMutation({
+    mutationFn: () => api.put("/user/preferences", { body: { theme, density } }),
+    onSuccess: () => toast(a.lookKept),
+  });
+  const use = useMutation({
+    mutationFn: () => api.get("/user/preferences"),
+    onSuccess: (kept) => {
+      setTheme(kept.theme);
+      setDensity(kept.density);
+    },
+  });
   const [off, setOff] = useState(readStored(keysOffSetting) === "yes");
   return (
     <section className="card stack">
@@ -95,6 +77,15 @@ function Look() {
           onChange={setDensity}
           options={densities.map((d) => [d, w.densities[d]] as const)}
         />
+      </div>
+      <Problem error={keep.error ?? use.error} />
+      <div className="row wrap">
+        <Button busy={keep.isPending} onClick={() => keep.mutate()}>
+          {a.keepLook}
+        </Button>
+        <Button busy={use.isPending} onClick={() => use.mutate()}>
+          {a.useLook}
+        </Button>
       </div>
       <Check
         label={w.keysOff}

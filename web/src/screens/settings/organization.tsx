@@ -7,7 +7,7 @@ import { meQuery } from "../../app/queries";
 import { Button, Field } from "../../ui/Button";
 import { IdChip } from "../../ui/CopyButton";
 import { ConfirmDialog } from "../../ui/Dialog";
-import { Form, fieldOf, Problem } from "../../ui/form";
+import { Check, Form, fieldOf, Problem } from "../../ui/form";
 import { count } from "../../ui/format";
 import { Time } from "../../ui/Time";
 import { toast } from "../../ui/Toast";
@@ -24,6 +24,7 @@ export function OrganizationSettings() {
       <div className="setting-split">
         <div className="stack">
           <Rename key={org.id} />
+          <RequireFactor />
           <Close />
         </div>
         <dl className="card facts">
@@ -42,6 +43,32 @@ export function OrganizationSettings() {
         </dl>
       </div>
     </SettingsPage>
+  );
+}
+
+function RequireFactor() {
+  const org = useOrg();
+  const client = useQueryClient();
+  const refused = useMay("organization.update");
+  const require = useMutation({
+    mutationFn: (required: boolean) =>
+      api.put("/organization/{orgId}/second-factor", { params: { path: { orgId: org.id } }, body: { required } }),
+    onSuccess: () => {
+      toast(w.saved);
+      return client.invalidateQueries({ queryKey: meQuery.queryKey });
+    },
+  });
+  return (
+    <section className="card stack">
+      <Check
+        label={w.requireFactor}
+        hint={w.requireFactorHelp}
+        checked={org.requireSecondFactor}
+        refused={refused}
+        onChange={(required) => require.mutate(required)}
+      />
+      <Problem error={require.error} />
+    </section>
   );
 }
 
