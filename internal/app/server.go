@@ -123,6 +123,7 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Requests:          s.Requests,
 		Blog:              s.Blog,
 		Referrals:         s.Referrals,
+		Billing:           s.Billing,
 		Keys:              s.Keys,
 		Policies:          s.Policies,
 		Replays:           s.Replays,

@@ -89,6 +89,9 @@ type Route struct {
 	ForStopped bool
 	// Operators admits only people who run this installation. It is no role: they need not be in any organization.
 	Operators bool
+	// Paid lets the route say that a plan has no room (402). No other does, whatever fails: published clients take that
+	// code for a permission to go on without a plan.
+	Paid bool
 	// GetChanges marks a GET that changes something, because published clients send it so. It records what it
 	// changes, and a HEAD of it is refused.
 	GetChanges bool
@@ -167,6 +170,9 @@ func (r Route) StoppedToo() Route { r.ForStopped = true; return r }
 
 // ForOperators admits only people who run this installation.
 func (r Route) ForOperators() Route { r.Operators = true; return r }
+
+// MayAskForPayment lets the route answer 402 where the organization's plan has no room.
+func (r Route) MayAskForPayment() Route { r.Paid = true; return r }
 
 // WithWholeName has the slashes of the name that ends the path be part of it.
 func (r Route) WithWholeName() Route { r.WholeName = true; return r }

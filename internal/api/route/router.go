@@ -141,7 +141,7 @@ func HandleOutput[I, O any](
 		}
 		out, err := handler(ctx, caller, in)
 		if err != nil {
-			return nil, r.Render(ctx, err)
+			return nil, r.Render(ctx, rt.payable(err))
 		}
 		return out, nil
 	})
@@ -170,7 +170,7 @@ func (r *Router) Serve(
 			err = r.throttle(request.Context(), rt, account)
 		}
 		if err == nil {
-			err = handler(w, request, caller)
+			err = rt.payable(handler(w, request, caller))
 		}
 		switch {
 		case err == nil:
