@@ -419,6 +419,7 @@ var table = layout.Table{
 		"internal/fault",
 	),
 	row("internal/billing/payment", "internal/secret", "internal/fault"),
+	row("internal/billing/payment/paymenttest"),
 	row("internal/referral", "internal/audit", "internal/principal", "internal/database", "internal/fault"),
 	row("internal/operator", "internal/audit", "internal/principal", "internal/database", "internal/fault"),
 	row("internal/execution",

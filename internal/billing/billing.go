@@ -5,8 +5,8 @@
 // to one. Past the others, ingest and invitations are refused with what to do.
 //
 // The provider has the truth. What it posts is verified, counted once by its id, and only says where to look: the
-// present state is fetched, and stored if nobody has stored a later one since the fetch began. So repeated and reordered
-// messages change nothing. While the provider is away, the last known plan holds and its messages wait there.
+// present state is fetched, and stored if nobody has stored a later one since the fetch began. So repeated and
+// reordered messages change nothing. While the provider is away, the last known plan holds and its messages wait there.
 //
 //	none ──checkout──> customer ──event, fetch──> plan ──event, fetch──> another plan, or the free one
 package billing

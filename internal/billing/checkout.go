@@ -34,6 +34,14 @@ func (s *Service) Checkout(ctx context.Context, p principal.Principal, planID st
 		if err != nil {
 			return err
 		}
+		if account.CustomerID == "" {
+			err = insertAccount(ctx, tx, p.OrgID, customer)
+		} else {
+			customer = account.CustomerID // somebody else was first
+		}
+		if err != nil {
+			return err
+		}
 		if account.IsSubscribed() {
 			return fault.New(fault.Conflict, "this organization pays for a plan already: change it with POST /billing/portal")
 		}
@@ -58,7 +66,7 @@ func (s *Service) Checkout(ctx context.Context, p principal.Principal, planID st
 	})
 }
 
-// customer is the organization's customer at the provider, made if there is none.
+// customer is the organization's customer at the provider, made there if there is none.
 func (s *Service) customer(ctx context.Context, p principal.Principal) (string, error) {
 	account, err := accountOf(ctx, s.db, p.OrgID)
 	if err != nil || account.CustomerID != "" {
@@ -72,18 +80,7 @@ func (s *Service) customer(ctx context.Context, p principal.Principal) (string, 
 	if err != nil {
 		return "", err
 	}
-	id, err := s.Provider.NewCustomer(ctx, p.OrgID, name, address)
-	if err != nil {
-		return "", err
-	}
-	err = s.change(ctx, p, func(ctx context.Context, tx *database.Tx) error {
-		if account, err = accountOf(ctx, tx, p.OrgID); err != nil || account.CustomerID != "" {
-			return err // somebody else was first
-		}
-		account.CustomerID = id
-		return insertAccount(ctx, tx, p.OrgID, id)
-	})
-	return account.CustomerID, err
+	return s.Provider.NewCustomer(ctx, p.OrgID, name, address)
 }
 
 // takeCredit moves an organization's credit to what is to be sent.

@@ -23,7 +23,10 @@ type used struct{ Spans, Input, Nanos, Bytes int64 }
 // rawDay counts a day over the rows, as somebody would who knows no rollups.
 func (e *env) rawDay(orgID string, day int64) used {
 	received := `CASE WHEN s.seq >= 500 THEN s.seq ELSE t.pk END / 1024 / 86400000000`
-	length := map[bool]string{true: "octet_length(%s)", false: "length(CAST(%s AS BLOB))"}[e.DB.Engine() == database.PostgreSQL]
+	length := "length(CAST(%s AS BLOB))"
+	if e.DB.Engine() == database.PostgreSQL {
+		length = "octet_length(%s)"
+	}
 	bytes := func(columns ...string) string {
 		for i, c := range columns {
 			columns[i] = fmt.Sprintf(length, c)
@@ -33,16 +36,17 @@ func (e *env) rawDay(orgID string, day int64) used {
 	spans := `FROM trace t JOIN span s ON s.received_day = t.received_day AND s.trace_pk = t.pk WHERE t.org_id = $1 AND `
 	reported := `(SELECT COALESCE(SUM(%s), 0) FROM reported_usage WHERE org_id = $1 AND superseded = 0 AND bucket / 24 = $2)`
 	number := func(query string) int64 { return e.Number(query, orgID, day) }
+	total := func(of, from string) int64 { return number(`SELECT CAST(COALESCE(SUM(` + of + `), 0) AS BIGINT) ` + from) }
 	sum := func(column string) int64 {
-		return number(`SELECT CAST(COALESCE(SUM(s.`+column+`), 0) AS BIGINT) `+spans+received+` = $2 AND s.kind = 'generation'`) +
+		return total("s."+column, spans+received+` = $2 AND s.kind = 'generation'`) +
 			number(`SELECT CAST(`+fmt.Sprintf(reported, column)+` AS BIGINT)`)
 	}
 	return used{
 		Spans: number(`SELECT count(*) ` + spans + received + ` = $2`),
 		Input: sum("input_tokens"),
 		Nanos: sum("cost_nanos"),
-		Bytes: number(`SELECT CAST(COALESCE(SUM(`+bytes("name", "attributes", "tags")+`), 0) AS BIGINT) FROM trace WHERE org_id = $1 AND received_day = $2`) +
-			number(`SELECT CAST(COALESCE(SUM(`+bytes("s.name", "s.attributes")+`), 0) AS BIGINT) `+spans+`t.received_day = $2`),
+		Bytes: total(bytes("name", "attributes", "tags"), `FROM trace WHERE org_id = $1 AND received_day = $2`) +
+			total(bytes("s.name", "s.attributes"), spans+`t.received_day = $2`),
 	}
 }
 

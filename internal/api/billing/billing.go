@@ -145,7 +145,8 @@ func (h *Handlers) usage(
 		return BillingUsageBody{}, err
 	}
 	now := h.Now().UTC()
-	used, err := h.Telemetry.MeteredOf(ctx, caller.OrgID, telemetry.MeteredQuery{From: now, Until: now.Add(1), Monthly: true})
+	month := telemetry.MeteredQuery{From: now, Until: now.Add(1), Monthly: true}
+	used, err := h.Telemetry.MeteredOf(ctx, caller.OrgID, month)
 	if err != nil {
 		return BillingUsageBody{}, err
 	}

@@ -25,8 +25,8 @@ func table(periods []UsagePeriodBody) (text []byte) {
 	for _, p := range periods {
 		row.Text(p.Start)
 		for _, n := range []int64{
-			p.Decisions, p.Allowed, p.Asked, p.Held, p.Denied, p.Spans, p.InputTokens, p.OutputTokens, p.CacheReadTokens,
-			p.CacheWriteTokens,
+			p.Decisions, p.Allowed, p.Asked, p.Held, p.Denied, p.Spans,
+			p.InputTokens, p.OutputTokens, p.CacheReadTokens, p.CacheWriteTokens,
 		} {
 			row.Number(n)
 		}
