@@ -51,8 +51,8 @@ func (h *Handlers) Mount(r *route.Router) {
 			UpTo(maxEvent).Records("billing.plan_changed"), h.event)
 }
 
-// PlanBody is a plan.
-type PlanBody struct {
+// PaidPlanBody is a plan.
+type PaidPlanBody struct {
 	ID        string `json:"id" example:"team"`
 	Name      string `json:"name" example:"Team"`
 	IsFree    bool   `json:"isFree" doc:"Whether it costs nothing."`
@@ -61,18 +61,18 @@ type PlanBody struct {
 	Seats     *int64 `json:"seats" doc:"Members and open invitations; null: as many as you like." example:"10"`
 }
 
-func planBody(p billing.Plan) PlanBody {
-	return PlanBody{p.ID, p.Name, p.PriceID == "" && p.ID != "custom", p.Decisions, p.Spans, p.Seats}
+func paidPlanBody(p billing.Plan) PaidPlanBody {
+	return PaidPlanBody{p.ID, p.Name, p.PriceID == "" && p.ID != "custom", p.Decisions, p.Spans, p.Seats}
 }
 
 // BillingPlanBody is an organization's plan.
 type BillingPlanBody struct {
-	Plan        PlanBody   `json:"plan" doc:"The plan that holds now."`
-	Status      string     `json:"status" doc:"Of the subscription, in the payment provider's words; empty: there was none." example:"active"`
-	PeriodEnd   *time.Time `json:"periodEnd" doc:"When the paid time ends; null: nothing is paid for."`
-	CancelAtEnd bool       `json:"cancelAtEnd" doc:"Whether it ends then."`
-	HasPaid     bool       `json:"hasPaid" doc:"Whether there is anything to manage at the payment provider."`
-	Plans       []PlanBody `json:"plans" nullable:"false" doc:"Those to choose from."`
+	Plan        PaidPlanBody   `json:"plan" doc:"The plan that holds now."`
+	Status      string         `json:"status" doc:"Of the subscription, in the payment provider's words; empty: there was none." example:"active"`
+	PeriodEnd   *time.Time     `json:"periodEnd" doc:"When the paid time ends; null: nothing is paid for."`
+	CancelAtEnd bool           `json:"cancelAtEnd" doc:"Whether it ends then."`
+	HasPaid     bool           `json:"hasPaid" doc:"Whether there is anything to manage at the payment provider."`
+	Plans       []PaidPlanBody `json:"plans" nullable:"false" doc:"Those to choose from."`
 }
 
 func (h *Handlers) plan(
@@ -83,14 +83,14 @@ func (h *Handlers) plan(
 		return BillingPlanBody{}, err
 	}
 	body := BillingPlanBody{
-		Plan:        planBody(plan),
+		Plan:        paidPlanBody(plan),
 		Status:      account.Status,
 		PeriodEnd:   account.PeriodEnd,
 		CancelAtEnd: account.CancelAtEnd,
 		HasPaid:     account.CustomerID != "",
 	}
 	for _, p := range h.Billing.Plans {
-		body.Plans = append(body.Plans, planBody(p))
+		body.Plans = append(body.Plans, paidPlanBody(p))
 	}
 	return body, nil
 }

@@ -13,7 +13,7 @@ import { billing as w } from "../../words/billing";
 import { Loaded, SettingsPage } from "./parts";
 import { billingQuery, billingUsageQuery, invoicesQuery } from "./queries";
 
-type Plan = Body<"PlanBody">;
+type Plan = Body<"PaidPlanBody">;
 type Account = Body<"BillingPlanBody">;
 type Quota = Body<"QuotaBody">;
 
