@@ -33,7 +33,10 @@ func (h *Handlers) Mount(r *route.Router) {
 	of := route.Get("/dashboard/usage", "What the organization used, by day or month").
 		For(route.Person).Needs(principal.ReadTelemetry).StrictQuery(known...)
 	r.Serve(of, h.ofOrganization)
-	r.Document(of, document(r))
+	about := document(r)
+	about.Parameters = append(about.Parameters, textParameter(route.OrganizationParameter,
+		"The organization. Absent: the only one of the calling person."))
+	r.Document(of, about)
 	all := route.Get("/admin/dashboard/usage", "What all organizations used together, by day or month").
 		For(route.Person).ForOperators().StrictQuery(known...)
 	r.Serve(all, h.ofAll)
@@ -80,12 +83,13 @@ func (v NumberBody) MarshalJSONTo(enc *jsontext.Encoder) error {
 // Schema documents what it is: the type alone says text.
 func (NumberBody) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
 
+func textParameter(name, doc string) *huma.Param {
+	return &huma.Param{Name: name, In: "query", Description: doc, Schema: &huma.Schema{Type: huma.TypeString}}
+}
+
 func document(r *route.Router) huma.Operation {
-	text := func(name, doc string) *huma.Param {
-		return &huma.Param{Name: name, In: "query", Description: doc, Schema: &huma.Schema{Type: huma.TypeString}}
-	}
 	choice := func(name, doc string, values ...any) *huma.Param {
-		p := text(name, doc)
+		p := textParameter(name, doc)
 		p.Schema.Enum = values
 		return p
 	}
@@ -93,8 +97,8 @@ func document(r *route.Router) huma.Operation {
 	content[csvType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	return huma.Operation{
 		Parameters: []*huma.Param{
-			text("from", "The first day, such as 2026-11-01; absent: 30 days ago, or 12 months."),
-			text("until", "The day after the last one; absent: tomorrow. At most 400 periods after from."),
+			textParameter("from", "The first day, such as 2026-11-01; absent: 30 days ago, or 12 months."),
+			textParameter("until", "The day after the last one; absent: tomorrow. At most 400 periods after from."),
 			choice("by", "How long a period is; absent: day.", "day", "month"),
 			choice("format", "json (default), or csv for spreadsheets.", "json", "csv"),
 		},

@@ -172,7 +172,12 @@ const framed = [
   createRoute({
     getParentRoute: () => frame,
     path: "/usage",
-    validateSearch: search({ ...rangeFields, by: oneOf("model", "tool", "agent", "session"), price: text(500), period: oneOf("day", "month") }),
+    validateSearch: search({
+      ...rangeFields,
+      by: oneOf("model", "tool", "agent", "session"),
+      price: text(500),
+      period: oneOf("day", "month"),
+    }),
     component: lazyRouteComponent(() => import("../screens/usage/screen"), "Usage"),
   }),
   createRoute({

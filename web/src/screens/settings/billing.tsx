@@ -158,7 +158,9 @@ function Plans({ account }: { account: Account }) {
           <li key={plan.id}>
             <div className="grow">
               <AgentText text={plan.name} />
-              <p className="small muted">{w.quotas(quotaOf(plan.decisions), quotaOf(plan.spans), quotaOf(plan.seats))}</p>
+              <p className="small muted">
+                {w.quotas(quotaOf(plan.decisions), quotaOf(plan.spans), quotaOf(plan.seats))}
+              </p>
             </div>
             {plan.id === account.plan.id ? (
               <StatusBadge word={w.current} />

@@ -66,16 +66,16 @@ export function SettingsPage({ tab, thing, acts, fill, needs, children }: PagePr
         {tabs
           .filter(([id]) => id !== "billing" || id === tab || pays)
           .map(([id, path]) => (
-          <Link
-            key={id}
-            to={path}
-            className="setting-tab"
-            activeOptions={{ exact: true, includeSearch: false }}
-            data-shown={id === tab || undefined}
-          >
-            {w.tabs[id]}
-          </Link>
-        ))}
+            <Link
+              key={id}
+              to={path}
+              className="setting-tab"
+              activeOptions={{ exact: true, includeSearch: false }}
+              data-shown={id === tab || undefined}
+            >
+              {w.tabs[id]}
+            </Link>
+          ))}
       </nav>
       {refused ? <Empty title={words.errors.forbidden}>{refused}</Empty> : children}
     </div>
