@@ -55,7 +55,7 @@ func TestQuotas(t *testing.T) {
 			"traceId": strings.ReplaceAll(database.NewID(), "-", ""), "spanId": "00f067aa0ba902b7", "name": "s",
 			"startTimeUnixNano": fmt.Sprint(w.Database.Now().UnixNano()),
 		}}}}}}}
-		totals := m{"sessionId": database.NewID(), "product": "p", "usage": []m{{"model": "m", "inputTokens": 1}}}
+		totals := m{"sessionId": database.NewID(), "product": "p", "entries": []m{{"model": "m", "inputTokens": 1}}}
 		more := map[string]func() error{
 			"spans": func() error {
 				if status := w.ingest(key, 1); status != http.StatusOK {
