@@ -19,6 +19,7 @@ import (
 	"writ/internal/api/agents"
 	"writ/internal/api/approvals"
 	"writ/internal/api/auditlog"
+	billingapi "writ/internal/api/billing"
 	blogapi "writ/internal/api/blog"
 	"writ/internal/api/certificates"
 	"writ/internal/api/connections"
@@ -35,6 +36,7 @@ import (
 	"writ/internal/api/search"
 	"writ/internal/api/servers"
 	"writ/internal/api/traces"
+	"writ/internal/api/usage"
 	"writ/internal/api/users"
 	"writ/internal/apikey"
 	"writ/internal/approval"
@@ -42,6 +44,7 @@ import (
 	"writ/internal/auth"
 	"writ/internal/auth/account"
 	"writ/internal/auth/federation"
+	"writ/internal/billing"
 	"writ/internal/blog"
 	"writ/internal/carrier"
 	"writ/internal/certificate"
@@ -79,6 +82,7 @@ type Config struct {
 	Blog          *blog.Service
 	Referrals     *referral.Service
 	Accounts      *account.Service
+	Billing       *billing.Service
 	Keys          *apikey.Service
 	Policies      *policy.Service
 	Replays       *replay.Service
@@ -242,14 +246,30 @@ func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 	(&accessrequests.Handlers{Gate: gate, Requests: c.Requests, Organizations: c.Organizations}).Mount(a.router)
 	(&blogapi.Handlers{Blog: c.Blog, PublicURL: c.PublicURL}).Mount(a.router)
 	(&referrals.Handlers{Referrals: c.Referrals}).Mount(a.router)
+	a.mountBilling(c)
 	(&oauthapi.Handlers{Gate: gate, OAuth: c.OAuth, Agents: c.Agents}).Mount(a.router)
 	(&connections.Handlers{Gate: gate, Connections: c.Connections, Servers: c.Servers}).Mount(a.router)
+}
+
+// mountBilling serves what organizations use and pay.
+func (a *API) mountBilling(c Config) {
+	(&usage.Handlers{
+		Telemetry: c.Telemetry, Organizations: c.Organizations, Behind: c.TelemetryBehind, Now: c.Database.Now,
+	}).Mount(a.router)
+	(&billingapi.Handlers{
+		Billing:       c.Billing,
+		Telemetry:     c.Telemetry,
+		Organizations: c.Organizations,
+		Bodies:        &route.Bodies{Limit: eventBytes},
+		Now:           c.Database.Now,
+	}).Mount(a.router)
 }
 
 // How much memory the bodies of requests may take together.
 const (
 	reportBytes   = 256 << 20 // telemetry and reports, with what is decoded from them
 	decisionBytes = 64 << 20
+	eventBytes    = 16 << 20 // of the payment provider
 )
 
 // mountWork serves what agents do, what is decided about it and what is kept of it. The order is that of the table of

@@ -9,6 +9,7 @@ import (
 
 	"writ/client"
 	"writ/internal/audit"
+	"writ/internal/billing/payment/paymenttest"
 	"writ/internal/database"
 	"writ/internal/testserver"
 )
@@ -19,7 +20,8 @@ type changes struct {
 	owner *testserver.Person
 	org   string
 
-	google *testserver.Provider
+	google   *testserver.Provider
+	provider *paymenttest.Provider // of payments
 }
 
 // scenario prepares a change and gives it. The change says in which log it is

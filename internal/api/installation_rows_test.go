@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"writ/client"
 	"writ/internal/audit"
+	"writ/internal/billing/payment/paymenttest"
 	"writ/internal/database"
 	"writ/internal/principal"
 	"writ/internal/testserver"
@@ -169,6 +172,28 @@ func (w *changes) installationScenarios() map[string]scenario {
 				return inOrganization(guest, "/referral/claim", to, m{"code": code.Code})
 			})
 		},
+		"POST /checkout/session": func() func(context.Context) (string, error) {
+			org := w.Organization(w.owner, "Paying")
+			return inLog(org, func(context.Context) error {
+				return inOrganization(w.owner, "/checkout/session", org, m{"plan": "team"})
+			})
+		},
+		"POST /billing/portal": func() func(context.Context) (string, error) {
+			org := w.payer()
+			return inLog("", func(context.Context) error { return inOrganization(w.owner, "/billing/portal", org, nil) })
+		},
+		"POST /billing/webhook": func() func(context.Context) (string, error) {
+			org := w.payer()
+			var customer string
+			if err := w.Database.QueryRow(w.T.Context(), `SELECT customer_id FROM billing_account WHERE org_id = $1`, org).
+				Scan(&customer); err != nil {
+				w.T.Fatal(err)
+			}
+			sub := w.provider.Subscribe("", customer, "price_team", "active")
+			return inLog(org, func(ctx context.Context) error {
+				return w.postEvent(ctx, w.provider.Event("customer.subscription.created", sub))
+			})
+		},
 		"POST /admin/blog/posts": func() func(context.Context) (string, error) {
 			return inLog(audit.System, call(http.MethodPost, "/admin/blog/posts", somePost(), nil))
 		},
@@ -200,4 +225,35 @@ func (w *changes) installationScenarios() map[string]scenario {
 				m{"reason": "r"}, nil))
 		},
 	}
+}
+
+// payer is an organization that has begun to pay.
+func (w *changes) payer() string {
+	org := w.Organization(w.owner, "Paying")
+	w.NextMinute()
+	if err := w.owner.Call(w.T.Context(), http.MethodPost, "/checkout/session", url.Values{"organizationId": {org}},
+		m{"plan": "team"}, nil); err != nil {
+		w.T.Fatalf("begin to pay: %v", err)
+	}
+	return org
+}
+
+// postEvent posts what the payment provider posts.
+func (w *changes) postEvent(ctx context.Context, e paymenttest.Event) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.Public.BaseURL+"/billing/webhook",
+		bytes.NewReader(e.Body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Stripe-Signature", e.Signature)
+	answer, err := w.Public.HTTP.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return &client.Error{StatusCode: answer.StatusCode}
+	}
+	return nil
 }

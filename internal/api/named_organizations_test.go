@@ -52,6 +52,13 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"POST /referral/claim": inQuery(`{"code":"AAAAAAAAAAAA"}`),
 			"GET /referral/stats":  inQuery(""),
 
+			"GET /dashboard/usage":   inQuery(""),
+			"GET /billing/plan":      inQuery(""),
+			"GET /billing/usage":     inQuery(""),
+			"GET /billing/invoices":  inQuery(""),
+			"POST /billing/portal":   inQuery(""),
+			"POST /checkout/session": inQuery(`{"plan":"team"}`),
+
 			"POST /access-requests/{id}/approve": inBody("organizationId"),
 
 			"POST /auth/identities": inBody("organizationId"),

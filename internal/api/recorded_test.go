@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"writ/client"
+	"writ/internal/billing/payment/paymenttest"
 	"writ/internal/database"
 	"writ/internal/testserver"
 )
@@ -105,11 +106,11 @@ func (p *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 // when it must be in the log.
 func TestEveryChangeIsRecorded(t *testing.T) {
 	t.Parallel()
-	google := testserver.NewProvider(t)
+	google, pays := testserver.NewProvider(t), paymenttest.New(t)
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		last := &tap{}
 		s.Public.HTTP = &http.Client{Transport: last}
-		w := &changes{Server: s, owner: s.Person("owner"), google: google}
+		w := &changes{Server: s, owner: s.Person("owner"), google: google, provider: pays}
 		w.org = s.Organization(w.owner, "Recorded")
 		scenarios := w.scenarios()
 		maps.Copy(scenarios, w.signInScenarios())
@@ -159,7 +160,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		for declared := range scenarios {
 			t.Errorf("%s: there is a scenario, but no such route", declared)
 		}
-	}, slices.Concat(google.AsGoogle(), testserver.AsProxied, []string{"WRIT_REFERRAL_CREDIT_CENTS", "1000"})...)
+	}, slices.Concat(google.AsGoogle(), testserver.AsProxied, pays.Settings(paymenttest.Generous, "WRIT_REFERRAL_CREDIT_CENTS", "1000"))...)
 }
 
 // isPathOf reports whether a path is one of a declared pattern.

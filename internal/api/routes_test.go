@@ -76,7 +76,7 @@ func TestControllersAnswer(t *testing.T) {
 	for _, name := range []string{
 		"auth", "organization", "api-keys", "policies", "iap", "delegation", "observability", "mcp", "agent", "pap",
 		"audit-log", "dashboard", "notification", "search", "referral", "blog", "access-requests",
-		"user",
+		"user", "admin/dashboard", "checkout", "billing",
 	} {
 		served := 0
 		for line := range strings.Lines(string(golden)) {

@@ -166,6 +166,33 @@ func TestClaimThrottle(t *testing.T) {
 	})
 }
 
+// TestCheckoutThrottle counts by who begins to pay, in whichever organization; what the provider posts, by address.
+func TestCheckoutThrottle(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ada := s.Person("ada")
+		first, second := s.Organization(ada, "One"), s.Organization(ada, "Two")
+		checkout := func(orgID string) testserver.Throttled {
+			return testserver.Throttled{Rule: throttle.Checkout,
+				Call: func(t *testing.T, c *client.Client, _ string) error {
+					return c.Call(t.Context(), http.MethodPost, "/checkout/session",
+						url.Values{"organizationId": {orgID}}, m{"plan": "none"}, nil) // refused, and counted
+				}}
+		}
+		s.NextMinute()
+		testserver.WantThrottled(t, checkout(first), ada.Client, "")
+		testserver.WantStatus(t, "in another organization", checkout(second).Call(t, ada.Client, ""),
+			http.StatusTooManyRequests)
+		s.NextMinute()
+		testserver.WantFree(t, "a minute later", checkout(first).Call(t, ada.Client, ""))
+		s.NextMinute()
+		testserver.WantThrottled(t, testserver.Throttled{Rule: throttle.BillingEvent,
+			Call: func(t *testing.T, c *client.Client, _ string) error {
+				return c.Call(t.Context(), http.MethodPost, "/billing/webhook", nil, m{}, nil)
+			}}, s.Public, "")
+	})
+}
+
 // TestResetThrottle counts by address: the request names no account.
 func TestResetThrottle(t *testing.T) {
 	t.Parallel()

@@ -28,6 +28,7 @@ import (
 	"writ/internal/auth"
 	"writ/internal/auth/account"
 	"writ/internal/auth/federation"
+	"writ/internal/billing"
 	"writ/internal/blog"
 	"writ/internal/carrier"
 	"writ/internal/certificate"
@@ -86,6 +87,7 @@ type Areas struct {
 	Requests      *accessrequest.Service
 	Blog          *blog.Service
 	Referrals     *referral.Service
+	Billing       *billing.Service
 	Keys          *apikey.Service
 	Limiter       *throttle.Limiter
 	TelemetryDB   *database.DB
@@ -171,6 +173,10 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	a.Blog = blog.New(db, log, operator.Require)
 	a.Referrals = referral.New(db, log, c.ReferralCents,
 		referral.Sources{Role: organization.RoleIn, Owners: organization.OwnersOf})
+	if a.Billing, err = a.newBilling(c, publicURL); err != nil {
+		return nil, err
+	}
+	a.Organizations.LimitSeats(a.Billing.SeatLimit)
 	a.Keys = apikey.New(db, log, o.Logger, agent.CarryBindings)
 	a.Scopes = scope.New(db, sealer)
 	a.Intent = intent.New(db, log, a.Keyring, sealer, a.Scopes, agent.PlanEnded)
@@ -285,6 +291,7 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) error {
 		Logger:      o.Logger,
 		SessionIdle: o.Config.SessionIdle,
 		Retention:   o.Config.Retention,
+		SpanLimit:   a.spanLimit(o.Config),
 	}
 	options := telemetryOptions(o)
 	service.Database, err = database.Open(ctx, options)

@@ -100,6 +100,7 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Blog:              s.Blog,
 		Referrals:         s.Referrals,
 		Accounts:          s.Accounts,
+		Billing:           s.Billing,
 		Keys:              s.Keys,
 		Policies:          s.Policies,
 		Replays:           s.Replays,

@@ -65,6 +65,14 @@ type Witness struct {
 	Token secret.Text // sent to the URL; not set: none
 }
 
+// Billing is how organizations pay.
+type Billing struct {
+	Key           secret.Text // of the payment provider; not set: nobody pays, and there are no plans
+	WebhookSecret secret.Text
+	PlansFile     string
+	Provider      string // where its API is
+}
+
 // Config is every setting, checked. All fields are exported on purpose: fmt prints a secret.Text in an unexported
 // field without calling its methods.
 type Config struct {
@@ -89,6 +97,7 @@ type Config struct {
 	SignUp SignUp
 	// ReferralCents is what a referral earns an organization; 0: referrals are off.
 	ReferralCents int64
+	Billing       Billing
 	HoldWait      time.Duration // how long a call through the proxy waits for a person's yes; 0: it does not
 	ProxyToken    secret.Text   // that the enforcement proxy presents; not set: there is none
 	ServerURL     string        // the server that writd proxy belongs to; empty: none

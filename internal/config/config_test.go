@@ -73,6 +73,7 @@ func TestDefaults(t *testing.T) {
 		SignUp: config.SignUpOpen, GoogleIssuer: "https://accounts.google.com", MailFrom: "Writ <writ@localhost>",
 		Retention: 30 * 24 * time.Hour, SessionIdle: 30 * time.Minute,
 		HoldWait: 25 * time.Second, MaxIngestBytes: 64 << 20,
+		Billing:  config.Billing{Provider: "https://api.stripe.com"},
 		Draft:    config.Draft{Timeout: 50 * time.Second, MaxTokens: 4000, PerDay: 20},
 		LogLevel: slog.LevelInfo, LogFormat: config.LogText,
 	}
@@ -100,6 +101,8 @@ func fullEnviron(certificate, key string) []string {
 		"DATABASE_URL=postgresql://writ:database-password@db/writ", "WRIT_MASTER_KEY=" + masterKey,
 		"TELEMETRY_DATABASE_URL=postgres://writ:telemetry-password@db2/writ",
 		"WRIT_SIGNUP=open", "WRIT_REFERRAL_CREDIT_CENTS=1500",
+		"STRIPE_SECRET_KEY=stripe-key", "STRIPE_WEBHOOK_SECRET=stripe-webhook-secret",
+		"WRIT_BILLING_PLANS_FILE=/etc/writ/plans.json", "STRIPE_API_URL=https://stripe.example.com",
 		"WRIT_PROXY_HOLD_SECONDS=60", "WRIT_PROXY_TOKEN=" + proxyToken,
 		"WRIT_SERVER_URL=https://writ.example.com",
 		"WRIT_GOOGLE_CLIENT_ID=google-client",
@@ -148,6 +151,10 @@ func TestEveryVariable(t *testing.T) {
 			File:  "/mnt/witness/seen.ndjson",
 			URL:   secret.NewText("https://witness.example.com/hook?secret=witness-secret"),
 			Token: secret.NewText("witness-token-16"),
+		},
+		Billing: config.Billing{
+			Key: secret.NewText("stripe-key"), WebhookSecret: secret.NewText("stripe-webhook-secret"),
+			PlansFile: "/etc/writ/plans.json", Provider: "https://stripe.example.com",
 		},
 		ReferralCents: 1500, ServerURL: "https://writ.example.com",
 		SignUp: config.SignUpOpen, ProxyToken: secret.NewText(proxyToken),

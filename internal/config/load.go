@@ -18,6 +18,7 @@ func Load(environ []string, readFile func(path string) ([]byte, error)) (Config,
 	r.loadStorage(&c)
 	c.SignUp = read(r, "WRIT_SIGNUP", oneOf(SignUpOpen, SignUpClosed))
 	c.ReferralCents = read(r, "WRIT_REFERRAL_CREDIT_CENTS", wholeNumber(0, 1_000_000))
+	r.loadBilling(&c.Billing)
 	r.loadProxy(&c)
 	r.loadGoogle(&c)
 	r.loadMail(&c)
@@ -104,6 +105,17 @@ func (r *reader) loadStorage(c *Config) {
 		r.require("WRIT_MASTER_KEY", "with PostgreSQL")
 	}
 	c.MasterKey = read(r, "WRIT_MASTER_KEY", parseMasterKey)
+}
+
+func (r *reader) loadBilling(b *Billing) {
+	if r.isSet("STRIPE_SECRET_KEY") {
+		r.require("STRIPE_WEBHOOK_SECRET", "with STRIPE_SECRET_KEY")
+		r.require("WRIT_BILLING_PLANS_FILE", "with STRIPE_SECRET_KEY")
+	}
+	b.Key = read(r, "STRIPE_SECRET_KEY", token(1))
+	b.WebhookSecret = read(r, "STRIPE_WEBHOOK_SECRET", token(16))
+	b.PlansFile = r.text("WRIT_BILLING_PLANS_FILE")
+	b.Provider = read(r, "STRIPE_API_URL", webURL("https://api.stripe.com"))
 }
 
 func (r *reader) loadGoogle(c *Config) {

@@ -28,6 +28,8 @@ const (
 	// What was called for the caller, such as an MCP server, has failed or is late.
 	UpstreamFailed Kind = "upstream_failed"
 	UpstreamLate   Kind = "upstream_late"
+	// A plan that is paid for has no room: what to do is in the message. Nothing about a decision ever is.
+	QuotaReached Kind = "quota_reached"
 )
 
 // Detail names one field of the input and what was expected of it, never its value,

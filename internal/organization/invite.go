@@ -77,6 +77,9 @@ func (s *Service) openInvite(
 	if err := checkInviteLimits(ctx, tx, invite); err != nil {
 		return err
 	}
+	if err := s.checkSeat(ctx, tx, invite.OrgID); err != nil {
+		return err
+	}
 	if err := insertInvite(ctx, tx, invite, tokenHash); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ type Service struct {
 	log       *audit.Log
 	sender    mail.Sender
 	publicURL string // without a slash at its end
+	seatLimit SeatLimit
 }
 
 // New makes a Service. The links it mails begin with publicURL.

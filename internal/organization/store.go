@@ -27,7 +27,14 @@ func updateClosed(ctx context.Context, tx *database.Tx, orgID string) error {
 		UPDATE organization
 		SET closed_at = $2, updated_at = $2
 		WHERE id = $1 AND closed_at IS NULL`, orgID, database.Micros(tx.Now()))
-	return database.Wrap(err, "close organization %s", orgID)
+	if err != nil {
+		return database.Wrap(err, "close organization %s", orgID)
+	}
+	seats, err := seatsIn(ctx, tx, orgID)
+	if err != nil {
+		return err
+	}
+	return storeSeats(ctx, tx, orgID, seats, 0) // nobody has a seat in a closed one
 }
 
 // AllIDs are the organizations, open and closed: each has a log.
@@ -168,7 +175,10 @@ func countOwners(ctx context.Context, r database.Reader, orgID string) (count in
 func insertMember(ctx context.Context, tx *database.Tx, orgID, userID string, role principal.Role) error {
 	_, err := tx.Exec(ctx, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
 		orgID, userID, string(role), database.Micros(tx.Now()))
-	return database.Wrap(err, "store member %s of %s", userID, orgID)
+	if err != nil {
+		return database.Wrap(err, "store member %s of %s", userID, orgID)
+	}
+	return countSeats(ctx, tx, orgID, 1)
 }
 
 func updateRole(ctx context.Context, tx *database.Tx, orgID, userID string, role principal.Role) error {
@@ -178,8 +188,11 @@ func updateRole(ctx context.Context, tx *database.Tx, orgID, userID string, role
 }
 
 func deleteMember(ctx context.Context, tx *database.Tx, orgID, userID string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM organization_member WHERE org_id = $1 AND user_id = $2`, orgID, userID)
-	return database.Wrap(err, "remove %s from %s", userID, orgID)
+	removed, err := tx.Exec(ctx, `DELETE FROM organization_member WHERE org_id = $1 AND user_id = $2`, orgID, userID)
+	if err != nil || removed == 0 {
+		return database.Wrap(err, "remove %s from %s", userID, orgID)
+	}
+	return countSeats(ctx, tx, orgID, -removed)
 }
 
 func countMemberships(ctx context.Context, r database.Reader, userID string) (n int, err error) {

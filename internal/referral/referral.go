@@ -4,8 +4,8 @@
 // code it is gets a fixed credit. Nobody refers themselves: not an organization, not a person who made the code or
 // belongs to the organization that it is of, not organizations with a common owner, and not two that refer each other.
 //
-// Credit is a ledger of entries that only grows; a balance is their sum. Nothing here touches a decision. It is off
-// unless the installation says how much a referral earns.
+// Credit is a ledger of entries that only grows; a balance is their sum. Billing spends it. Nothing here touches a
+// decision. It is off unless the installation says how much a referral earns.
 package referral
 
 import (

@@ -59,6 +59,17 @@ func insertCredit(ctx context.Context, tx *database.Tx, id, orgID string, cents 
 	return database.Wrap(err, "credit %s", orgID)
 }
 
+// Spend takes the whole balance of an organization, under an id of what it is spent on: once.
+func Spend(ctx context.Context, tx *database.Tx, orgID, id string) (cents int64, err error) {
+	if _, cents, err = totals(ctx, tx, orgID); err != nil || cents <= 0 {
+		return 0, err
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO credit (id, org_id, cents, kind, subject, created_at) VALUES ($1, $2, $3, 'spent', $1, $4)`,
+		id, orgID, -cents, database.Micros(tx.Now()))
+	return cents, database.Wrap(err, "spend the credit of %s", orgID)
+}
+
 func totals(ctx context.Context, r database.Reader, orgID string) (referred int, cents int64, err error) {
 	err = r.QueryRow(ctx, `
 		SELECT (SELECT count(*) FROM referral WHERE referrer_id = $1),

@@ -22,6 +22,8 @@ type rollup struct {
 	largest  string // the column of which a commit keeps the larger value
 	// fromLog: it counts what the log says, and no rows of telemetry.
 	fromLog bool
+	// lasts: retention keeps it, so that its rows are no measure for it.
+	lasts bool
 	// rows are what a tally writes: organization, key, writer, replaced, added, largest.
 	rows func(ctx context.Context, w rollupWrite) ([][]any, error)
 	// add adds a row of key, replaced, added and largest to a tally.
@@ -70,6 +72,16 @@ var rollups = withSQL([]rollup{
 		table: "rollup_decision", perHour: 1, key: "dimension, item, part, bucket", fromLog: true,
 		added: "allowed, asked, held, denied", largest: "last_position", rows: decisionRows, add: addDecisionRow,
 	},
+	{
+		table: "metered_day", perHour: 1, key: "bucket", lasts: true,
+		added: "allowed, asked, held, denied, spans, " +
+			"input_tokens, output_tokens, cache_read, cache_write, cost_nanos, bytes",
+		rows: meteredRows, add: addMeteredRow,
+	},
+	{
+		table: "metered_agent", perHour: 1, key: "bucket, agent", lasts: true,
+		added: "decisions", rows: meteredAgentRows, add: addMeteredAgentRow,
+	},
 })
 
 func withSQL(all []rollup) []rollup {
@@ -92,6 +104,9 @@ func withSQL(all []rollup) []rollup {
 	return all
 }
 
+// isRecounted reports whether the rows of telemetry say what it should be.
+func (r *rollup) isRecounted() bool { return !r.fromLog && !r.lasts }
+
 // rowKey lists the columns that identify a row.
 func (r *rollup) rowKey() string { return "org_id, " + r.key + ", writer" }
 
@@ -107,7 +122,7 @@ func (r *rollup) columns() string { return r.key + ", " + r.values() }
 func readRollups(ctx context.Context, reader database.Reader, orgID string) (*tally, error) {
 	t := newTally()
 	for _, r := range rollups {
-		if r.fromLog {
+		if !r.isRecounted() {
 			continue
 		}
 		err := each(ctx, reader, func(row database.Scanner) error { return r.add(t, row) },

@@ -66,15 +66,16 @@ func (c *decisionCell) add(v Verdicts, last int64) {
 	c.Verdicts, c.last = c.Verdicts.add(v), max(c.last, last)
 }
 
-// addDecisions counts decisions, except for those before the first kept hour.
+// addDecisions counts decisions; by hour except for those before the first kept one.
 func (t *tally) addDecisions(decisions []Decided, firstKept int64) {
 	for i := range decisions {
 		d := &decisions[i]
+		v := verdictCount(d.Verdict)
+		t.meterDecision(d, v)
 		bucket := floor(database.Micros(d.At), hourMicros)
 		if bucket < firstKept {
 			continue
 		}
-		v := verdictCount(d.Verdict)
 		count := func(of dimension, item, part string) {
 			cell(t.decisions, decisionKey{of, countable(item), countable(part), bucket}).add(v, d.Index)
 		}

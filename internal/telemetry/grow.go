@@ -263,6 +263,7 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 	}
 	s.numberSpans(more, s.keys().take(max(database.Micros(tx.Now()), had+1), len(more.Spans)))
 	figures := s.tallyIn(tx, orgID)
+	figures.meterTexts(t.day, spanTexts(more.Spans))
 	for i := range more.Spans {
 		figures.addSpan(&more.Spans[i], "", t.trace.AgentID, receivedAt(more.Spans[i].Key))
 	}

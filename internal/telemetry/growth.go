@@ -24,10 +24,13 @@ type Added struct {
 	Known  int // already stored
 	Closed int // of traces that do not grow: they came in another way, or are removed
 	Full   int // of traces that have the maximum number of spans
+
+	refused int // beyond the limit
 }
 
 func (a *Added) add(b Added) {
 	a.Stored, a.Known, a.Closed, a.Full = a.Stored+b.Stored, a.Known+b.Known, a.Closed+b.Closed, a.Full+b.Full
+	a.refused += b.refused
 }
 
 // AddFragments stores fragments of traces that grow: it creates or finds each trace, counts a span once however often
@@ -35,17 +38,23 @@ func (a *Added) add(b Added) {
 // everything again completes it.
 func (s *Service) AddFragments(ctx context.Context, orgID string, fragments []Fragment) (Added, error) {
 	var total Added
-	err := writeSlices(readyFragments(fragments), func(slice []readyFragment) func() error {
+	limit, err := s.limitOf(ctx, orgID)
+	if err != nil {
+		return Added{}, err
+	}
+	err = writeSlices(readyFragments(fragments), func(slice []readyFragment) func() error {
 		var added Added
 		wait := s.db.Submit(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
-			added, err = s.addFragments(ctx, tx, orgID, slice)
+			added, err = s.addFragments(ctx, tx, orgID, slice, limit)
 			return err
 		}})
 		return func() error {
 			if err := wait(); err != nil {
 				return err
 			}
-			total.add(added)
+			if total.add(added); added.refused > 0 {
+				return limit.reached(s.db.Now())
+			}
 			return nil
 		}
 	})
@@ -97,7 +106,7 @@ func newReadyFragment(f *Fragment, spans []decode.Span) readyFragment {
 }
 
 func (s *Service) addFragments(
-	ctx context.Context, tx *database.Tx, orgID string, slice []readyFragment,
+	ctx context.Context, tx *database.Tx, orgID string, slice []readyFragment, limit *Limit,
 ) (added Added, err error) {
 	batches := make([]readyBatch, len(slice))
 	now := database.Micros(tx.Now())
@@ -112,9 +121,15 @@ func (s *Service) addFragments(
 	isFresh := map[*decode.Batch]bool{}
 	for _, f := range fresh {
 		isFresh[f.batch] = true
+	}
+	fresh, added.refused, err = s.within(ctx, tx, orgID, limit, fresh)
+	if err != nil {
+		return Added{}, err
+	}
+	for _, f := range fresh {
 		added.Stored += len(f.batch.Spans)
 	}
-	if err := s.insert(ctx, tx, orgID, fresh); err != nil {
+	if err := s.insertSent(ctx, tx, orgID, fresh); err != nil {
 		return Added{}, err
 	}
 	older := slices.DeleteFunc(slices.Clone(slice), func(f readyFragment) bool { return isFresh[f.batch] })
@@ -124,7 +139,7 @@ func (s *Service) addFragments(
 	})
 	for len(older) > 0 {
 		round, again := onePerTrace(older)
-		came, err := s.addToTraces(ctx, tx, orgID, round)
+		came, err := s.addToTraces(ctx, tx, orgID, round, limit)
 		if err != nil {
 			return Added{}, fmt.Errorf("add to stored traces: %w", err)
 		}
@@ -149,9 +164,13 @@ func onePerTrace(sorted []readyFragment) (round, left []readyFragment) {
 // addToTraces adds to different stored traces what they do not have. What is read and written of them goes to the
 // database together: one by one, waiting for PostgreSQL took most of the time.
 func (s *Service) addToTraces(
-	ctx context.Context, tx *database.Tx, orgID string, fragments []readyFragment,
+	ctx context.Context, tx *database.Tx, orgID string, fragments []readyFragment, limit *Limit,
 ) (added Added, err error) {
 	found, err := readGrowing(ctx, tx, orgID, fragments)
+	if err != nil {
+		return Added{}, err
+	}
+	left, err := s.leftIn(ctx, tx, orgID, limit)
 	if err != nil {
 		return Added{}, err
 	}
@@ -168,6 +187,10 @@ func (s *Service) addToTraces(
 			rest := withoutKnown(found.known[stored.pk], f.readyBatch)
 			spans := rest.batch.Spans
 			if came = (Added{Stored: len(spans), Known: len(f.batch.Spans) - len(spans)}); len(spans) == 0 {
+				break
+			}
+			if left -= int64(len(spans)); left < 0 {
+				came.Stored, came.refused, left = 0, len(spans), 0
 				break
 			}
 			s.renumber(found.last[stored.pk], rest)
@@ -219,6 +242,8 @@ func (s *Service) extendGrown(
 	after.growth = max(stored.growth, more.growth)
 
 	figures := s.tallyIn(tx, orgID)
+	figures.meterSpans(more.batch.Spans, 0)
+	figures.meterTexts(stored.day, spanTexts(more.batch.Spans))
 	figures.move(&stored.trace, &after.trace, receivedAt(stored.pk))
 	for i := range more.batch.Spans {
 		span := &more.batch.Spans[i]

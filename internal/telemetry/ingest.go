@@ -36,11 +36,16 @@ type Rejection struct {
 const slicesAtOnce = 2
 
 // Ingest stores the valid batches of a request. If it returns an error, some of them may be stored already; sending
-// the request again completes it.
+// the request again completes it. A batch that the organization's limit has no room for is refused with those that
+// follow; those before it are stored.
 func (s *Service) Ingest(ctx context.Context, orgID, product string, r Request) (Result, error) {
 	result := Result{TraceIDs: []string{}}
-	err := writeSlices(s.read(r, product, &result), func(slice []readyBatch) func() error {
-		return s.write(ctx, orgID, slice, &result)
+	limit, err := s.limitOf(ctx, orgID)
+	if err != nil {
+		return Result{}, err
+	}
+	err = writeSlices(s.read(r, product, &result), func(slice []readyBatch) func() error {
+		return s.write(ctx, orgID, slice, limit, &result)
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("store traces: %w", err)
@@ -98,34 +103,59 @@ func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]rea
 }
 
 // write starts to store a slice. The returned function waits for it, and adds the outcome to the result.
-func (s *Service) write(ctx context.Context, orgID string, slice []readyBatch, result *Result) func() error {
-	var accepted []string
+func (s *Service) write(
+	ctx context.Context, orgID string, slice []readyBatch, limit *Limit, result *Result,
+) func() error {
+	var stored outcome
 	wait := s.db.Submit(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
-		accepted, err = s.store(ctx, tx, orgID, slice)
+		stored, err = s.store(ctx, tx, orgID, slice, limit)
 		return err
 	}})
 	return func() error {
 		if err := wait(); err != nil {
 			return err
 		}
-		result.Accepted += len(accepted)
-		result.Duplicate += len(slice) - len(accepted)
-		result.TraceIDs = append(result.TraceIDs, accepted...)
+		if stored.refused > 0 {
+			return limit.reached(s.db.Now())
+		}
+		result.Accepted += len(stored.accepted)
+		result.Duplicate += len(slice) - len(stored.accepted)
+		result.TraceIDs = append(result.TraceIDs, stored.accepted...)
 		return nil
 	}
 }
 
-// store writes one slice and returns the ids of the new traces.
-func (s *Service) store(ctx context.Context, tx *database.Tx, orgID string, slice []readyBatch) ([]string, error) {
+// outcome is what became of a slice.
+type outcome struct {
+	accepted []string // ids of new traces
+	refused  int      // new traces beyond the limit
+}
+
+// store writes one slice, as far as the limit goes.
+func (s *Service) store(
+	ctx context.Context, tx *database.Tx, orgID string, slice []readyBatch, limit *Limit,
+) (outcome, error) {
 	fresh, err := s.claim(ctx, tx, orgID, slice, database.Micros(tx.Now()))
 	if err != nil {
-		return nil, err
+		return outcome{}, err
+	}
+	fresh, refused, err := s.within(ctx, tx, orgID, limit, fresh)
+	if err != nil {
+		return outcome{}, err
 	}
 	accepted := make([]string, len(fresh))
 	for i, f := range fresh {
 		accepted[i] = f.batch.Trace.ID
 	}
-	return accepted, s.insert(ctx, tx, orgID, fresh)
+	return outcome{accepted, refused}, s.insertSent(ctx, tx, orgID, fresh)
+}
+
+// insertSent stores what clients sent, which counts as used.
+func (s *Service) insertSent(ctx context.Context, tx *database.Tx, orgID string, fresh []freshBatch) error {
+	for _, f := range fresh {
+		s.tallyIn(tx, orgID).meterSpans(f.batch.Spans, receivedAt(f.pk))
+	}
+	return s.insert(ctx, tx, orgID, fresh)
 }
 
 func (s *Service) insert(ctx context.Context, tx *database.Tx, orgID string, fresh []freshBatch) error {
@@ -138,6 +168,7 @@ func (s *Service) insert(ctx context.Context, tx *database.Tx, orgID string, fre
 	t := s.tallyIn(tx, orgID)
 	for _, f := range fresh {
 		t.add(f.batch, f.product, receivedAt(f.pk))
+		t.meterTexts(f.day, batchTexts(f.batch))
 	}
 	if err := insertTraces(ctx, tx, orgID, fresh); err != nil {
 		return err

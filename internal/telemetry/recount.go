@@ -174,7 +174,7 @@ func emptyRollups(ctx context.Context, tx *database.Tx) error {
 		}
 	}
 	for _, r := range rollups {
-		if r.fromLog {
+		if !r.isRecounted() {
 			continue
 		}
 		if err := lock(r.table, "EXCLUSIVE"); err != nil {

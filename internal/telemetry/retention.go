@@ -225,6 +225,9 @@ func (s *Service) firstKeptMinute() int64 {
 func (s *Service) removeRollups(ctx context.Context, day int64) error {
 	hour := day * 24
 	for _, r := range rollups {
+		if r.lasts {
+			continue
+		}
 		before := hour
 		if r.perHour > 1 {
 			before = s.firstKeptMinute()

@@ -59,7 +59,9 @@ type Number string
 
 func count(n int64) Number { return Number(strconv.FormatInt(n, 10)) }
 
-// dollars are nanos as a decimal number.
+// Dollars are nanos, 10^-9 US dollars, as a decimal number.
+func Dollars(nanos int64) Number { return dollars(nanos) }
+
 func dollars(nanos int64) Number {
 	sign := ""
 	if nanos < 0 {

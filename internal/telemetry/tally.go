@@ -94,6 +94,9 @@ type tally struct {
 	models   map[[2]string]bool // session and model of generation spans
 
 	decisions map[decisionKey]*decisionCell
+
+	metered map[int64]*metered // by the first hour of the day
+	agents  map[meteredAgent]int64
 }
 
 func newTally() *tally {
@@ -101,7 +104,7 @@ func newTally() *tally {
 		traces: map[int64]*traceCell{}, minutes: map[int64]int64{}, usage: map[usageKey]*usageCell{},
 		policies: map[policyKey]*policyCell{}, rules: map[ruleKey]int64{},
 		sessions: map[string]*sessionChange{}, active: map[int64]int64{}, models: map[[2]string]bool{},
-		decisions: map[decisionKey]*decisionCell{},
+		decisions: map[decisionKey]*decisionCell{}, metered: map[int64]*metered{}, agents: map[meteredAgent]int64{},
 	}
 }
 

@@ -73,8 +73,11 @@ type Service struct {
 	keep   time.Duration // retention
 	writer atomic.Pointer[writer]
 
+	spanLimit func(ctx context.Context, orgID string) (*int64, error)
+
 	tallies     database.PerTx[map[string]*tally] // by organization, written before the commit
 	partitioned database.PerTx[map[int64]bool]    // the days whose partitions are there
+	used        database.PerTx[map[string]int64]  // spans of this month that were stored before, by organization
 }
 
 type Config struct {
@@ -83,6 +86,9 @@ type Config struct {
 	Logger      *slog.Logger
 	SessionIdle time.Duration
 	Retention   time.Duration
+	// SpanLimit is how many spans an organization may send in a month; nil: as many as it likes. Without it there are
+	// no limits.
+	SpanLimit func(ctx context.Context, orgID string) (*int64, error)
 }
 
 // Prices returns the price table.
@@ -99,6 +105,8 @@ func newService(c Config) *Service {
 		logger: c.Logger,
 		idle:   c.SessionIdle,
 		keep:   c.Retention,
+
+		spanLimit: c.SpanLimit,
 	}
 	s.writer.Store(&writer{keys: newKeys(0)})
 	return s

@@ -24,8 +24,16 @@ func (s *Service) ReportUsage(
 	if err != nil {
 		return 0, err
 	}
+	limit, err := s.limitOf(ctx, orgID)
+	if err != nil {
+		return 0, err
+	}
 	for models := range slices.Chunk(slices.Sorted(maps.Keys(report.Models)), reportModels) {
 		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			// Before the session, as ingest does.
+			if left, err := s.leftIn(ctx, tx, orgID, limit); err != nil || left <= 0 {
+				return orReached(err, limit, tx.Now())
+			}
 			if err := lockSession(ctx, tx, orgID, report.SessionID); err != nil {
 				return err
 			}
@@ -84,11 +92,13 @@ func (s *Service) report(
 	bucket := floor(database.Micros(tx.Now()), hourMicros)
 	if superseded == 0 {
 		t.addReported(oldBucket, before, old.Negate())
+		t.meterReport(oldBucket, old.Negate())
 	}
 	superseded = 1
 	if !known {
 		superseded = 0
 		t.addReported(bucket, now, u)
+		t.meterReport(bucket, u)
 	}
 	_, err = tx.Exec(ctx, `
 		INSERT INTO reported_usage (org_id, product, session_id, model, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos, superseded, agent_id)
@@ -188,6 +198,7 @@ func stopCounting(ctx context.Context, tx *database.Tx, orgID string, pairs [][2
 		err := row.Scan(&of.session, &of.model, &of.agent, &bucket, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
 			&u.CostNanos)
 		t.addReported(bucket, of, u.Negate())
+		t.meterReport(bucket, u.Negate())
 		return err
 	}, `
 		UPDATE reported_usage SET superseded = 1

@@ -79,6 +79,10 @@ var (
 	// ClaimReferral is how often a person may try a code.
 	ClaimReferral = Rule{"claim-referral", 10}
 
+	// Paying: pages of the payment provider that a person has made, and what it posts, by address.
+	Checkout     = Rule{"checkout", 10}
+	BillingEvent = Rule{"billing-event", 600}
+
 	// OAuth clients: anyone registers one, by address; a person answers one, which may have the server read its
 	// document. Tokens are counted by address too, behind which many clients may be.
 	RegisterClient = Rule{"register-client", 10}

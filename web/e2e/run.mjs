@@ -8,7 +8,7 @@ import { seed } from "./fixtures.mjs";
 import { seedPeople } from "./people.mjs";
 import { seedPolicies } from "./policies.seed.mjs";
 import { startProvider } from "./provider.mjs";
-import { signIn, startServer } from "./server.mjs";
+import { payments, signIn, startServer } from "./server.mjs";
 
 const filter = process.argv[2] ?? "";
 const shots = process.env.SHOTS;
@@ -21,6 +21,7 @@ const server = await startServer({
   WRIT_GOOGLE_ISSUER: provider.issuer,
   WRIT_GOOGLE_CLIENT_ID: provider.client.id,
   WRIT_GOOGLE_CLIENT_SECRET: provider.client.secret,
+  ...payments(),
 });
 let failed = 0;
 const stops = [];

@@ -95,6 +95,8 @@ export const screens = [
   { name: "settings-forwarding", path: "/settings/forwarding", empty: "Nothing is forwarded." },
   { name: "settings-enforcement", path: "/settings/enforcement" },
   { name: "settings-retention", path: "/settings/retention" },
+  { name: "settings-billing", path: "/settings/billing", empty: "Team" },
+  { name: "installation-usage", path: "/installation/usage" },
   { name: "device", path: "/device", empty: "Code of the terminal" },
   { name: "consent", path: "/consent", empty: "No client asks for anything." },
   { name: "connected", path: "/connected", empty: "Nobody comes back from anywhere." },

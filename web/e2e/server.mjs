@@ -1,6 +1,6 @@
 // A real server with a data folder of its own, for as long as the tests run.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -41,6 +41,24 @@ export async function startServer(settings = {}) {
       child.kill();
     });
   return { url, first, folder, stop, mails: () => mailsIn(join(folder, "outbox")) };
+}
+
+/** payments are the settings of a server on which organizations can pay, at a provider that is away. */
+export function payments() {
+  const plans = join(mkdtempSync(join(tmpdir(), "writ-plans-")), "plans.json");
+  writeFileSync(
+    plans,
+    JSON.stringify([
+      { id: "free", name: "Free <b>plan</b>", decisions: 10, spans: 1_000_000, seats: 100 },
+      { id: "team", name: "Team", priceId: "price_team", decisions: 1_000_000, spans: 10_000_000 },
+    ]),
+  );
+  return {
+    STRIPE_SECRET_KEY: "sk_test_away",
+    STRIPE_WEBHOOK_SECRET: "whsec_0123456789abcdef",
+    STRIPE_API_URL: "http://127.0.0.1:9",
+    WRIT_BILLING_PLANS_FILE: plans,
+  };
 }
 
 /** mailsIn reads the mails that the server wrote, the oldest first. */

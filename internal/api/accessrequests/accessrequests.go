@@ -37,7 +37,8 @@ func (h *Handlers) Mount(r *route.Router) {
 		For(route.Person).ForOperators().StrictQuery(), h.list)
 	route.Handle(r, route.Post("/access-requests/{id}/approve",
 		"Approve a request: an invitation, or a link to register").
-		For(route.Person).ForOperators().Records("access.approved").Configures().UpTo(maxBody), h.approve)
+		For(route.Person).ForOperators().Records("access.approved").Configures().MayAskForPayment().
+		UpTo(maxBody), h.approve)
 	route.Handle(r, route.Post("/access-requests/{id}/reject", "Reject a request, with a reason that is mailed").
 		For(route.Person).ForOperators().Records("access.rejected").Configures().UpTo(maxBody), h.reject)
 }

@@ -26,7 +26,7 @@ func (h *Handlers) mountMembers(r *route.Router) {
 			For(route.Person).Needs(principal.ReadOrganization).Records("member.removed"), h.removeMember)
 	route.Handle(r, route.Post("/organization/{orgId}/members/invite", "Invite someone by mail").
 		For(route.Person).Needs(principal.ManageMembers).Throttled(throttle.Invite).
-		Records("invite.created").Configures().Answers(http.StatusCreated), h.invite)
+		Records("invite.created").Configures().MayAskForPayment().Answers(http.StatusCreated), h.invite)
 	route.Handle(r, route.Get("/organization/{orgId}/invites", "Open invitations").
 		For(route.Person).Needs(principal.ManageMembers), h.listInvites)
 	route.Handle(r, route.Delete("/organization/{orgId}/invites/{id}", "Withdraw an invitation").

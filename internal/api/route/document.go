@@ -188,6 +188,9 @@ func (r Route) errorStatuses() []int {
 	if r.Mode != Public {
 		codes = append(codes, http.StatusUnauthorized, http.StatusForbidden)
 	}
+	if r.Paid {
+		codes = append(codes, http.StatusPaymentRequired)
+	}
 	if !r.Throttle.IsZero() || !r.OpenThrottle.IsZero() {
 		codes = append(codes, http.StatusTooManyRequests)
 	}

@@ -111,6 +111,7 @@ var statuses = map[fault.Kind]int{
 	fault.Unavailable:     http.StatusServiceUnavailable,
 	fault.UpstreamFailed:  http.StatusBadGateway,
 	fault.UpstreamLate:    http.StatusGatewayTimeout,
+	fault.QuotaReached:    http.StatusPaymentRequired,
 }
 
 // Render turns an error into its answer. What is not a fault goes to the log and not to the caller.
@@ -150,6 +151,15 @@ func newFailure(ctx context.Context, err error, status int, message string, deta
 		f.shaped = shape.Of(err, f.ErrorBody)
 	}
 	return f
+}
+
+// payable keeps 402 to the routes that may ask for payment. Elsewhere it is a mistake of ours, and no reason for a
+// client to go on without an answer.
+func (r Route) payable(err error) error {
+	if r.Paid || !fault.Is(err, fault.QuotaReached) {
+		return err
+	}
+	return fault.Wrap(err, fault.Unavailable, "this cannot be answered now")
 }
 
 // WriteError answers a request that failed.

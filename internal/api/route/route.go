@@ -94,6 +94,9 @@ type Route struct {
 	// AsksFactor wants a person who has a second factor to have proved it within the last minutes: for what a thief
 	// with an open browser must not do.
 	AsksFactor bool
+	// Paid lets the route say that a plan has no room (402). No other does, whatever fails: published clients take that
+	// code for a permission to go on without a plan.
+	Paid bool
 	// GetChanges marks a GET that changes something, because published clients send it so. It records what it
 	// changes, and a HEAD of it is refused.
 	GetChanges bool
@@ -186,6 +189,8 @@ func (r Route) AsksAgain() Route { r.AsksFactor = true; return r }
 
 // WantsProof reports whether the route wants a fresh proof: if it says so, and for all that operators change.
 func (r Route) WantsProof() bool { return r.AsksFactor || r.Operators && r.Audit != "" }
+// MayAskForPayment lets the route answer 402 where the organization's plan has no room.
+func (r Route) MayAskForPayment() Route { r.Paid = true; return r }
 
 // WithWholeName has the slashes of the name that ends the path be part of it.
 func (r Route) WithWholeName() Route { r.WholeName = true; return r }

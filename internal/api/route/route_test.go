@@ -1,6 +1,7 @@
 package route
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -156,6 +157,22 @@ func TestOperatorsAreDeclaredAlone(t *testing.T) {
 	} {
 		if r.check() == nil {
 			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// TestOnlyPaidRoutesAskForPayment: elsewhere a quota that is reached is our own mistake.
+func TestOnlyPaidRoutesAskForPayment(t *testing.T) {
+	t.Parallel()
+	reached := fmt.Errorf("store: %w", fault.New(fault.QuotaReached, "no room"))
+	if err := Post("/spans", "").MayAskForPayment().payable(reached); !fault.Is(err, fault.QuotaReached) {
+		t.Errorf("a route that may ask: %v", err)
+	}
+	for _, err := range []error{reached, fault.New(fault.Conflict, "other"), nil} {
+		got := fault.KindOf(Post("/iap/enforce", "").payable(err))
+		isSame := (err == nil) == (got == "") && fault.Is(err, fault.Conflict) == (got == fault.Conflict)
+		if got == fault.QuotaReached || !isSame {
+			t.Errorf("a route that may not ask, of %v: %s", err, got)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func HandleOutput[I, O any](
 		}
 		out, err := handler(ctx, caller, in)
 		if err != nil {
-			return nil, r.Render(ctx, err)
+			return nil, r.Render(ctx, rt.payable(err))
 		}
 		if rt.Guesses {
 			r.giveBack(ctx, rt, account)
@@ -178,7 +178,7 @@ func (r *Router) Serve(
 			err = r.throttle(request.Context(), rt, account)
 		}
 		if err == nil {
-			err = handler(w, request, caller)
+			err = rt.payable(handler(w, request, caller))
 		}
 		switch {
 		case err == nil:

@@ -17,9 +17,9 @@ import (
 
 func (h *Handlers) mountIngest(r *route.Router) {
 	route.Raw[IngestBody, IngestedBody](r, route.Post("/observability/spans", "Ingest traces, each with its spans").
-		For(route.Key).Scoped(principal.Ingest).StoppedToo().Unrecorded(), h.ingest)
+		For(route.Key).Scoped(principal.Ingest).StoppedToo().Unrecorded().MayAskForPayment(), h.ingest)
 	route.Handle(r, route.Post("/dashboard/token-usage", "Report the running token totals of a session's models").
-		For(route.Key).Scoped(principal.Ingest).Unrecorded(), h.reportUsage)
+		For(route.Key).Scoped(principal.Ingest).Unrecorded().MayAskForPayment(), h.reportUsage)
 }
 
 // IngestBody documents what ingest takes; it is read by hand, batch by batch.

@@ -18,7 +18,8 @@ import (
 // mountOTLP serves the one path that has a version: OTLP fixes it, and exporters add it to the address they are given.
 func (h *Handlers) mountOTLP(r *route.Router) {
 	rt := route.Post("/v1/traces", "Ingest spans of OpenTelemetry (OTLP), as protobuf or JSON").
-		For(route.Key).Scoped(principal.Ingest).Unrecorded().WritesErrors(writeOTLPError)
+		For(route.Key).Scoped(principal.Ingest).Unrecorded().MayAskForPayment().
+		WritesErrors(writeOTLPError)
 	route.Raw[TracesRequestBody, TracesResponseBody](r, rt, h.ingestOTLP)
 	protobuf := &huma.MediaType{
 		Schema: &huma.Schema{Type: huma.TypeString, Format: "binary", Description: "The same message in protobuf."},

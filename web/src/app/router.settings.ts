@@ -55,4 +55,10 @@ export const settings = [
     path: "/settings/retention",
     component: lazyRouteComponent(() => import("../screens/settings/retention"), "Retention"),
   }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/settings/billing",
+    validateSearch: search({ checkout: oneOf("done", "left") }),
+    component: lazyRouteComponent(() => import("../screens/settings/billing"), "Billing"),
+  }),
 ] as const;

@@ -172,8 +172,19 @@ const framed = [
   createRoute({
     getParentRoute: () => frame,
     path: "/usage",
-    validateSearch: search({ ...rangeFields, by: oneOf("model", "tool", "agent", "session"), price: text(500) }),
+    validateSearch: search({
+      ...rangeFields,
+      by: oneOf("model", "tool", "agent", "session"),
+      price: text(500),
+      period: oneOf("day", "month"),
+    }),
     component: lazyRouteComponent(() => import("../screens/usage/screen"), "Usage"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/installation/usage",
+    validateSearch: search({ by: oneOf("day", "month") }),
+    component: lazyRouteComponent(() => import("../screens/installation/usage"), "InstallationUsage"),
   }),
   createRoute({
     getParentRoute: () => frame,

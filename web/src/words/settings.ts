@@ -11,6 +11,7 @@ export const settings = {
     forwarding: "Forwarding",
     enforcement: "Enforcement",
     retention: "Retention",
+    billing: "Billing",
   },
   save: "Save",
   saved: "Saved.",

@@ -44,6 +44,11 @@ export function AccountMenu() {
           <DropdownMenu.Item className="menu-item" onSelect={() => navigate({ to: "/me" })}>
             {words.shell.screens.me}
           </DropdownMenu.Item>
+          {me.operator && (
+            <DropdownMenu.Item className="menu-item" onSelect={() => navigate({ to: "/installation/usage" })}>
+              {words.shell.installationUsage}
+            </DropdownMenu.Item>
+          )}
           <DropdownMenu.Item className="menu-item" onSelect={leave}>
             {words.shell.signOut}
           </DropdownMenu.Item>

@@ -1,9 +1,11 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef } from "react";
-import { useMay } from "../../app/org";
+import { useMay, useOrg } from "../../app/org";
 import { usePage } from "../../app/shell/page";
 import { Empty } from "../../ui/states";
 import { words } from "../../words/en";
+import { billingQuery } from "./queries";
 import "./settings.css";
 
 const w = words.settings;
@@ -20,6 +22,7 @@ const tabs: [Tab, string][] = [
   ["forwarding", "/settings/forwarding"],
   ["enforcement", "/settings/enforcement"],
   ["retention", "/settings/retention"],
+  ["billing", "/settings/billing"],
 ];
 
 interface PageProps {
@@ -43,8 +46,10 @@ export function SettingsPage({ tab, thing, acts, fill, needs, children }: PagePr
     { name: w.tabs[tab], ...(thing ? { to } : {}) },
     ...(thing ? [{ name: thing }] : []),
   );
+  // Where nobody pays there is nothing to show.
+  const pays = useQuery(billingQuery(useOrg().id)).data;
   const refused = useMay(needs ?? "organization.read");
-  // A phone shows three tabs of nine: the one that is open must be among them.
+  // A phone shows three tabs of ten: the one that is open must be among them.
   const strip = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is another place
   useEffect(() => {
@@ -58,17 +63,19 @@ export function SettingsPage({ tab, thing, acts, fill, needs, children }: PagePr
         {!refused && acts}
       </div>
       <nav className="setting-tabs" ref={strip} aria-label={w.title}>
-        {tabs.map(([id, path]) => (
-          <Link
-            key={id}
-            to={path}
-            className="setting-tab"
-            activeOptions={{ exact: true, includeSearch: false }}
-            data-shown={id === tab || undefined}
-          >
-            {w.tabs[id]}
-          </Link>
-        ))}
+        {tabs
+          .filter(([id]) => id !== "billing" || id === tab || pays)
+          .map(([id, path]) => (
+            <Link
+              key={id}
+              to={path}
+              className="setting-tab"
+              activeOptions={{ exact: true, includeSearch: false }}
+              data-shown={id === tab || undefined}
+            >
+              {w.tabs[id]}
+            </Link>
+          ))}
       </nav>
       {refused ? <Empty title={words.errors.forbidden}>{refused}</Empty> : children}
     </div>

@@ -106,6 +106,27 @@ export const enforcementQuery = (org: string) =>
     staleTime: fresh.settings,
   });
 
+/** billingQuery reads the plan; null: nobody pays on this server. */
+export const billingQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "billing", "plan"],
+    queryFn: ({ signal }) => orNone(api.get("/billing/plan", { params: { query: { organizationId: org } }, signal })),
+    staleTime: fresh.settings,
+  });
+
+export const billingUsageQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "billing", "usage"],
+    queryFn: ({ signal }) => api.get("/billing/usage", { params: { query: { organizationId: org } }, signal }),
+  });
+
+export const invoicesQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "billing", "invoices"],
+    queryFn: ({ signal }) =>
+      api.get("/billing/invoices", { params: { query: { organizationId: org, limit: 50 } }, signal }),
+  });
+
 export const retentionQuery = (org: string) =>
   queryOptions({
     queryKey: [org, "retention"],

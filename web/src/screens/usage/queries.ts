@@ -22,6 +22,13 @@ export const usageQuery = (org: string, groupBy: Group, bounds: Bounds) =>
     refetchInterval: refreshEvery(bounds),
   });
 
+/** meteredQuery reads what was used by day or month. */
+export const meteredQuery = (org: string, by: "day" | "month") =>
+  queryOptions({
+    queryKey: [org, "usage", "periods", by],
+    queryFn: ({ signal }) => api.get("/dashboard/usage", { params: { query: { organizationId: org, by } }, signal }),
+  });
+
 /** priceQuery reads what a model costs, for the tokens that were used. */
 export const priceQuery = (org: string, model: string, item: Item | undefined) =>
   queryOptions({

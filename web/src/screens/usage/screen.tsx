@@ -1,6 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { pathWith } from "../../app/ExportMenu";
 import { useOrg } from "../../app/org";
+import { Periods } from "../../app/periods/Periods";
 import { usePage } from "../../app/shell/page";
 import { Loaded } from "../../ui/Loaded";
 import { RangePicker } from "../../ui/RangePicker";
@@ -10,7 +12,7 @@ import { words } from "../../words/en";
 import { Charts } from "./Charts";
 import { Items } from "./Items";
 import { Price } from "./Price";
-import { type Group, groups, usageQuery } from "./queries";
+import { type Group, groups, meteredQuery, usageQuery } from "./queries";
 import "./usage.css";
 
 const w = words.usage;
@@ -25,6 +27,8 @@ export function Usage() {
   const by = search.by ?? "model";
   const bounds = useBounds(search, "7d");
   const items = useQuery(usageQuery(org.id, by, bounds));
+  const period = search.period ?? "day";
+  const metered = useQuery(meteredQuery(org.id, period));
   const change = (changed: object) => navigate({ to: "/usage", search: (old: object) => ({ ...old, ...changed }) });
   return (
     <div className="screen">
@@ -54,6 +58,12 @@ export function Usage() {
           }
         </Loaded>
       </section>
+      <Periods
+        by={period}
+        onChange={(one) => change({ period: one === "day" ? undefined : one })}
+        query={metered}
+        file={pathWith("/dashboard/usage", { organizationId: org.id, by: period, format: "csv" })}
+      />
       {search.price && (
         <Price
           model={search.price}

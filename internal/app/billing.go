@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"writ/internal/billing"
+	"writ/internal/billing/payment"
+	"writ/internal/config"
+	"writ/internal/organization"
+	"writ/internal/referral"
+)
+
+// newBilling builds billing, which is off without a key of the payment provider.
+func (a *Areas) newBilling(c config.Config, publicURL string) (*billing.Service, error) {
+	o := billing.Options{
+		Database: a.Database,
+		Log:      a.log,
+		Back:     strings.TrimRight(publicURL, "/") + "/ui/settings/billing",
+		Sources: billing.Sources{
+			Role:        organization.RoleIn,
+			Name:        organization.NameIn,
+			Address:     organization.Address,
+			SpendCredit: referral.Spend,
+		},
+	}
+	if !c.Billing.Key.IsSet() {
+		return billing.New(o), nil
+	}
+	text, err := os.ReadFile(c.Billing.PlansFile)
+	if err == nil {
+		o.Plans, err = billing.ParsePlans(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("WRIT_BILLING_PLANS_FILE: %w", err)
+	}
+	o.Provider = payment.New(payment.Options{
+		Key: c.Billing.Key, Signing: c.Billing.WebhookSecret, Address: c.Billing.Provider,
+	})
+	return billing.New(o), nil
+}
+
+// spanLimit is what telemetry asks before it stores spans; nil: nothing is limited.
+func (a *Areas) spanLimit(c config.Config) func(ctx context.Context, orgID string) (*int64, error) {
+	if !c.Billing.Key.IsSet() {
+		return nil
+	}
+	return func(ctx context.Context, orgID string) (*int64, error) { return a.Billing.SpanLimit(ctx, orgID) }
+}

@@ -1,0 +1,107 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { api } from "../../api/client";
+import { useMe } from "../../app/org";
+import { type Period, Periods } from "../../app/periods/Periods";
+import { usePage } from "../../app/shell/page";
+import { AgentText } from "../../ui/AgentText";
+import { count, money } from "../../ui/format";
+import { Loaded } from "../../ui/Loaded";
+import { Empty, SkeletonLines } from "../../ui/states";
+import { words } from "../../words/en";
+import { periods as w } from "../../words/periods";
+
+const route = getRouteApi("/frame/installation/usage");
+
+const usageQuery = (by: Period) =>
+  queryOptions({
+    queryKey: ["installation", "usage", by],
+    queryFn: ({ signal }) => api.get("/admin/dashboard/usage", { params: { query: { by } }, signal }),
+  });
+
+const organizationsQuery = queryOptions({
+  queryKey: ["installation", "usage", "organizations"],
+  queryFn: ({ signal }) => api.get("/admin/dashboard/usage/organizations", { params: { query: {} }, signal }),
+});
+
+/** InstallationUsage is what all organizations used, for the people who run the server. */
+export function InstallationUsage() {
+  const { by = "day" } = route.useSearch();
+  const navigate = useNavigate();
+  const { operator } = useMe();
+  usePage({ name: w.installation, to: "/installation/usage" });
+  const used = useQuery({ ...usageQuery(by), enabled: operator });
+  if (!operator)
+    return (
+      <div className="screen">
+        <h1>{w.installation}</h1>
+        <Empty title={words.errors.forbidden}>{w.notOperator}</Empty>
+      </div>
+    );
+  return (
+    <div className="screen">
+      <h1>{w.installation}</h1>
+      <p className="muted">{w.installationHelp}</p>
+      <Periods
+        by={by}
+        onChange={(one) =>
+          navigate({ to: "/installation/usage", search: { by: one === "day" ? undefined : one } as never })
+        }
+        query={used}
+        file={`/admin/dashboard/usage?format=csv&by=${by}`}
+      />
+      <Organizations />
+    </div>
+  );
+}
+
+function Organizations() {
+  const all = useQuery(organizationsQuery);
+  return (
+    <section className="card stack tight">
+      <h2>{w.organizations}</h2>
+      <Loaded query={all} skeleton={<SkeletonLines lines={4} />}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p className="muted">{w.nobody}</p>
+          ) : (
+            <div className="usage-table" tabIndex={0} role="region" aria-label={w.organizations}>
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">{w.organization}</th>
+                    <th scope="col" className="number">
+                      {w.decisions}
+                    </th>
+                    <th scope="col" className="number">
+                      {w.spans}
+                    </th>
+                    <th scope="col" className="number">
+                      {w.tokens}
+                    </th>
+                    <th scope="col" className="number">
+                      {w.cost}
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {items.map((o) => (
+                    <tr key={o.organizationId}>
+                      <th scope="row">
+                        <AgentText text={o.name || o.organizationId} />
+                      </th>
+                      <td className="number">{count(o.decisions)}</td>
+                      <td className="number">{count(o.spans)}</td>
+                      <td className="number">{count(o.tokens)}</td>
+                      <td className="number">{money(o.costUsd)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}

@@ -1,0 +1,23 @@
+/** Words of what was used by day and month. */
+export const periods = {
+  title: "By day and month",
+  by: "Period",
+  periods: { day: "Day", month: "Month" },
+  csv: "CSV",
+  unfinished: "so far",
+  decisions: "Decisions",
+  denied: "Denied",
+  spans: "Spans",
+  tokens: "Tokens",
+  cost: "Cost",
+  seats: "Seats",
+  agents: "Active agents",
+  stored: "Stored",
+  help: "Days are of UTC. What is sent counts on the day it is received, and stays counted when retention removes it. Seats are the most members at once; stored are the texts of traces that were kept.",
+  installation: "Installation usage",
+  installationHelp: "What all organizations of this server used together. Only operators see this.",
+  organizations: "Organizations, the last 30 days",
+  organization: "Organization",
+  nobody: "No organization has used anything in the last 30 days.",
+  notOperator: "Only people who run this installation see its usage.",
+};
