@@ -105,13 +105,13 @@ func speaksMCP(r route.Route) bool { return r.Mode == route.Agent }
 // read by rules of their own: see TestDocumentsThatAreRefused.
 func takesDocument(op operation) bool {
 	_, ok := op.RequestBody.Content["application/yaml"]
-	return ok || takesReports(op) || op.OperationID == "post-iap-sdk-register" || // see TestManifestsThatAreRefused
-		op.OperationID == "put-policies-profiles-draft" // see TestProfilesThatAreRefused
+	return ok || takesReports(op) || op.OperationID == "registerSdk" || // see TestManifestsThatAreRefused
+		op.OperationID == "setPoliciesProfilesDraft" // see TestProfilesThatAreRefused
 }
 
 // takesReports reports whether a route takes executions, which are answered with
 // a success whatever they are like: see TestReportsAreAlwaysAnswered.
-func takesReports(op operation) bool { return strings.HasPrefix(op.OperationID, "post-iap-audit") }
+func takesReports(op operation) bool { return strings.HasPrefix(op.OperationID, "reportExecution") }
 
 // decides reports whether a route answers a body that cannot be read with a deny:
 // see TestBodiesThatCannotBeReadAreDenied.

@@ -27,6 +27,7 @@ type openAPI struct {
 type operation struct {
 	OperationID string
 	Summary     string
+	Description string
 	Security    []map[string][]string
 	Parameters  []parameter
 	RequestBody struct {
@@ -133,8 +134,8 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 			t.Errorf("%s has the operation id %q of %q", name, op.OperationID, other)
 		}
 		ids[op.OperationID] = name
-		if op.Summary == "" {
-			t.Errorf("%s has no summary", name)
+		if op.Summary == "" || op.Description == "" {
+			t.Errorf("%s has no summary, or no description", name)
 		}
 		checkSecurity(t, d, r, op)
 		checkParameters(t, r, op)
