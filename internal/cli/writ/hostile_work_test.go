@@ -55,8 +55,8 @@ func TestWorkShowsNoControlCharacters(t *testing.T) {
 	t.Setenv("WRIT_ACCESS_TOKEN", "token")
 	for _, words := range []string{
 		"traces list", "traces show " + org, "sessions list", "sessions show " + org, "members list", "invites list",
-		"webhooks list", "webhooks show hook", "decisions list", "decisions show 7", "policy list", "policy show " + org,
-		"policy activate " + org, "plan list", "plan show " + org, "plan proof " + org + " 0",
+		"webhooks list", "webhooks show hook", "decisions list", "decisions show 7", "policy list",
+		"policy show " + org, "policy activate " + org, "plan list", "plan show " + org, "plan proof " + org + " 0",
 		"traces list --watch --count 1", "decisions list --watch --count 1",
 	} {
 		for _, more := range []string{"", " --json"} {
