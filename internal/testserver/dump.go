@@ -48,6 +48,11 @@ func (s *Server) Dump() []string {
 	if err := s.Executions.Reconcile(s.T.Context()); err != nil {
 		s.T.Fatalf("match executions with decisions: %v", err)
 	}
+	for _, work := range []func(context.Context) error{s.Intent.IndexWords, s.Approvals.IndexWords} {
+		if err := work(s.T.Context()); err != nil {
+			s.T.Fatalf("index words: %v", err)
+		}
+	}
 	query := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'`
 	if s.Database.Engine() == database.PostgreSQL {
 		query = `SELECT tablename FROM pg_tables WHERE schemaname = current_schema()`

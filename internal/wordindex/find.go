@@ -56,11 +56,11 @@ type search struct {
 // maxCandidates is up to how many things that have the complete words are looked at one segment at a time.
 const maxCandidates = 512
 
-// find finds matches in segments that follow each other. What begins with the last word must be gathered before it
-// can be compared, which is dear for a frequent one. So the complete words are looked for first, and the whole query
-// only in the segments that have them.
+// find finds matches in segments that follow each other. PostgreSQL begins with the rarest word by itself. For FTS5,
+// what begins with the last word must be gathered before it can be compared, which is dear for a frequent one. So
+// the complete words are looked for first, and the whole query only in the segments that have them.
 func (s search) find(ctx context.Context, group []segment, q Query, limit int) ([]int64, error) {
-	if !q.Open || len(q.Words) == 1 {
+	if s.engine == database.PostgreSQL || !q.Open || len(q.Words) == 1 {
 		return s.findIn(ctx, group, q, limit)
 	}
 	complete := q

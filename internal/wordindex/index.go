@@ -39,8 +39,13 @@ const (
 	tag     = "t"
 )
 
-// segmentDocs is how many things a segment has, about.
-const segmentDocs = 16384
+// segmentDocs is how many things a segment has, about. PostgreSQL reads all matches of a segment, FTS5 only the newest.
+func segmentDocs(engine database.Engine) int64 {
+	if engine == database.PostgreSQL {
+		return 8192
+	}
+	return 16384
+}
 
 // segment is a range of the numbers of an organization: from first up to the next segment.
 type segment struct {
@@ -110,7 +115,7 @@ func (x *Index) place(ctx context.Context, tx *database.Tx, orgID string, docs [
 	var rows [][]any
 	for _, d := range docs {
 		last := len(segments) - 1
-		if last < 0 || segments[last].docs >= segmentDocs && d.Number > segments[last].last {
+		if last < 0 || segments[last].docs >= segmentDocs(tx.Engine()) && d.Number > segments[last].last {
 			opened, err := x.open(ctx, tx, orgID, d.Number, last < 0)
 			if err != nil {
 				return nil, err

@@ -82,9 +82,15 @@ type Read func(ctx context.Context, r database.Reader, orgID, id string) (*Text,
 // sliceThings is how many things one change indexes.
 const sliceThings = 50
 
-// Work indexes what waits in the queue of a kind, in small changes, until nothing does.
+// Work indexes what waits in the queue of a kind, in small changes, until nothing does. Where nothing waits, it writes
+// nothing.
 func Work(ctx context.Context, db *database.DB, kind string, read Read) error {
-	for more := true; more; {
+	var more bool
+	err := db.Prepared().QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM search_queue WHERE kind = $1)`, kind).Scan(&more)
+	if err != nil {
+		return fmt.Errorf("look for things of kind %s that wait to be indexed: %w", kind, err)
+	}
+	for more {
 		err := db.Write(ctx, database.Change{Logs: []string{Lock}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
