@@ -6,8 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
-	"strings"
 )
 
 // programs are what a release consists of.
@@ -43,40 +43,41 @@ func (r *release) build(ctx context.Context, p platform) error {
 // helpFolder has the manual pages and the completions.
 func (r *release) helpFolder() string { return filepath.Join(r.work, "help") }
 
-// shells are those that programs can write completions for, and the ends of the files' names.
-var shells = map[string]string{"bash": ".bash", "zsh": ".zsh", "fish": ".fish"}
+// shells are those that programs can write completions for, and how they name the files.
+var shells = map[string]string{"bash": "%s.bash", "zsh": "_%s", "fish": "%s.fish"}
 
-// writeHelp has the programs write their manual pages and completions.
+// writeHelp has the programs write their manual pages and completions: man1/ and completions/.
 func (r *release) writeHelp(ctx context.Context) error {
-	completions, man := filepath.Join(r.helpFolder(), "completions"), filepath.Join(r.helpFolder(), "man")
-	for _, folder := range []string{completions, man} {
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return err
-		}
+	completions := filepath.Join(r.helpFolder(), "completions")
+	if err := os.MkdirAll(completions, 0o755); err != nil {
+		return err
 	}
 	for name, path := range map[string]string{"writ": "writ-client", "writd": "writd"} {
 		program := r.program(host(), path)
-		for shell, end := range shells {
+		for shell, form := range shells {
 			text, err := exec.CommandContext(ctx, program, "completion", shell).Output()
 			if err != nil {
 				return fmt.Errorf("%s completion %s: %w", name, shell, err)
 			}
-			if err := os.WriteFile(filepath.Join(completions, name+end), text, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(completions, fmt.Sprintf(form, name)), text, 0o644); err != nil {
 				return err
 			}
 		}
-		if err := writeManual(ctx, program, man); err != nil {
-			return fmt.Errorf("the manual of %s: %w", name, err)
-		}
 	}
-	return nil
+	return writeManual(ctx, r.program(host(), "writ-client"), r.helpFolder())
 }
 
-// writeManual writes the manual pages of a program that has them.
+// hasManual matches the line of the help that lists the command which writes manual pages.
+var hasManual = regexp.MustCompile(`(?m)^  man +[A-Z]`)
+
+// writeManual has a program that can write manual pages do so.
 func writeManual(ctx context.Context, program, folder string) error {
-	help, err := exec.CommandContext(ctx, program, "help", "--help").Output()
-	if err != nil || !strings.Contains(string(help), "--man") {
+	help, err := exec.CommandContext(ctx, program, "--help").Output()
+	if err != nil || !hasManual.Match(help) {
 		return err
 	}
-	return exec.CommandContext(ctx, program, "help", "--man", folder).Run()
+	if err := exec.CommandContext(ctx, program, "man", folder).Run(); err != nil {
+		return fmt.Errorf("writ man: %w", err)
+	}
+	return nil
 }

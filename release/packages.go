@@ -69,30 +69,30 @@ func (r *release) writePackage(p platform, kind string) error {
 	return create(name, func(w io.Writer) error { return packager.Package(info, w) })
 }
 
-// completionFolders are where shells look for completions of packages.
-var completionFolders = map[string]string{
-	".bash": "/usr/share/bash-completion/completions/",
-	".zsh":  "/usr/share/zsh/vendor-completions/_",
-	".fish": "/usr/share/fish/vendor_completions.d/",
-}
-
 // helpContents puts the manual pages and completions where systems look for them.
 func (r *release) helpContents() (contents files.Contents, err error) {
 	err = filepath.WalkDir(r.helpFolder(), func(at string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		name, end := entry.Name(), filepath.Ext(entry.Name())
-		to := "/usr/share/man/man" + strings.TrimPrefix(end, ".") + "/" + name
-		if folder, ok := completionFolders[end]; ok {
-			if to = folder + strings.TrimSuffix(name, end); end == ".fish" {
-				to += end
-			}
-		}
+		to := helpPlace(filepath.Base(filepath.Dir(at)), entry.Name())
 		contents = append(contents, &files.Content{
 			Source: at, Destination: to, FileInfo: &files.ContentFileInfo{Mode: 0o644},
 		})
 		return nil
 	})
 	return contents, err
+}
+
+// helpPlace is where systems look for a manual page or a completion.
+func helpPlace(folder, name string) string {
+	switch {
+	case folder != "completions":
+		return "/usr/share/man/" + folder + "/" + name
+	case strings.HasPrefix(name, "_"):
+		return "/usr/share/zsh/vendor-completions/" + name
+	case strings.HasSuffix(name, ".fish"):
+		return "/usr/share/fish/vendor_completions.d/" + name
+	}
+	return "/usr/share/bash-completion/completions/" + strings.TrimSuffix(name, ".bash")
 }

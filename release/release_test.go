@@ -99,6 +99,23 @@ func TestPackageVersions(t *testing.T) {
 	}
 }
 
+func TestPlacesOfHelp(t *testing.T) {
+	for at, want := range map[[2]string]string{
+		{"man1", "writ-login.1"}:      "/usr/share/man/man1/writ-login.1",
+		{"completions", "writ.bash"}:  "/usr/share/bash-completion/completions/writ",
+		{"completions", "_writ"}:      "/usr/share/zsh/vendor-completions/_writ",
+		{"completions", "writd.fish"}: "/usr/share/fish/vendor_completions.d/writd.fish",
+	} {
+		if got := helpPlace(at[0], at[1]); got != want {
+			t.Errorf("%s/%s goes to %s, want %s", at[0], at[1], got, want)
+		}
+	}
+	if !hasManual.MatchString("Commands:\n  man         Write manual pages\n") ||
+		hasManual.MatchString("  manifest  Write\n") {
+		t.Error("the command that writes manual pages is not told from others")
+	}
+}
+
 // TestOtherFilesAreRefused checks that results are not mixed with what was there: it would be listed as ours.
 func TestOtherFilesAreRefused(t *testing.T) {
 	r := release{out: t.TempDir()}
