@@ -99,10 +99,9 @@ var table = layout.Table{
 		"internal/notification", "internal/notification/notice", "internal/notification/webhook", "internal/forwarding",
 		"internal/outbound",
 		"internal/api", "internal/telemetry", "internal/auth", "internal/auth/account", "internal/auth/federation",
-
 		"internal/organization", "internal/apikey", "internal/agent", "internal/agent/lease", "internal/intent",
-		"internal/throttle", "internal/intent/scope", "internal/operator", "internal/accessrequest", "internal/blog", "internal/referral",
-		"internal/config", "internal/keyring", "internal/mail", "internal/audit", "internal/audit/witness",
+		"internal/throttle", "internal/intent/scope", "internal/operator", "internal/accessrequest", "internal/blog",
+		"internal/referral", "internal/config", "internal/keyring", "internal/mail", "internal/audit", "internal/audit/witness",
 		"internal/principal", "internal/database", "internal/secret", "internal/fault",
 	),
 
