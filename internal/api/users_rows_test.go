@@ -23,7 +23,6 @@ func (w *changes) userScenarios() map[string]scenario {
 	}
 	plain := func(method, path string, body any) scenario {
 		return func() func(context.Context) (string, error) {
-			w.NextMinute()
 			return by(w.Person("somebody"), method, path, func() any { return body })
 		}
 	}
@@ -56,7 +55,6 @@ func (w *changes) userScenarios() map[string]scenario {
 		"POST /auth/login/second-factor": func() func(context.Context) (string, error) {
 			p := w.Person("somebody")
 			f := w.Enrol(p)
-			w.NextMinute()
 			in, err := w.Public.Login(w.T.Context(), p.Email, testserver.Password)
 			if err != nil {
 				w.T.Fatalf("sign in: %v", err)

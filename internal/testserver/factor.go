@@ -12,13 +12,17 @@ import (
 type Factor struct {
 	s        *Server
 	key      []byte
+	used     int64 // the step of the last code
 	Recovery []string
 }
 
 // Code is one that was not used yet.
 func (f *Factor) Code() string {
-	f.s.Advance(30 * time.Second)
-	return totp.Code(f.key, totp.Step(f.s.Now()))
+	if totp.Step(f.s.Now()) <= f.used {
+		f.s.Advance(30 * time.Second)
+	}
+	f.used = totp.Step(f.s.Now())
+	return totp.Code(f.key, f.used)
 }
 
 // BeginFactor makes a secret that is not confirmed.

@@ -104,7 +104,9 @@ func TestTakenAddress(t *testing.T) {
 		ada, bob := s.Person("ada"), s.Person("bob")
 		want := func(address string) testserver.Reply {
 			body := testserver.JSON(t, m{"email": address, "password": testserver.Password})
-			return s.Send(http.MethodPost, "/user/email", testserver.WithBearer(ada.Tokens.AccessToken), body)
+			got := s.Send(http.MethodPost, "/user/email", testserver.WithBearer(ada.Tokens.AccessToken), body)
+			got.Header.Del("X-Request-Id")
+			return got
 		}
 		free, taken := want(testserver.FreshAddress()), want(bob.Email)
 		if diff := testserver.DiffReplies(free, taken); diff != "" || free.Status != http.StatusAccepted {
@@ -242,7 +244,7 @@ func TestFaults(t *testing.T) {
 		next := testserver.FreshAddress()
 		current, fresh := codes(s, p, next)
 		change := func(p *testserver.Person) error { return confirm(p, current, fresh) }
-		failAt(s, p.Email, "a change of address", org, change, []fault{
+		failAt(s, p.Email, "a change of address", org, change, []refusal{
 			{"email_change", "UPDATE"}, {"user_account", "UPDATE"}, {"mail_code", "UPDATE"}, {"user_session", "UPDATE"},
 			{"audit_entry", "INSERT"}, {"audit_head", "UPDATE"},
 		})
@@ -250,7 +252,7 @@ func TestFaults(t *testing.T) {
 			t.Fatalf("change the address after the faults: %v", err)
 		}
 		leave := func(p *testserver.Person) error { return deletion(p, nil) }
-		failAt(s, next, "a deletion", org, leave, []fault{
+		failAt(s, next, "a deletion", org, leave, []refusal{
 			{"api_key", "UPDATE"}, {"organization_member", "DELETE"}, {"operator", "DELETE"},
 			{"notification_reader", "DELETE"}, {"user_session", "DELETE"}, {"refresh_token", "DELETE"},
 			{"mail_code", "DELETE"}, {"email_change", "DELETE"}, {"user_preference", "DELETE"},
@@ -263,16 +265,16 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// fault is a kind of statement on a table.
-type fault struct{ table, kind string }
+// refusal is a kind of statement on a table.
+type refusal struct{ table, kind string }
 
 // failAt has the database refuse one statement after the other. A change that runs without it was not the one that is
 // meant.
 func failAt(
-	s *testserver.Server, email, what, org string, change func(p *testserver.Person) error, faults []fault,
+	s *testserver.Server, email, what, org string, change func(p *testserver.Person) error, refusals []refusal,
 ) {
 	s.T.Helper()
-	for _, f := range faults {
+	for _, f := range refusals {
 		s.NextMinute() // the throttle counts
 		p := s.SignIn(email)
 		before := s.Dump()
@@ -288,7 +290,7 @@ func failAt(
 }
 
 // refuse makes the database refuse a statement that touches a row, until admit.
-func refuse(s *testserver.Server, f fault) {
+func refuse(s *testserver.Server, f refusal) {
 	s.T.Helper()
 	if s.Database.Engine() == database.SQLite {
 		define(s, `CREATE TRIGGER fault BEFORE `+f.kind+` ON `+f.table+` BEGIN SELECT RAISE(ABORT, 'refused'); END`)
@@ -299,7 +301,7 @@ func refuse(s *testserver.Server, f fault) {
 		`CREATE TRIGGER fault BEFORE `+f.kind+` ON `+f.table+` FOR EACH ROW EXECUTE FUNCTION fault()`)
 }
 
-func admit(s *testserver.Server, f fault) {
+func admit(s *testserver.Server, f refusal) {
 	s.T.Helper()
 	if s.Database.Engine() == database.SQLite {
 		define(s, `DROP TRIGGER fault`)

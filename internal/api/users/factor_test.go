@@ -3,10 +3,13 @@ package users_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"writ/client"
+	"writ/internal/fault"
+	"writ/internal/principal"
 	"writ/internal/testserver"
 )
 
@@ -94,6 +97,28 @@ func TestWrongCodesLock(t *testing.T) {
 		again := s.SignInWith(ada.Email, factor)
 		if err := call(t, again, http.MethodPost, "/user/second-factor/proof", m{"code": factor.Code()}); err != nil {
 			t.Errorf("an hour later: %v", err)
+		}
+	})
+}
+
+// TestLostPhone: a command on the server removes the factor of somebody, and nobody else does.
+func TestLostPhone(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ada, bob := s.Person("ada"), s.Person("bob")
+		s.Enrol(ada)
+		other := principal.Principal{Kind: principal.User, UserID: bob.ID}
+		if err := s.Auth.RemoveSecondFactor(t.Context(), other, ada.ID); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("by somebody else: %v", err)
+		}
+		if err := s.Auth.RemoveSecondFactor(t.Context(), principal.Operator(), ada.ID); err != nil {
+			t.Errorf("by the command: %v", err)
+		}
+		if in, err := s.Public.Login(t.Context(), ada.Email, testserver.Password); err != nil || in.AccessToken == "" {
+			t.Errorf("sign in without it: %v", err)
+		}
+		if mails := s.Mails(ada.Email, 2); !strings.Contains(mails[len(mails)-1].Subject, "was removed") {
+			t.Errorf("the last mail is %q", mails[len(mails)-1].Subject)
 		}
 	})
 }

@@ -175,7 +175,8 @@ func (s *Service) newMail(to string, code secret.Text) mail.Message {
 		To: to, Subject: "Confirm your new address for Writ",
 		Text: fmt.Sprintf("Your code for the new address is %s. It is valid for %d minutes, together with the one\n"+
 			"that was mailed to the present address.\n\n"+
-			"If you have no account at %s, ignore this e-mail.\n", code.Reveal(), int(changeLife.Minutes()), s.PublicURL),
+			"If you have no account at %s, ignore this e-mail.\n",
+			code.Reveal(), int(changeLife.Minutes()), s.PublicURL),
 	}
 }
 

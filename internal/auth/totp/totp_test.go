@@ -9,7 +9,7 @@ import (
 	"writ/internal/auth/totp"
 )
 
-// TestVectors are those of RFC 6238, appendix B, for SHA-1; the RFC shows eight digits, of which these are the last six.
+// TestVectors are those of RFC 6238, appendix B, for SHA-1. The RFC shows eight digits; these are the last six.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	key := []byte("12345678901234567890")
@@ -53,7 +53,8 @@ func TestURI(t *testing.T) {
 	t.Parallel()
 	uri := totp.URI([]byte("12345678901234567890"), "Writ at writ.example.org", "ada@example.org")
 	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "otpauth" || u.Host != "totp" || u.Path != "/Writ at writ.example.org:ada@example.org" {
+	const label = "/Writ at writ.example.org:ada@example.org"
+	if err != nil || u.Scheme != "otpauth" || u.Host != "totp" || u.Path != label {
 		t.Errorf("%s: %+v, %v", uri, u, err)
 	}
 	if got := u.Query().Get("secret"); got != "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ" || strings.Contains(got, "=") {

@@ -22,7 +22,11 @@ async function call(method, path, body) {
   const answer = await fetch(path, {method, headers, body: body && JSON.stringify(body)});
   const text = await answer.text();
   const content = text ? JSON.parse(text) : {};
-  if (!answer.ok) throw new Error(content.message || "The server answered " + answer.status + ".");
+  if (!answer.ok) {
+    const problem = new Error(content.message || "The server answered " + answer.status + ".");
+    problem.code = content.code;
+    throw problem;
+  }
   return content;
 }
 
@@ -53,9 +57,19 @@ function show(request, me) {
 }
 
 async function signIn() {
-  const me = await call("POST", "/auth/login", {email: at("email").value, password: at("password").value});
+  let me = await call("POST", "/auth/login", {email: at("email").value, password: at("password").value});
+  if (me.secondFactor) me = await finish(me.secondFactor.challenge);
   at("password").value = "";
   await judge(me);
+}
+
+// finish takes the code of the second factor, once the person has entered one.
+async function finish(challenge) {
+  const code = at("factor").value;
+  at("factors").hidden = false;
+  if (!code) throw new Error("Enter the code of your second factor as well.");
+  at("factor").value = "";
+  return call("POST", "/auth/login/second-factor", {challenge, code});
 }
 
 // comeBack goes on where a person left to sign in elsewhere.
@@ -93,6 +107,21 @@ async function signOut() {
   token = "";
 }
 
+async function approve() {
+  const code = at("proof").value;
+  at("proof").value = "";
+  if (code) await call("POST", "/user/second-factor/proof", {code});
+  try {
+    await answer("/auth/device/approve",
+      {organizationId: at("organization").value, keyOnly: !at("session").checked},
+      "The terminal is signed in. You can close this page.");
+  } catch (problem) {
+    if (problem.code !== "second_factor_required") throw problem;
+    at("proofs").hidden = false;
+    throw new Error("Enter the code of your second factor first.");
+  }
+}
+
 async function answer(path, body, done) {
   await call("POST", path, {userCode: at("shown").textContent, ...body});
   at("answer").hidden = true;
@@ -112,8 +141,6 @@ at("code").value = query.get("user_code") || "";
 at("signin").addEventListener("submit", attempt(signIn));
 at("google").addEventListener("click", attempt(() => leave("/auth/google")));
 at("provider").addEventListener("click", attempt(leaveForProvider));
-at("answer").addEventListener("submit", attempt(() => answer("/auth/device/approve",
-  {organizationId: at("organization").value, keyOnly: !at("session").checked},
-  "The terminal is signed in. You can close this page.")));
+at("answer").addEventListener("submit", attempt(approve));
 at("deny").addEventListener("click", attempt(() => answer("/auth/device/deny", {}, "The terminal was turned away. You can close this page.")));
 if (brought) addEventListener("load", attempt(comeBack));
