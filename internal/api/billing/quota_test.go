@@ -121,7 +121,8 @@ func TestABurstAtAQuota(t *testing.T) {
 		var used struct{ Spans struct{ Used int64 } }
 		w.must(http.MethodGet, "/billing/usage", nil, &used)
 		if taken.Load() != 50 || refused.Load() != 30 || used.Spans.Used != 50 {
-			t.Errorf("%d taken, %d refused, %d counted; want 50, 30 and 50", taken.Load(), refused.Load(), used.Spans.Used)
+			t.Errorf("%d taken, %d refused, %d counted; want 50, 30 and 50", taken.Load(), refused.Load(),
+				used.Spans.Used)
 		}
 	})
 }
