@@ -63,7 +63,9 @@ func TestQuotas(t *testing.T) {
 				}
 				return nil
 			},
-			"OpenTelemetry": func() error { return key.Call(t.Context(), http.MethodPost, "/v1/traces", nil, otlp, nil) },
+			"OpenTelemetry": func() error {
+				return key.Call(t.Context(), http.MethodPost, "/v1/traces", nil, otlp, nil)
+			},
 			"token totals": func() error {
 				return key.Call(t.Context(), http.MethodPost, "/dashboard/token-usage", nil, totals, nil)
 			},
