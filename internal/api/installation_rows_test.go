@@ -180,13 +180,15 @@ func (w *changes) installationScenarios() map[string]scenario {
 		},
 		"POST /billing/portal": func() func(context.Context) (string, error) {
 			org := w.payer()
-			return inLog("", func(context.Context) error { return inOrganization(w.owner, "/billing/portal", org, nil) })
+			return inLog("", func(context.Context) error {
+				return inOrganization(w.owner, "/billing/portal", org, nil)
+			})
 		},
 		"POST /billing/webhook": func() func(context.Context) (string, error) {
 			org := w.payer()
 			var customer string
-			if err := w.Database.QueryRow(w.T.Context(), `SELECT customer_id FROM billing_account WHERE org_id = $1`, org).
-				Scan(&customer); err != nil {
+			if err := w.Database.QueryRow(w.T.Context(),
+				`SELECT customer_id FROM billing_account WHERE org_id = $1`, org).Scan(&customer); err != nil {
 				w.T.Fatal(err)
 			}
 			sub := w.provider.Subscribe("", customer, "price_team", "active")

@@ -160,7 +160,8 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		for declared := range scenarios {
 			t.Errorf("%s: there is a scenario, but no such route", declared)
 		}
-	}, slices.Concat(google.AsGoogle(), testserver.AsProxied, pays.Settings(paymenttest.Generous, "WRIT_REFERRAL_CREDIT_CENTS", "1000"))...)
+	}, slices.Concat(google.AsGoogle(), testserver.AsProxied,
+		pays.Settings(paymenttest.Generous, "WRIT_REFERRAL_CREDIT_CENTS", "1000"))...)
 }
 
 // isPathOf reports whether a path is one of a declared pattern.

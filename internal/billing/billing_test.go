@@ -10,7 +10,8 @@ import (
 
 func TestPlans(t *testing.T) {
 	t.Parallel()
-	for _, good := range []string{paymenttest.Plans, paymenttest.Generous, `[{"id":"only","name":"Only","seats":null}]`} {
+	const only = `[{"id":"only","name":"Only","seats":null}]`
+	for _, good := range []string{paymenttest.Plans, paymenttest.Generous, only} {
 		if _, err := billing.ParsePlans([]byte(good)); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}

@@ -53,7 +53,8 @@ func (s *Service) Checkout(ctx context.Context, p principal.Principal, planID st
 	if err != nil {
 		return "", "", err
 	}
-	if err := s.sendCredit(ctx, p.OrgID, customer); err != nil {
+	// A provider that refuses the credit must not keep anybody from paying; the credit waits.
+	if err := s.sendCredit(ctx, p.OrgID, customer); err != nil && !fault.Is(err, fault.UpstreamFailed) {
 		return "", "", err
 	}
 	return s.Provider.NewCheckout(ctx, payment.Checkout{

@@ -69,12 +69,13 @@ func (s *Service) apply(ctx context.Context, event payment.Event) error {
 		if err != nil {
 			return err
 		}
-		if err := s.sendCredit(ctx, account.OrgID, account.CustomerID); err != nil {
-			return err
-		}
-		return s.store(ctx, event, account, func(ctx context.Context, tx *database.Tx) error {
+		err = s.store(ctx, event, account, func(ctx context.Context, tx *database.Tx) error {
 			return s.storeSubscription(ctx, tx, account, s.best(all))
 		})
+		if err == nil {
+			_ = s.sendCredit(ctx, account.OrgID, account.CustomerID) // what fails waits for the next time
+		}
+		return err
 	}
 	return s.store(ctx, event, account, func(context.Context, *database.Tx) error { return nil })
 }

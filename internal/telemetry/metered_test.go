@@ -36,7 +36,9 @@ func (e *env) rawDay(orgID string, day int64) used {
 	spans := `FROM trace t JOIN span s ON s.received_day = t.received_day AND s.trace_pk = t.pk WHERE t.org_id = $1 AND `
 	reported := `(SELECT COALESCE(SUM(%s), 0) FROM reported_usage WHERE org_id = $1 AND superseded = 0 AND bucket / 24 = $2)`
 	number := func(query string) int64 { return e.Number(query, orgID, day) }
-	total := func(of, from string) int64 { return number(`SELECT CAST(COALESCE(SUM(` + of + `), 0) AS BIGINT) ` + from) }
+	total := func(of, from string) int64 {
+		return number(`SELECT CAST(COALESCE(SUM(` + of + `), 0) AS BIGINT) ` + from)
+	}
 	sum := func(column string) int64 {
 		return total("s."+column, spans+received+` = $2 AND s.kind = 'generation'`) +
 			number(`SELECT CAST(`+fmt.Sprintf(reported, column)+` AS BIGINT)`)

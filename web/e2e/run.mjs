@@ -26,6 +26,7 @@ const server = await startServer({
 let failed = 0;
 const stops = [];
 try {
+  server.makeOperator(server.first.email);
   const owner = await signIn(server.url, server.first.email, server.first.password);
   const empty = await owner("POST", "/organization", { name: "Empty <b>organization</b>" });
   const seeded = await seed(server.url, server.first.apiKey);

@@ -1,5 +1,5 @@
 // A real server with a data folder of its own, for as long as the tests run.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,7 +40,13 @@ export async function startServer(settings = {}) {
       });
       child.kill();
     });
-  return { url, first, folder, stop, mails: () => mailsIn(join(folder, "outbox")) };
+  // As somebody would at the server itself.
+  const makeOperator = (email) =>
+    execFileSync(program, ["operator", "add", email], {
+      env: { PATH: process.env.PATH, WRIT_DATA_DIR: folder },
+      stdio: "ignore",
+    });
+  return { url, first, folder, stop, makeOperator, mails: () => mailsIn(join(folder, "outbox")) };
 }
 
 /** payments are the settings of a server on which organizations can pay, at a provider that is away. */

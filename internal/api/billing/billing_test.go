@@ -120,15 +120,16 @@ func TestAPlanIsPaidFor(t *testing.T) {
 		sub := w.provider.Subscribe("", customer, "price_team", "active")
 		w.wantTaken("subscribed", w.provider.Event("customer.subscription.created", sub))
 		w.wantPlan("subscribed", "team", "active")
-		testserver.WantStatus(t, "pay twice", w.call(w.owner, http.MethodPost, "/checkout/session", m{"plan": "team"}, nil),
-			http.StatusConflict)
+		err := w.call(w.owner, http.MethodPost, "/checkout/session", m{"plan": "team"}, nil)
+		testserver.WantStatus(t, "pay twice", err, http.StatusConflict)
 		var portal struct{ URL string }
 		w.must(http.MethodPost, "/billing/portal", nil, &portal)
 		if portal.URL == "" {
 			t.Error("no portal")
 		}
 		for _, step := range []struct{ price, status, plan string }{
-			{"price_team", "past_due", "team"}, {"price_scale", "active", "scale"}, {"price_by_hand", "active", "custom"},
+			{"price_team", "past_due", "team"}, {"price_scale", "active", "scale"},
+			{"price_by_hand", "active", "custom"},
 			{"price_team", "unpaid", "free"}, {"price_team", "canceled", "free"},
 		} {
 			w.provider.Subscribe(sub, customer, step.price, step.status)
@@ -276,8 +277,8 @@ func TestCreditIsSpentOnce(t *testing.T) {
 		}
 		w.provider.Away.Store(true)
 		w.NextMinute()
-		testserver.WantStatus(t, "while the provider is away",
-			w.call(w.owner, http.MethodPost, "/checkout/session", m{"plan": "team"}, nil), http.StatusServiceUnavailable)
+		err := w.call(w.owner, http.MethodPost, "/checkout/session", m{"plan": "team"}, nil)
+		testserver.WantStatus(t, "while the provider is away", err, http.StatusServiceUnavailable)
 		w.provider.Away.Store(false)
 		customer := w.checkout("team")
 		for range 3 {

@@ -63,7 +63,9 @@ func TestQuotas(t *testing.T) {
 				}
 				return nil
 			},
-			"OpenTelemetry": func() error { return key.Call(t.Context(), http.MethodPost, "/v1/traces", nil, otlp, nil) },
+			"OpenTelemetry": func() error {
+				return key.Call(t.Context(), http.MethodPost, "/v1/traces", nil, otlp, nil)
+			},
 			"token totals": func() error {
 				return key.Call(t.Context(), http.MethodPost, "/dashboard/token-usage", nil, totals, nil)
 			},
@@ -121,7 +123,8 @@ func TestABurstAtAQuota(t *testing.T) {
 		var used struct{ Spans struct{ Used int64 } }
 		w.must(http.MethodGet, "/billing/usage", nil, &used)
 		if taken.Load() != 50 || refused.Load() != 30 || used.Spans.Used != 50 {
-			t.Errorf("%d taken, %d refused, %d counted; want 50, 30 and 50", taken.Load(), refused.Load(), used.Spans.Used)
+			t.Errorf("%d taken, %d refused, %d counted; want 50, 30 and 50", taken.Load(), refused.Load(),
+				used.Spans.Used)
 		}
 	})
 }
