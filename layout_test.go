@@ -104,8 +104,8 @@ var table = layout.Table{
 		"internal/api", "internal/telemetry", "internal/auth", "internal/auth/account", "internal/auth/federation",
 		"internal/organization", "internal/apikey", "internal/agent", "internal/agent/lease", "internal/intent",
 		"internal/throttle", "internal/intent/scope", "internal/operator", "internal/accessrequest", "internal/blog",
-		"internal/referral", "internal/billing", "internal/billing/payment", "internal/config", "internal/keyring", "internal/mail",
-		"internal/audit", "internal/audit/witness",
+		"internal/referral", "internal/billing", "internal/billing/payment", "internal/config", "internal/keyring",
+		"internal/mail", "internal/audit", "internal/audit/witness",
 		"internal/principal", "internal/database", "internal/secret", "internal/fault",
 	),
 

@@ -92,14 +92,8 @@ func TestReadmeLinks(t *testing.T) {
 			t.Errorf("a link leads nowhere: %v", err)
 		}
 	}
-	pages, err := os.ReadDir("../../docs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, page := range pages {
-		if !page.IsDir() && !strings.Contains(text, "(docs/"+page.Name()+")") {
-			t.Errorf("the README does not name docs/%s", page.Name())
-		}
+	if !strings.Contains(text, "(docs/README.md)") {
+		t.Error("the README does not lead to the map of pages")
 	}
 	if n := strings.Count(text, "\n"); n >= 120 {
 		t.Errorf("the README has %d lines, want fewer than 120", n)
