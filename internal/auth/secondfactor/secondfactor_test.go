@@ -100,7 +100,8 @@ func TestOneOfTwoReplicas(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if <-accepted == <-accepted {
+		first, second := <-accepted, <-accepted
+		if first == second {
 			t.Error("the code was not accepted exactly once")
 		}
 	})
