@@ -133,7 +133,7 @@ func TestDelegationsThatAreNotTheDelegates(t *testing.T) {
 			"a sibling's token": {"not the one issued",
 				func(r *enforcement.Request) { r.Presented.JWT = sibling.Token }},
 			"an unreadable proof": {"another delegation", func(r *enforcement.Request) { r.Held = &trust.Proof{} }},
-			"another user": {"another user", func(r *enforcement.Request) { r.UserID = "v" }},
+			"another user":        {"another user", func(r *enforcement.Request) { r.UserID = "v" }},
 			"another hash": {"not the one issued",
 				func(r *enforcement.Request) { r.Presented.PlanHash = strings.Repeat("0", 64) }},
 		} {

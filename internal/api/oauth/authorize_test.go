@@ -1,6 +1,7 @@
 package oauth_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -359,6 +360,15 @@ func TestMetadata(t *testing.T) {
 			if err := json.Unmarshal(answer.Body, &got); err != nil || got.Resource != want ||
 				fmt.Sprint(got.Servers) != "["+issuer+"]" {
 				t.Errorf("%s: %s, %v", path, answer.Body, err)
+			}
+		}
+		for controller, same := range map[string]string{
+			"/proxy-enforcement/oauth":    "/.well-known/oauth-authorization-server",
+			"/proxy-enforcement/resource": "/.well-known/oauth-protected-resource",
+		} {
+			got, want := f.Request(t, http.MethodGet, controller, ""), f.Request(t, http.MethodGet, same, "")
+			if got.Status != http.StatusOK || !bytes.Equal(got.Body, want.Body) {
+				t.Errorf("%s: %d %s", controller, got.Status, got.Body)
 			}
 		}
 		f.verifier = oauth2.GenerateVerifier()

@@ -19,6 +19,11 @@ func (h *Handlers) mountMetadata(r *route.Router) {
 		"Who gives tokens for the proxy (RFC 9728)").For(route.Public), proxy)
 	route.Handle(r, route.Get("/.well-known/oauth-protected-resource/proxy/mcp",
 		"The same, where clients look first").For(route.Public), proxy)
+	// The controller of the specification's map. The flows themselves are where these say.
+	route.Handle(r, route.Get("/proxy-enforcement/oauth",
+		"Where clients get tokens for the proxy, and end them").For(route.Public), h.serverMetadata)
+	route.Handle(r, route.Get("/proxy-enforcement/resource",
+		"What tokens for the proxy are good for").For(route.Public), proxy)
 	route.Handle(r, route.Get("/.well-known/oauth-protected-resource/proxy/mcp/{mcpId}",
 		"Who gives tokens for one MCP server behind the proxy, whether or not it exists").For(route.Public),
 		func(_ context.Context, _ principal.Principal, in *serverInput) (ProtectedResourceBody, error) {

@@ -189,6 +189,7 @@ func (r Route) AsksAgain() Route { r.AsksFactor = true; return r }
 
 // WantsProof reports whether the route wants a fresh proof: if it says so, and for all that operators change.
 func (r Route) WantsProof() bool { return r.AsksFactor || r.Operators && r.Audit != "" }
+
 // MayAskForPayment lets the route answer 402 where the organization's plan has no room.
 func (r Route) MayAskForPayment() Route { r.Paid = true; return r }
 
