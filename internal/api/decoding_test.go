@@ -30,6 +30,9 @@ type bodyRoute struct {
 	calls    *atomic.Int32
 }
 
+// isSigned reports whether nothing of a body is read before its signature, of which package api/billing has tests.
+func isSigned(path string) bool { return path == "/billing/webhook" }
+
 // eachBodyRoute runs the test on every route of the table that takes a body, on
 // each database.
 func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
@@ -44,7 +47,7 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 			op, _ := d.operation(declared)
 			content, ok := op.RequestBody.Content["application/json"]
 			if !ok || takesDocument(op) || decides(declared.Path) || speaksOAuth(declared.Path) || speaksOTLP(op) ||
-				speaksMCP(declared) {
+				speaksMCP(declared) || isSigned(declared.Path) {
 				continue
 			}
 			found++

@@ -258,7 +258,9 @@ func TestEveryThrottleIsTested(t *testing.T) {
 			throttle.MakeDemo: true, throttle.RegisterServer: true, throttle.AskServer: true,
 			throttle.RegisterClient: true, throttle.AnswerClient: true, throttle.OAuthToken: true,
 			throttle.IssueCertificate: true, throttle.FetchRevocations: true, throttle.Delegate: true,
-			throttle.ClaimReferral: true, throttle.ShowChain: true}
+			throttle.ClaimReferral: true, throttle.ShowChain: true, throttle.Checkout: true,
+			throttle.BillingEvent: true, throttle.SecondFactor: true, throttle.ChangeEmail: true,
+			throttle.ConfirmEmail: true, throttle.DeleteAccount: true, throttle.ExportAccount: true}
 		for _, route := range throttledRoutes() {
 			tested[route.Rule] = true
 		}
