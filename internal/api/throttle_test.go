@@ -260,7 +260,8 @@ func TestEveryThrottleIsTested(t *testing.T) {
 			throttle.IssueCertificate: true, throttle.FetchRevocations: true, throttle.Delegate: true,
 			throttle.ClaimReferral: true, throttle.ShowChain: true, throttle.Checkout: true,
 			throttle.BillingEvent: true, throttle.SecondFactor: true, throttle.ChangeEmail: true,
-			throttle.ConfirmEmail: true, throttle.DeleteAccount: true, throttle.ExportAccount: true}
+			throttle.ConfirmEmail: true, throttle.DeleteAccount: true, throttle.ExportAccount: true,
+			throttle.ChangeProfile: true}
 		for _, route := range throttledRoutes() {
 			tested[route.Rule] = true
 		}

@@ -125,6 +125,7 @@ func TestAccountThrottles(t *testing.T) {
 			{throttle.ConfirmEmail, http.MethodPost, "/user/email/confirm", m{"currentCode": "1", "newCode": "1"}},
 			{throttle.DeleteAccount, http.MethodDelete, "/user", m{"confirm": "not mine"}},
 			{throttle.ExportAccount, http.MethodGet, "/user/export", nil},
+			{throttle.ChangeProfile, http.MethodPatch, "/user/profile", m{"timeZone": "nowhere"}},
 		} {
 			route := testserver.Throttled{Rule: r.rule, Call: func(t *testing.T, c *client.Client, _ string) error {
 				if r.body == nil {
@@ -157,9 +158,11 @@ func TestWhatAsksAgain(t *testing.T) {
 			}
 		}
 		want := []string{
-			"POST /auth/device/approve",
+			"POST /auth/change-password", "POST /auth/device/approve", "POST /auth/identities",
+			"PUT /organization/{orgId}/identity-provider", "DELETE /organization/{orgId}/identity-provider",
 			"POST /user/email", "DELETE /user", "POST /user/second-factor/recovery-codes", "DELETE /user/second-factor",
 			"PUT /organization/{orgId}/second-factor", "DELETE /organization/{orgId}",
+			"PATCH /organization/{orgId}/members/{userId}/role", "POST /organization/{orgId}/members/invite",
 			"POST /api-keys", "POST /api-keys/provision", "POST /api-keys/{id}/rotate",
 			"POST /policies/{policyId}/activate", "POST /policies/{policyId}/deactivate",
 			"POST /policies/{policyId}/rollback", "DELETE /policies/{policyId}",

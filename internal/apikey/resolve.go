@@ -90,6 +90,8 @@ func (p presentedKey) status(now time.Time) string {
 	switch {
 	case p.orgClosed:
 		return "of a closed organization"
+	case p.ownerDeleted: // one that was made while the account was being deleted
+		return "of a person who has no account any more"
 	case endsWithSignIn && p.ownerLeft:
 		return "of a person who left"
 	case endsWithSignIn && p.passwordChanged:

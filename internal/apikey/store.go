@@ -81,6 +81,7 @@ type presentedKey struct {
 	ownerRole       principal.Role
 	vouched         bool // the organization's identity provider vouches for the owner
 	passwordChanged bool // the owner has set a new password since
+	ownerDeleted    bool // the owner has no account any more
 }
 
 // findPresented reads a key, whatever its status.
@@ -94,13 +95,14 @@ func findPresented(ctx context.Context, r database.Reader, where string, arg any
 			CASE WHEN EXISTS (
 				SELECT 1 FROM external_identity e WHERE e.user_id = k.owner_id AND e.org_id = k.org_id
 			) THEN 1 ELSE 0 END,
-			CASE WHEN k.created_at >= u.terminals_since THEN 0 ELSE 1 END
+			CASE WHEN k.created_at >= u.terminals_since THEN 0 ELSE 1 END,
+			CASE WHEN u.deleted_at IS NULL THEN 0 ELSE 1 END
 		FROM api_key k
 		JOIN user_account u ON u.id = k.owner_id
 		LEFT JOIN organization o ON o.id = k.org_id
 		LEFT JOIN organization_member m ON m.org_id = k.org_id AND m.user_id = k.owner_id
 		WHERE `+where, arg), &p.hash, database.ToBool(&p.orgClosed), database.ToBool(&p.ownerLeft), &p.ownerRole,
-		database.ToBool(&p.vouched), database.ToBool(&p.passwordChanged))
+		database.ToBool(&p.vouched), database.ToBool(&p.passwordChanged), database.ToBool(&p.ownerDeleted))
 	return p, database.OrMissing(err, notValid(), "look up an API key")
 }
 

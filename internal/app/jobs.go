@@ -14,6 +14,7 @@ const (
 	reconcileEvery   = 5 * time.Second
 	notifyInterval   = time.Second     // how late notifications and webhooks are
 	tripInterval     = 5 * time.Second // how late a trip by cost or findings is
+	eraseInterval    = time.Minute     // how soon the rest of a deleted account is erased
 	expireEvery      = 5 * time.Second // how late an approval request expires for those who wait
 	keyRefresh       = time.Minute     // how soon a rotated key signs
 	sweepInterval    = time.Hour
@@ -50,6 +51,7 @@ func (s *Server) startJobs() {
 	frequent(indexInterval, "index requests for approval", s.Approvals.IndexWords)
 	frequent(notifyInterval, "notify people of requests for approval", s.Notifications.ProcessEvents)
 	frequent(notifyInterval, "mail that requests wait", s.Notifications.SendMails)
+	frequent(eraseInterval, "erase what is said of people who left", s.Accounts.EraseRest)
 	for range replayRunners {
 		frequent(replayInterval, "replay policies", s.Replays.Work)
 	}

@@ -78,3 +78,6 @@ func Erase(ctx context.Context, tx *database.Tx, userID string) error {
 		WHERE id = $1`, userID, Pseudonym(userID), database.Micros(tx.Now()))
 	return database.Wrap(err, "erase the account %s", userID)
 }
+
+// DeletedAccounts is a query for the ids of accounts that were deleted.
+const DeletedAccounts = `SELECT id FROM user_account WHERE deleted_at IS NOT NULL ORDER BY id`

@@ -32,17 +32,22 @@ func (s *Service) Enrolled(ctx context.Context, userID string) (bool, error) {
 	return status.Enrolled, err
 }
 
-// AddSecondFactor makes a secret, which counts once a code of it is entered. It asks for the password, if there is
-// one: whoever found an open browser must not lock out its owner. For the same reason an organization's identity
-// provider does not vouch for it, unless nothing else leads to the account.
+// AddSecondFactor makes a secret, which counts once a code of it is entered. It asks for the password: whoever found an
+// open browser must not lock out its owner. For the same reason an organization's identity provider does not vouch for
+// it, unless nothing else leads to the account.
 func (s *Service) AddSecondFactor(ctx context.Context, p principal.Principal, password secret.Text) (Enrolment, error) {
 	user, hash, err := findUser(ctx, s.db, p.UserID)
 	if err != nil {
 		return Enrolment{}, fmt.Errorf("add a second factor: %w", err)
 	}
-	if hash != "" && p.LimitedTo != "" {
+	switch {
+	case hash != "" && p.LimitedTo != "":
 		return Enrolment{}, fault.New(fault.Forbidden,
 			"you signed in with an organization's identity provider; sign in with your password to add a second factor")
+	case hash == "" && p.LimitedTo == "":
+		return Enrolment{}, fault.New(fault.Forbidden,
+			"your account has no password yet: set one with the link of \"forgot password\", which shows that the "+
+				"address is yours, and add the second factor then")
 	}
 	if err := s.checkOwn(ctx, "password", password, hash); err != nil {
 		return Enrolment{}, err
@@ -92,7 +97,8 @@ func wrongCode() error {
 	return fault.Field("code", "is wrong, or was used before; wait for the next one")
 }
 
-// ConfirmSecondFactor has the secret count from now on, and gives the recovery codes, which are never shown again.
+// ConfirmSecondFactor has the secret count from now on, ends the other sessions and the terminals of its owner, and
+// gives the recovery codes, which are never shown again.
 func (s *Service) ConfirmSecondFactor(
 	ctx context.Context, p principal.Principal, code string,
 ) (codes []secret.Text, err error) {
@@ -100,11 +106,12 @@ func (s *Service) ConfirmSecondFactor(
 		if err := RequireLive(ctx, tx, p); err != nil {
 			return err
 		}
-		if codes, err = s.factors.Confirm(ctx, tx, p.UserID, code); err != nil {
-			return err
+		if codes, err = s.factors.Confirm(ctx, tx, p.UserID, code); err != nil || codes == nil {
+			return err // nil after a wrong code, so that its count is committed
 		}
-		if codes == nil {
-			return wrongCode()
+		// Sessions and terminals from before have proved nothing.
+		if err := endPasswordAccess(ctx, tx, p.UserID, p.SessionID); err != nil {
+			return err
 		}
 		if err := markProved(ctx, tx, p.SessionID, tx.Now()); err != nil {
 			return err
@@ -112,6 +119,9 @@ func (s *Service) ConfirmSecondFactor(
 		_, err = s.log.Append(ctx, tx, userEntry("second_factor.added", p, p.UserID, nil))
 		return err
 	})
+	if err == nil && codes == nil {
+		err = wrongCode()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -218,5 +228,8 @@ func markProved(ctx context.Context, tx *database.Tx, sessionID string, at time.
 // forgetProofs makes the sessions of a person ones that proved nothing.
 func forgetProofs(ctx context.Context, tx *database.Tx, userID string) error {
 	_, err := tx.Exec(ctx, `UPDATE user_session SET proved_at = NULL WHERE user_id = $1`, userID)
+	if err == nil { // terminals that were approved and not collected
+		_, err = tx.Exec(ctx, `UPDATE device_login SET proved_at = NULL WHERE user_id = $1`, userID)
+	}
 	return database.Wrap(err, "forget the proofs of %s", userID)
 }

@@ -49,7 +49,9 @@ func (s *Service) apply(ctx context.Context, event payment.Event) error {
 	if err != nil {
 		return err
 	}
-	if account.OrgID == "" { // of another use of the same account at the provider
+	// Of another use of the same account at the provider, or about what cannot be fetched: an invoice that is only
+	// foreseen has no id, and one that was deleted is gone. Nothing is kept of it but the event.
+	if account.OrgID == "" || event.ObjectID == "" || event.Type == "invoice.deleted" {
 		return s.store(ctx, event, account, func(context.Context, *database.Tx) error { return nil })
 	}
 	switch event.Object {

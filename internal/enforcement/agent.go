@@ -159,8 +159,10 @@ func (v *view) refuseStopped(questions []engine.Question) (engine.Decision, bool
 			continue
 		}
 		for _, q := range questions {
-			if server, tool := q.Call.Name(); st.HasTool(server, tool) || st.HasTool(q.Call.Server, q.Call.Tool) {
-				return stoppedBySwitch("a person has stopped this tool or its server"), true
+			for server, tool := range cuts(q.Call) {
+				if st.HasTool(server, tool) {
+					return stoppedBySwitch("a person has stopped this tool or its server"), true
+				}
 			}
 		}
 	}

@@ -220,8 +220,11 @@ func (c *call) names(v *view, fit plan.Result) []name {
 	var names []name
 	add := func(step int, candidates ...toolname.Candidate) {
 		for _, n := range candidates {
-			if !slices.ContainsFunc(names, func(other name) bool { return other.Name == n.Name }) {
+			known := slices.IndexFunc(names, func(other name) bool { return other.Name == n.Name })
+			if known < 0 {
 				names = append(names, name{n, step})
+			} else { // what one spelling only guesses, another may say
+				names[known].Naming = min(names[known].Naming, n.Naming)
 			}
 		}
 	}
@@ -251,6 +254,9 @@ func (c *call) names(v *view, fit plan.Result) []name {
 		}
 	} else {
 		add(step, v.candidates(r.Tool, r.Server, r.Source)...)
+	}
+	if r.Carried != nil && r.Server != "" { // whatever its name stands for elsewhere, this is the tool that is called
+		add(step, toolname.Candidate{Name: toolname.Name{Server: r.Server, Tool: r.Tool}})
 	}
 	if r.CalledAs != "" {
 		called, _ := toolname.CalledFor(toolname.Name{Server: r.Server, Tool: r.Tool}, r.CalledAs, r.Source)

@@ -3,6 +3,7 @@ package enforcement
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"writ/internal/audit"
@@ -10,6 +11,7 @@ import (
 	"writ/internal/mcp"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
+	"writ/internal/toolcall"
 	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
@@ -79,8 +81,10 @@ func (v *view) knowsServer(server string) bool {
 // refuseServer is the deny of a call of a server that a person has refused.
 func (v *view) refuseServer(questions []engine.Question) (engine.Decision, bool) {
 	for _, q := range questions {
-		if server, _ := q.Call.Name(); v.servers.Denies(server) || v.servers.Denies(q.Call.Server) {
-			return refuse(policy.ByMCP, mcp.RuleDenied, "a person has refused this MCP server"), true
+		for server := range cuts(q.Call) {
+			if v.servers.Denies(server) {
+				return refuse(policy.ByMCP, mcp.RuleDenied, "a person has refused this MCP server"), true
+			}
 		}
 	}
 	return engine.Decision{}, false
@@ -92,15 +96,29 @@ func (v *view) heldFor(questions []engine.Question) string {
 		return ""
 	}
 	for _, q := range questions {
-		server, tool := q.Call.Name()
-		if why := v.servers.Holds(server, tool); why != "" {
-			return why
-		}
-		if why := v.servers.Holds(q.Call.Server, q.Call.Tool); why != "" {
-			return why
+		for server, tool := range cuts(q.Call) {
+			if why := v.servers.Holds(server, tool); why != "" {
+				return why
+			}
 		}
 	}
 	return ""
+}
+
+// cuts are the server and the tool of a call as it names them, as policies do, and cut at every dot: servers and tools
+// have dots in their names, and clients cut where they like.
+func cuts(call *toolcall.Call) iter.Seq2[string, string] {
+	return func(yield func(server, tool string) bool) {
+		if !yield(call.Server, call.Tool) || !yield(call.Name()) {
+			return
+		}
+		whole := call.Server + toolname.Dot + call.Tool
+		for i := range len(whole) {
+			if whole[i] == toolname.Dot[0] && i != len(call.Server) && !yield(whole[:i], whole[i+1:]) {
+				return
+			}
+		}
+	}
 }
 
 // holdUnaccepted makes the decision at least a hold if nobody has accepted the tool as it is. Who approved a

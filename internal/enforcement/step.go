@@ -85,7 +85,7 @@ func (s Step) call(d *plan.Declared) *call {
 	by := d.Binding
 	c := callFor(principal.Principal{OrgID: by.OrgID, KeyID: by.KeyID}, Parties{by.AgentID, by.UserID, by.Email})
 	c.id, c.started, c.verifies = database.NewID(), time.Now(), true
-	c.request.Tool, c.request.Presented = s.Tool, s.Presented
+	c.request.Server, c.request.Tool, c.request.Presented = s.Server, s.Tool, s.Presented
 	if harness := toolname.Harness(d.Plan.Source); harness != toolname.Local {
 		c.request.Source = harness
 	}

@@ -180,7 +180,7 @@ func (n Names) open(sent *members) error {
 		return fault.Field(Context, "must be an object with %s and %s", ContextServer, ContextTool)
 	}
 	server, tool := strings.TrimSpace(host.Server), strings.TrimSpace(host.Tool)
-	if server == "" || tool == "" {
+	if server == "" {
 		return nil // as a decision takes it: the host does not know
 	}
 	if toolname.IsReserved(server) {
@@ -189,7 +189,7 @@ func (n Names) open(sent *members) error {
 	}
 	for _, name := range n.of(Tool, n.Tool) {
 		called, ok := sent.name(name)
-		if !ok {
+		if !ok || tool == "" { // the host says the server alone
 			continue
 		}
 		if _, contradicts := toolname.CalledFor(toolname.Name{Server: server, Tool: tool}, called, ""); contradicts {
@@ -202,7 +202,10 @@ func (n Names) open(sent *members) error {
 			return fault.Field(Context+"."+ContextServer, "must be the same as %s, or absent", name)
 		}
 	}
-	sent.put(n.Tool, quoted(tool))
+	if tool != "" {
+		sent.take(n.Tool) // null, which says nothing
+		sent.put(n.Tool, quoted(tool))
+	}
 	sent.take(n.Server)
 	sent.put(n.Server, quoted(server))
 	return nil

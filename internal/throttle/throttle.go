@@ -46,7 +46,8 @@ var (
 	ChangeEmail   = Rule{"change-email", 5}
 	ConfirmEmail  = Rule{"confirm-email", 5}
 	DeleteAccount = Rule{"delete-account", 5}
-	ExportAccount = Rule{"export-account", 5} // reads all of a person's entries
+	ExportAccount = Rule{"export-account", 5}  // reads all of a person's entries
+	ChangeProfile = Rule{"change-profile", 20} // each is an entry
 
 	// Signing in from a terminal: asking for a code, by address, and trying one, by
 	// person. Polling is not counted here: each code has an interval of its own.

@@ -17,7 +17,7 @@ func (h *Handlers) mountIdentities(r *route.Router) {
 		For(route.Person), h.listIdentities)
 	route.HandleOutput(r, route.Post("/auth/identities",
 		"Begin to link an identity to the caller's account: open the returned URL in the same browser").
-		For(route.Person).Throttled(throttle.SignIn).Unrecorded(), h.linkIdentity)
+		For(route.Person).Throttled(throttle.SignIn).Unrecorded().AsksAgain(), h.linkIdentity)
 	route.Handle(r, route.Delete("/auth/identities/{id}", "Remove an identity from the caller's account").
 		For(route.Person).Records("identity.unlinked").Answers(http.StatusNoContent), h.unlinkIdentity)
 }

@@ -18,10 +18,11 @@ func (h *Handlers) mountIdentityProvider(r *route.Router) {
 	route.Handle(r, manage(route.Get("/organization/{orgId}/identity-provider",
 		"The identity provider of the organization")), h.getIdentityProvider)
 	route.Handle(r, manage(route.Put("/organization/{orgId}/identity-provider",
-		"Set up or change the identity provider")).Records("identity_provider.set").Configures(), h.putIdentityProvider)
+		"Set up or change the identity provider")).Records("identity_provider.set").Configures().AsksAgain(),
+		h.putIdentityProvider)
 	route.Handle(r, manage(route.Delete("/organization/{orgId}/identity-provider",
 		"Remove the identity provider and end its sessions")).
-		Records("identity_provider.deleted").Answers(http.StatusNoContent), h.deleteIdentityProvider)
+		Records("identity_provider.deleted").AsksAgain().Answers(http.StatusNoContent), h.deleteIdentityProvider)
 	route.Handle(r, manage(route.Post("/organization/{orgId}/identity-provider/test",
 		"Test the connection, and check the records that prove the domains")).
 		Throttled(throttle.TestIdentityProvider).Records("identity_provider.tested"), h.testIdentityProvider)

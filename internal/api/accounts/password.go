@@ -13,7 +13,7 @@ import (
 
 func (h *Handlers) mountPassword(r *route.Router) {
 	route.Handle(r, route.Post("/auth/change-password", "Change the password and end other sessions").
-		For(route.Person).Throttled(throttle.ChangePassword).Records("password.changed").
+		For(route.Person).Throttled(throttle.ChangePassword).Records("password.changed").AsksAgain().
 		Answers(http.StatusNoContent), h.changePassword)
 	route.Handle(r, route.Post("/auth/forgot-password", "Mail a link that sets a new password").
 		For(route.Public).Throttled(throttle.ForgotPassword).Records("password.reset_requested").

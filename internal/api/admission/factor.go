@@ -25,13 +25,13 @@ func (g *Gate) CheckSignIn(ctx context.Context, caller principal.Principal, orgI
 	if err := g.CheckVouched(ctx, caller, orgID, role); err != nil {
 		return err
 	}
-	return g.checkFactor(ctx, caller, orgID)
+	return g.CheckFactor(ctx, caller, orgID)
 }
 
-// checkFactor refuses a member who has not proved a second factor in this session, where the organization wants one.
-// Owners are not exempt: whoever sets it has proved theirs. A terminal's key was made by a session that proved it, so
-// that its owner must only have one still. Keys of agents are nobody's sign-in and are not asked.
-func (g *Gate) checkFactor(ctx context.Context, caller principal.Principal, orgID string) error {
+// CheckFactor refuses a member who has not proved a second factor in this session, where the organization wants one.
+// Owners are not exempt: whoever sets it has proved theirs. Who adds a factor ends the keys of their terminals, so that
+// a key of one was made by a session that proved it, and its owner must only have one still. Keys of agents are nobody's sign-in and are not asked.
+func (g *Gate) CheckFactor(ctx context.Context, caller principal.Principal, orgID string) error {
 	isAgent := caller.Kind == principal.Key && !caller.HasScope(principal.CLI)
 	if isAgent || !caller.SecondFactor.ProvedAt.IsZero() {
 		return nil

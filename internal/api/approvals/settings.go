@@ -13,7 +13,8 @@ func (h *Handlers) mountSettings(r *route.Router) {
 	route.Handle(r, route.Get("/delegation/settings", "How an organization answers requests for approval").
 		For(route.Person).Needs(principal.ReadPolicies), h.getSettings)
 	route.Handle(r, route.Put("/delegation/settings", "Change how an organization answers requests for approval").
-		For(route.Person).Needs(principal.ManagePolicies).Records("approval.settings_changed").Configures(),
+		For(route.Person).Needs(principal.ManagePolicies).Records("approval.settings_changed").Configures().
+		AsksAgain(),
 		h.putSettings)
 }
 

@@ -28,7 +28,7 @@ func (h *Handlers) mountEntries(r *route.Router) {
 
 func (h *Handlers) mountErasure(r *route.Router) {
 	route.Handle(r, route.Post("/audit-log/entries/{index}/erase", "Erase the payload of an entry; its proof stays").
-		For(route.Person).Needs(principal.ErasePayloads).Records("payload.erased").
+		For(route.Person).Needs(principal.ErasePayloads).Records("payload.erased").AsksAgain().
 		Answers(http.StatusNoContent), h.erasePayload)
 }
 

@@ -34,7 +34,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	r = r.Tagged("certificates")
 	route.Handle(r, agentsOwn(route.Post("/certificate/issue",
 		"Issue a certificate for an agent or an MCP server; an API key gets one for its own agent, with a request")).
-		Answers(http.StatusCreated), h.issue)
+		AsksAgain().Answers(http.StatusCreated), h.issue)
 	route.Handle(r, agentsOwn(route.Post("/certificate/rotate",
 		"Issue a certificate in place of another one, which is revoked")).Answers(http.StatusCreated), h.rotate)
 	route.Handle(r, route.Post("/certificate/revoke", "Revoke a certificate: the next request with it is refused").
@@ -51,7 +51,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	route.Handle(r, route.Post("/mcp/certificates",
 		"Issue a certificate for an MCP server, bound to its pinned tools").
 		For(route.Person).Needs(principal.ManageServers).Throttled(throttle.IssueCertificate).
-		Records("certificate.issued").Configures().Answers(http.StatusCreated), h.issueServer)
+		Records("certificate.issued").Configures().AsksAgain().Answers(http.StatusCreated), h.issueServer)
 	h.mountAuthorities(r)
 }
 

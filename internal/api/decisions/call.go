@@ -77,6 +77,9 @@ func readCall(body []byte, members callMembers) (sentCall, error) {
 // own: a harness may have a tool of that name itself.
 func (c *sentCall) place() error {
 	host := toolname.Name{Server: strings.TrimSpace(c.host.server), Tool: strings.TrimSpace(c.host.tool)}
+	if host.Tool == "" { // the host says the server alone
+		host.Tool = strings.TrimSpace(c.Tool)
+	}
 	switch {
 	case host.Server == "" || host.Tool == "":
 		return nil

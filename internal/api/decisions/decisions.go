@@ -60,7 +60,8 @@ func (h *Handlers) MountSettings(r *route.Router) {
 		"How calls of an organization are judged, beside its policies").
 		For(route.Person).Needs(principal.ReadPolicies), h.getSettings)
 	route.Handle(r, route.Put("/organization/{orgId}/enforcement", "Change how calls of an organization are judged").
-		For(route.Person).Needs(principal.ManagePolicies).Records("enforcement.settings_changed").Configures(),
+		For(route.Person).Needs(principal.ManagePolicies).Records("enforcement.settings_changed").Configures().
+		AsksAgain(),
 		h.putSettings)
 	h.mountClasses(r)
 }

@@ -56,7 +56,8 @@ func (h *Handlers) mountClasses(r *route.Router) {
 		"What the tools of an organization do, as calls are grounded by").
 		For(route.Person).Needs(principal.ReadPolicies), h.getClasses)
 	route.Handle(r, route.Put("/organization/{orgId}/tool-classes", "Say what the tools of an organization do").
-		For(route.Person).Needs(principal.ManagePolicies).Records("enforcement.tool_classes_changed").Configures(),
+		For(route.Person).Needs(principal.ManagePolicies).Records("enforcement.tool_classes_changed").Configures().
+		AsksAgain(),
 		h.putClasses)
 }
 

@@ -20,7 +20,7 @@ func (h *Handlers) mountConsent(r *route.Router) {
 	route.Handle(r, person(route.Get("/oauth/request",
 		"What an OAuth client asks for, and the agents that the person may let it act as")), h.request)
 	route.Handle(r, person(route.Post("/oauth/approve", "Let an OAuth client act as an agent")).
-		Records("consent.given").Configures(), h.approve)
+		Records("consent.given").Configures().AsksAgain(), h.approve)
 	route.Handle(r, person(route.Post("/oauth/deny", "Refuse an OAuth client")).
 		Records("consent.denied").Configures(), h.deny)
 }

@@ -160,7 +160,7 @@ func (h *Handlers) keyCaller(
 		return principal.Principal{}, err
 	}
 	inOrg, err := h.Gate.InOptional(ctx, caller, orgID)
-	if fault.Is(err, fault.Forbidden) {
+	if fault.Is(err, fault.Forbidden) && fault.CodeOf(err) == "" { // a code is for members only
 		err = fault.New(fault.NotFound, "no such API key")
 	}
 	return inOrg, err

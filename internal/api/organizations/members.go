@@ -18,7 +18,8 @@ func (h *Handlers) mountMembers(r *route.Router) {
 	route.Handle(r, route.Get("/organization/{orgId}/members", "Who belongs to an organization").
 		For(route.Person).Needs(principal.ReadMembers), h.listMembers)
 	route.Handle(r, route.Patch("/organization/{orgId}/members/{userId}/role", "Change a member's role").
-		For(route.Person).Needs(principal.ManageMembers).Records("member.role_changed").Configures(), h.changeRole)
+		For(route.Person).Needs(principal.ManageMembers).Records("member.role_changed").Configures().AsksAgain(),
+		h.changeRole)
 	// A person may always leave, so the service checks who may remove whom.
 	route.Handle(r,
 		route.Delete("/organization/{orgId}/members/{userId}",
@@ -26,7 +27,7 @@ func (h *Handlers) mountMembers(r *route.Router) {
 			For(route.Person).Needs(principal.ReadOrganization).Records("member.removed"), h.removeMember)
 	route.Handle(r, route.Post("/organization/{orgId}/members/invite", "Invite someone by mail").
 		For(route.Person).Needs(principal.ManageMembers).Throttled(throttle.Invite).
-		Records("invite.created").Configures().MayAskForPayment().Answers(http.StatusCreated), h.invite)
+		Records("invite.created").Configures().AsksAgain().MayAskForPayment().Answers(http.StatusCreated), h.invite)
 	route.Handle(r, route.Get("/organization/{orgId}/invites", "Open invitations").
 		For(route.Person).Needs(principal.ManageMembers), h.listInvites)
 	route.Handle(r, route.Delete("/organization/{orgId}/invites/{id}", "Withdraw an invitation").

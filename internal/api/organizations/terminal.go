@@ -81,7 +81,10 @@ func (h *Handlers) switchOrganization(
 	}
 	// A terminal is no way around the identity provider that an organization wants its members to sign in with.
 	person := principal.Principal{Kind: principal.User, UserID: caller.UserID, LimitedTo: caller.LimitedTo}
-	if err := h.Gate.CheckSignIn(ctx, person, target.ID, target.Role); err != nil {
+	if err := h.Gate.CheckVouched(ctx, person, target.ID, target.Role); err != nil {
+		return SwitchedBody{}, err
+	}
+	if err := h.Gate.CheckFactor(ctx, caller, target.ID); err != nil {
 		return SwitchedBody{}, err
 	}
 	name := strings.TrimSpace(in.Body.KeyName)

@@ -14,11 +14,11 @@ func (h *Handlers) mountBindings(r *route.Router) {
 		"To whom a policy applies; without bindings to everybody").
 		For(route.Person).Needs(principal.ReadPolicies), h.getBindings)
 	route.Handle(r, manage(route.Put("/policies/{policyId}/bindings",
-		"Replace the bindings of a policy")).Records("policy.bound").Configures(), h.putBindings)
+		"Replace the bindings of a policy")).Records("policy.bound").Configures().AsksAgain(), h.putBindings)
 	route.Handle(r, manage(route.Post("/policies/{policyId}/bindings", "Add bindings to a policy")).
-		Records("policy.bound").Configures(), h.addBindings)
+		Records("policy.bound").Configures().AsksAgain(), h.addBindings)
 	route.Handle(r, manage(route.Delete("/policies/{policyId}/bindings/{kind}/{subject}",
-		"Remove a binding from a policy")).Records("policy.bound"), h.removeBinding)
+		"Remove a binding from a policy")).Records("policy.bound").AsksAgain(), h.removeBinding)
 }
 
 // BindingsBody says to whom a policy applies.

@@ -70,7 +70,8 @@ func (h *Handlers) mountProfiles(r *route.Router) {
 	route.Handle(r, draft(route.Delete("/policies/profiles/proposals/{id}", "Withdraw an open proposal")).
 		Records("profile.withdrawn").Answers(http.StatusNoContent), h.withdrawProposal)
 	route.Handle(r, manage(route.Post("/policies/profiles/confirm",
-		"Activate a proposal, which replaces the active profile")).Records("profile.confirmed"), h.confirmProfile)
+		"Activate a proposal, which replaces the active profile")).Records("profile.confirmed").AsksAgain(),
+		h.confirmProfile)
 	route.Handle(r, route.Get("/policies/profiles/template", "Profiles to begin with").
 		For(route.PersonOrKey).Scoped(route.AnyScope), h.listProfileTemplates)
 	route.Handle(r, route.Get("/policies/profiles/template/{name}", "A profile to begin with").

@@ -38,7 +38,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	r = r.Tagged("user")
 	route.Handle(r, route.Get("/user/profile", "Who the caller is").For(route.Person).LimitedToo(), h.profile)
 	route.Handle(r, route.Patch("/user/profile", "Change the caller's name, language or time zone").
-		For(route.Person).Records("profile.changed").Configures(), h.changeProfile)
+		For(route.Person).Throttled(throttle.ChangeProfile).Records("profile.changed").Configures(), h.changeProfile)
 	route.Handle(r, route.Get("/user/preferences", "How the caller wants the dashboard to look").
 		For(route.Person).LimitedToo(), h.preferences)
 	route.Handle(r, route.Put("/user/preferences",

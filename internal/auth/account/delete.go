@@ -100,9 +100,39 @@ func (s *Service) erase(ctx context.Context, tx *database.Tx, l Leaving) error {
 	if err := auth.Erase(ctx, tx, l.UserID); err != nil {
 		return err
 	}
-	about := audit.Subject{Type: "user", ID: l.UserID}
-	if err := s.Log.EraseAbout(ctx, tx, l.Principal, audit.System, about, "the account was deleted"); err != nil {
+	if _, err := s.eraseAbout(ctx, tx, l.Principal, l.UserID); err != nil {
 		return err
 	}
 	return s.record(ctx, tx, l.Principal, "user.deleted", nil)
+}
+
+// eraseAbout erases a part of what the log says about a person, and reports whether there may be more.
+func (s *Service) eraseAbout(
+	ctx context.Context, tx *database.Tx, by principal.Principal, userID string,
+) (more bool, err error) {
+	return s.Log.EraseAbout(ctx, tx, by, audit.System, audit.Subject{Type: "user", ID: userID},
+		"the account was deleted")
+}
+
+// EraseRest erases what the log still says about people whose accounts were deleted, in changes that keep nobody
+// waiting. It does nothing where nothing is left.
+func (s *Service) EraseRest(ctx context.Context) error {
+	left, err := audit.StillSaidOf(ctx, s.Database, auth.DeletedAccounts)
+	if err != nil {
+		return err
+	}
+	for _, userID := range left {
+		for more := true; more; {
+			err := s.Database.Write(ctx, database.Change{Logs: []string{audit.System}, Do: func(
+				ctx context.Context, tx *database.Tx,
+			) (err error) {
+				more, err = s.eraseAbout(ctx, tx, principal.Principal{Kind: principal.System}, userID)
+				return err
+			}})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -30,6 +30,7 @@ const (
 
 	maxFailures   = 10 // wrong codes that are taken
 	failureWindow = time.Hour
+	beginLife     = 15 * time.Minute // of a secret that no code has confirmed
 )
 
 // Factors makes, checks and removes second factors.
@@ -64,19 +65,25 @@ func (f *Factors) Begin(ctx context.Context, tx *database.Tx, userID, orgID stri
 
 func sealContext(userID string) string { return "second-factor/" + userID }
 
-// Confirm makes a secret count, if the code is one of it, and gives the recovery codes. Without a right code it gives
-// none.
+// Confirm makes a secret count, if the code is one of it, and gives the recovery codes. A wrong code gives none and is
+// counted, which the caller must commit.
 func (f *Factors) Confirm(ctx context.Context, tx *database.Tx, userID, code string) ([]secret.Text, error) {
 	row, err := find(ctx, tx, userID)
 	if err != nil {
 		return nil, err
 	}
-	if !row.exists() || row.confirmed() {
+	if !row.exists() || row.confirmed() || !tx.Now().Before(row.createdAt.Add(beginLife)) {
 		return nil, fault.New(fault.Conflict, "there is no second factor to confirm: begin with a new one")
 	}
-	step, err := f.match(row, code, tx.Now())
-	if err != nil || step == 0 {
+	if err := row.refuseLocked(tx.Now()); err != nil {
 		return nil, err
+	}
+	step, err := f.match(row, code, tx.Now())
+	if err != nil {
+		return nil, err
+	}
+	if step == 0 {
+		return nil, countFailure(ctx, tx, row)
 	}
 	if err := markConfirmed(ctx, tx, userID, step); err != nil {
 		return nil, err
@@ -91,6 +98,10 @@ func (f *Factors) Use(ctx context.Context, tx *database.Tx, userID, code string)
 	if err != nil || !row.confirmed() {
 		return false, err
 	}
+	// First: nobody guesses a recovery code, and whoever has the password cannot lock its owner out of them.
+	if accepted, err = useRecovery(ctx, tx, userID, recoveryHash(userID, code)); err != nil || accepted {
+		return accepted, err
+	}
 	if err := row.refuseLocked(tx.Now()); err != nil {
 		return false, err
 	}
@@ -100,9 +111,6 @@ func (f *Factors) Use(ctx context.Context, tx *database.Tx, userID, code string)
 	}
 	if step != 0 {
 		return useStep(ctx, tx, userID, step)
-	}
-	if accepted, err = useRecovery(ctx, tx, userID, recoveryHash(userID, code)); err != nil || accepted {
-		return accepted, err
 	}
 	return false, countFailure(ctx, tx, row)
 }

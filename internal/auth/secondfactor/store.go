@@ -15,6 +15,7 @@ type row struct {
 	lastStep     int64
 	failures     int64
 	failingSince time.Time
+	createdAt    time.Time
 }
 
 func (r row) exists() bool    { return r.userID != "" }
@@ -22,11 +23,11 @@ func (r row) confirmed() bool { return r.confirmedAt != nil }
 
 func find(ctx context.Context, r database.Reader, userID string) (f row, err error) {
 	err = r.QueryRow(ctx, `
-		SELECT user_id, sealed, confirmed_at, last_step, failures, failing_since
+		SELECT user_id, sealed, confirmed_at, last_step, failures, failing_since, created_at
 		FROM second_factor
 		WHERE user_id = $1`, userID).
 		Scan(&f.userID, &f.sealed, database.ToOptionalTime(&f.confirmedAt), &f.lastStep, &f.failures,
-			database.ToTime(&f.failingSince))
+			database.ToTime(&f.failingSince), database.ToTime(&f.createdAt))
 	return f, database.OrMissing(err, nil, "load the second factor of %s", userID)
 }
 
