@@ -287,3 +287,58 @@ func TestSpellingsNeverWiden(t *testing.T) {
 		}
 	})
 }
+
+// TestADottedStepIsNoWayAround: a plan that names a tool with a dot does not make a call that says its server one of a
+// tool without a server, where nobody has registered that server.
+func TestADottedStepIsNoWayAround(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		o.ActivePolicy(o.Owner, o.ID, spelledPolicy)
+		token := o.Declared(o.Agent.APIKey, client.PlanRequest{
+			Plan: json.RawMessage(`{"goal":"x","steps":[{"action":"bank.other"}]}`), AgentID: "teller", ExpiresIn: 600,
+		})
+		calls := map[string]m{
+			"the server alone of a host": {"tool_name": "other", "mcp_context": m{"server_name": "bank"}},
+		}
+		for i, s := range spellings {
+			if !strings.Contains(s.form, ".") {
+				calls[s.name] = spelledCall{tool: "other"}.spelled(i, false)
+			}
+		}
+		for name, body := range calls {
+			for _, s := range surfaces[:3] {
+				if _, said := s.ask(t, o, token, body); said["allowed"] != false {
+					t.Errorf("%s, %s: %v", name, s.path, said)
+				}
+			}
+		}
+	})
+}
+
+// TestStopsSeeEveryCut: a server with a dot in its name is stopped however a client cuts the name of its tool.
+func TestStopsSeeEveryCut(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		o.ActivePolicy(o.Owner, o.ID, "version: v1\nname: all\ndefault: allow\nrules: []\n")
+		ask := func(server, tool string) any {
+			_, said := surface{path: "/iap/enforce"}.ask(t, o, client.PlanToken{}, m{"server": server, "tool": tool})
+			return said["allowed"]
+		}
+		if ask("my", "bank.pay") != true {
+			t.Fatal("the call is not allowed before")
+		}
+		made, err := o.Owner.RegisterMCPServer(t.Context(), o.ID, client.NewMCPServer{Name: "my.bank"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Owner.Call(t.Context(), http.MethodPatch, "/mcp/servers/"+made.MCPID+"?organizationId="+o.ID, nil,
+			m{"status": "denied", "reason": "not ours"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		for server, tool := range map[string]string{"my.bank": "pay", "my": "bank.pay", "": "my.bank.pay"} {
+			if ask(server, tool) != false {
+				t.Errorf("%q %q is allowed", server, tool)
+			}
+		}
+	})
+}
