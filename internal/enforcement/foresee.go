@@ -51,8 +51,13 @@ func (s *Service) Foresee(
 	ctx context.Context, p principal.Principal, declared *plan.Plan, widened []int, of Parties,
 ) (clientpolicy.Validation, []clientpolicy.SnapshotEntry) {
 	var tools, pending []clientpolicy.Tool
-	for _, step := range declared.Steps {
-		tools = append(tools, clientpolicy.Tool{Server: step.Server, Name: step.Tool})
+	for i := range declared.Steps {
+		step := &declared.Steps[i]
+		tool := clientpolicy.Tool{Server: step.Server, Name: step.Tool}
+		tools = append(tools, tool)
+		if step.Dotted() { // whose tool it is depends on what is registered when it is called
+			pending = append(pending, tool)
+		}
 	}
 	for _, i := range widened {
 		pending = append(pending, tools[i])

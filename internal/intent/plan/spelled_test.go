@@ -70,3 +70,14 @@ func TestDottedNames(t *testing.T) {
 		}
 	}
 }
+
+// TestSentencesAsInput: planners write what a step is about where others write its arguments. Such a step fixes none.
+func TestSentencesAsInput(t *testing.T) {
+	t.Parallel()
+	for _, member := range []string{"input", "tool_input"} {
+		p, err := plan.Parse([]byte(`{"steps":[{"action":"search","mcp":"web","` + member + `":"find flights"}]}`))
+		if err != nil || len(p.Steps[0].Given) != 0 {
+			t.Errorf("%s: %v", member, err)
+		}
+	}
+}

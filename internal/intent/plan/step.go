@@ -123,16 +123,20 @@ func (w *writtenStep) serverName(at string) (string, error) {
 func (w *writtenStep) constraints(at string) ([]Constraint, error) {
 	var all []Constraint
 	for _, member := range []struct {
-		name string
-		raw  jsontext.Value
+		name    string
+		raw     jsontext.Value
+		isLoose bool // planners write sentences there, too, which fix nothing
 	}{
-		{".params", w.Params}, {".inputs", w.Inputs}, {".arguments", w.Arguments}, {".tool_input", w.ToolInput},
-		{".input", w.Input}, {".metadata.inputs", w.Metadata.Inputs},
+		{".params", w.Params, false}, {".inputs", w.Inputs, false}, {".arguments", w.Arguments, false},
+		{".tool_input", w.ToolInput, true}, {".input", w.Input, true}, {".metadata.inputs", w.Metadata.Inputs, false},
 	} {
 		if member.raw == nil || member.raw.Kind() == jsontext.KindNull {
 			continue
 		}
 		given, err := ParseArguments(member.raw)
+		if err != nil && member.isLoose {
+			continue
+		}
 		if err != nil {
 			return nil, invalid(at+member.name, "must be an object of arguments")
 		}
