@@ -17,15 +17,17 @@ getent passwd writ >/dev/null ||
 
 [ -d /var/lib/writ ] || install -d -o writ -g writ -m 0700 /var/lib/writ
 
-# The settings may hold secrets.
+# The settings may hold secrets. Of the folder also when it is upgraded: rpm makes it its own again.
+chown root:writ /etc/writ
+chmod 0750 /etc/writ
 if [ "$first" = yes ]; then
-    chown root:writ /etc/writ /etc/writ/writ.env
-    chmod 0750 /etc/writ
+    chown root:writ /etc/writ/writ.env
     chmod 0640 /etc/writ/writ.env
 fi
 
-# A new key would not open a database that is there, and must not hide that its key is missing.
-if [ ! -e /etc/writ/master.key ] && [ ! -e /var/lib/writ/writ.db ]; then
+# A new key would not open a database that is there, here or elsewhere, and must not hide that its key is missing.
+if [ "$first" = yes ] && [ ! -e /etc/writ/master.key ] && [ ! -e /var/lib/writ/writ.db ] &&
+    ! grep -q '^DATABASE_URL' /etc/writ/writ.env; then
     (umask 077 && head -c 32 /dev/urandom | base64 >/etc/writ/master.key.new)
     chown root:writ /etc/writ/master.key.new
     chmod 0640 /etc/writ/master.key.new

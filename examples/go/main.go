@@ -56,9 +56,11 @@ func pay(ctx context.Context, agent *client.Client, plan client.PlanToken, p pay
 		return errors.New(decision.Reason)
 	}
 	fmt.Println(sendMoney(p))
-	_, err = agent.ReportExecution(ctx, map[string]any{
+	if _, err := agent.ReportExecution(ctx, map[string]any{
 		"token": plan.JWT, "tool": "send_money", "mcp": "bank", "input": p,
 		"status": "success", "executed_at": time.Now(),
-	})
-	return err
+	}); err != nil {
+		fmt.Println("it was done, and could not be reported:", err) // whoever tries again pays twice
+	}
+	return nil
 }

@@ -177,6 +177,24 @@ class GuardTest(unittest.TestCase):
             self.assertRaises(LookupError, fail)
             self.assertIn("POST /iap/audit", server.asked)
 
+    def test_a_call_that_is_cancelled(self):
+        with StandIn(CASES[0]) as server:
+            began = asyncio.Event()
+
+            @declared(server).guard("bank.send_money")
+            async def pay():
+                began.set()
+                await asyncio.sleep(60)
+
+            async def cancel():
+                task = asyncio.ensure_future(pay())
+                await began.wait()
+                task.cancel()
+                await task
+
+            self.assertRaises(asyncio.CancelledError, asyncio.run, cancel())
+            self.assertIn("POST /iap/audit", server.asked)
+
     def test_a_report_that_fails(self):
         with StandIn(CASES[0]) as server:
             plan = declared(server)

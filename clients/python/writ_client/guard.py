@@ -53,8 +53,8 @@ def guard(plan: Plan, name: str, function: Callable[..., Any], options: Options)
             began = time.monotonic()
             try:
                 result = await function(**_copy(call.arguments))
-            except Exception as error:
-                await asyncio.to_thread(_report, plan, call, began, options, None, error)
+            except BaseException as error:  # also where the task is cancelled: the call may have run
+                await asyncio.shield(asyncio.to_thread(_report, plan, call, began, options, None, error))
                 raise
             await asyncio.to_thread(_report, plan, call, began, options, result, None)
             return result
@@ -72,7 +72,7 @@ def guard(plan: Plan, name: str, function: Callable[..., Any], options: Options)
         began = time.monotonic()
         try:
             result = function(**_copy(call.arguments))
-        except Exception as error:
+        except BaseException as error:  # also where it is interrupted: the call may have run
             _report(plan, call, began, options, None, error)
             raise
         _report(plan, call, began, options, result, None)
@@ -144,11 +144,11 @@ def _allowed(plan: Plan, call: _Call, options: Options) -> Dict[str, Any]:
 
 
 def _report(
-    plan: Plan, call: _Call, began: float, options: Options, result: Any, error: Optional[Exception]
+    plan: Plan, call: _Call, began: float, options: Options, result: Any, error: Optional[BaseException]
 ) -> None:
     status = "success" if error is None else "failed"
     more = {"server": call.server, "step": call.step, "duration_ms": round((time.monotonic() - began) * 1000)}
-    words = None if error is None else str(error)
+    words = None if error is None else str(error) or type(error).__name__
     try:
         plan.report(call.tool, call.arguments, status, output=_reportable(result), error=words, **more)
     except Exception as failed:

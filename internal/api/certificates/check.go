@@ -70,7 +70,8 @@ func (h *Handlers) mountAuthorities(r *route.Router) {
 	route.Handle(r, route.Post("/certificate/authority/rotate",
 		"Make a new authority; what the one before has signed counts until the overlap ends").
 		For(route.Person).Needs(principal.UpdateOrganization).Throttled(throttle.IssueCertificate).
-		Records("certificate.authority_created").Configures().AsksAgain().Answers(http.StatusCreated), h.rotateAuthority)
+		Records("certificate.authority_created").Configures().AsksAgain().
+		Answers(http.StatusCreated), h.rotateAuthority)
 	h.fetched(r, route.Get("/certificate/crl/{authorityId}", "The revocation list of an authority (RFC 5280, DER)"),
 		"application/pkix-crl", h.Certificates.RevocationList)
 	h.fetched(r, route.Get("/certificate/ca/{authorityId}", "The certificate of an authority (DER)"),
