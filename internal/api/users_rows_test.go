@@ -164,10 +164,16 @@ func TestWhatAsksAgain(t *testing.T) {
 			"PUT /organization/{orgId}/second-factor", "DELETE /organization/{orgId}",
 			"PATCH /organization/{orgId}/members/{userId}/role", "POST /organization/{orgId}/members/invite",
 			"POST /api-keys", "POST /api-keys/provision", "POST /api-keys/{id}/rotate",
+			"POST /oauth/approve",
 			"POST /policies/{policyId}/activate", "POST /policies/{policyId}/deactivate",
 			"POST /policies/{policyId}/rollback", "DELETE /policies/{policyId}",
+			"PUT /policies/{policyId}/bindings", "POST /policies/{policyId}/bindings",
+			"DELETE /policies/{policyId}/bindings/{kind}/{subject}", "POST /policies/profiles/confirm",
+			"PUT /organization/{orgId}/enforcement", "PUT /organization/{orgId}/tool-classes", "PUT /delegation/settings",
 			"POST /iap/agent/{agentId}/kill", "POST /iap/agent/{agentId}/revive",
 			"POST /organization/{orgId}/kill-switch",
+			"POST /certificate/issue", "POST /mcp/certificates", "POST /certificate/authority/rotate",
+			"POST /audit-log/entries/{index}/erase",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("routes that ask again (-want +got):\n%s", diff)

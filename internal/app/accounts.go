@@ -6,6 +6,7 @@ import (
 
 	"writ/internal/accessrequest"
 	"writ/internal/apikey"
+	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/auth/account"
 	"writ/internal/connection"
@@ -32,7 +33,7 @@ func (a *Areas) newAccounts(publicURL string) *account.Service {
 				func(ctx context.Context, tx *database.Tx, l account.Leaving) error {
 					return a.Operators.Leave(ctx, tx, l.Principal)
 				},
-				forgetPerson,
+				a.eraseRequests, forgetPerson,
 			},
 		},
 	})
@@ -81,6 +82,21 @@ func (a *Areas) leaveAgents(ctx context.Context, tx *database.Tx, l account.Leav
 
 func (a *Areas) endKeys(ctx context.Context, tx *database.Tx, l account.Leaving) error {
 	return a.Keys.EndOf(ctx, tx, l.Principal, l.UserID, l.Heirs)
+}
+
+// eraseRequests erases what the log says about how the person asked for access.
+func (a *Areas) eraseRequests(ctx context.Context, tx *database.Tx, l account.Leaving) error {
+	ids, err := accessrequest.IDsOf(ctx, tx, l.Email)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		about := audit.Subject{Type: "access_request", ID: id}
+		if _, err := a.log.EraseAbout(ctx, tx, l.Principal, audit.System, about, account.Deleted); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func forgetPerson(ctx context.Context, tx *database.Tx, l account.Leaving) error {

@@ -23,6 +23,8 @@ const { email, password, apiKey } = server.first;
 const { accessToken } = await caller(server.url, elsewhere())("POST", "/auth/login", { email, password });
 const env = {
   ...process.env,
+  MAKEFLAGS: undefined, // a make that runs this would have those of the pages say where they are
+  MAKELEVEL: undefined,
   PATH: `${join(root, "bin")}:${process.env.PATH}`,
   HOME: process.env.HOME ?? folder,
   XDG_CONFIG_HOME: folder, // writ must not find a person's own sign-in

@@ -14,6 +14,9 @@ import (
 	"writ/internal/secret"
 )
 
+// Deleted is why payloads about a person are erased.
+const Deleted = "the account was deleted"
+
 // Leaving is a person whose account is being deleted.
 type Leaving struct {
 	principal.Principal
@@ -110,8 +113,7 @@ func (s *Service) erase(ctx context.Context, tx *database.Tx, l Leaving) error {
 func (s *Service) eraseAbout(
 	ctx context.Context, tx *database.Tx, by principal.Principal, userID string,
 ) (more bool, err error) {
-	return s.Log.EraseAbout(ctx, tx, by, audit.System, audit.Subject{Type: "user", ID: userID},
-		"the account was deleted")
+	return s.Log.EraseAbout(ctx, tx, by, audit.System, audit.Subject{Type: "user", ID: userID}, Deleted)
 }
 
 // EraseRest erases what the log still says about people whose accounts were deleted, in changes that keep nobody

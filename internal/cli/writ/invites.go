@@ -56,7 +56,7 @@ func invitesWithdraw(s cli.Streams) *cobra.Command {
 			return client.Invite{}, err
 		}
 		at := slices.IndexFunc(open, func(v client.Invite) bool {
-			return v.ID == uuidOf(args[0]) || strings.EqualFold(v.Email, args[0])
+			return v.ID == uuidOf(args[0]) || sameAddress(args[0], v.Email)
 		})
 		if at < 0 {
 			return client.Invite{}, fmt.Errorf("no invitation of %q is open: give the id or e-mail of writ invites list", args[0])

@@ -52,7 +52,7 @@ func (p *asPerson) member(ctx context.Context, c *client.Client, named string) (
 			return client.Member{}, fmt.Errorf("look for the member %q: %w", named, err)
 		}
 		for _, m := range found.Items {
-			if m.UserID == uuidOf(named) || strings.EqualFold(m.Email, named) {
+			if m.UserID == uuidOf(named) || sameAddress(named, m.Email) {
 				return m, nil
 			}
 		}
@@ -136,4 +136,11 @@ func membersRemove(s cli.Streams) *cobra.Command {
 	}
 	p.addFlags(cmd)
 	return cmd
+}
+
+// sameAddress reports whether somebody typed an address. Letters that fold into another only elsewhere are others here,
+// as they are to the server.
+func sameAddress(typed, address string) bool {
+	lower := strings.ToLower(typed)
+	return lower == strings.ToLower(address)
 }
