@@ -43,7 +43,54 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        DeclaredPlanBody: {
+            /** @description What the person wants. */
+            goal?: string;
+            /** @description Tools that may be needed beside those of the steps. */
+            may?: string[];
+            /** @description Whether steps are used in their order. */
+            ordered?: boolean;
+            /** @description Who wrote it. */
+            source?: string;
+            /** @description The tools that the agent will call, at most 500. */
+            steps: components["schemas"]["DeclaredStepBody"][];
+        } & {
+            [key: string]: unknown;
+        };
+        DeclaredStepBody: {
+            /** @description tool, in their words. */
+            action?: string;
+            /** @description The arguments that the plan fixes; also as params, inputs or tool_input. Others are free, unless the step is strict. */
+            arguments?: {
+                [key: string]: unknown;
+            };
+            description?: string;
+            /**
+             * Format: int64
+             * @description How often it may be used. Absent: any number of times.
+             */
+            max_calls?: number;
+            /** @description server, in the words of published clients. */
+            mcp?: string;
+            /** @description arguments, in their words. */
+            params?: {
+                [key: string]: unknown;
+            };
+            /** @description The MCP server; also as mcp. Absent: that of a server in front of the tool's name, else none. */
+            server?: string;
+            /** @description Whether other arguments are refused. */
+            strict?: boolean;
+            /** @description The tool; also as action or tool_name. */
+            tool?: string;
+        } & {
+            [key: string]: unknown;
+        };
         DelegationBody: {
+            /**
+             * Format: uuid
+             * @description Of the request.
+             */
+            approvalId: string;
             /**
              * Format: date-time
              * @description Null: nobody has answered.
@@ -51,7 +98,7 @@ export interface components {
             decidedAt: string | null;
             /**
              * Format: uuid
-             * @description Of the request.
+             * @description Of the request, for published clients; approvalId is the same.
              */
             delegationId: string;
             /** @description The approver changed the arguments to these: only a call with them is approved. */
@@ -112,11 +159,11 @@ export interface components {
              * @example 2026-11-15T02:07:42.180Z
              */
             executed_at?: string;
-            /** @description The arguments; also as tool_input. Secrets are taken out before anything is stored. */
+            /** @description The arguments; also as tool_input, arguments or params. Secrets are taken out before anything is stored. */
             input?: {
                 [key: string]: unknown;
             };
-            /** @description The MCP server. */
+            /** @description The MCP server; also as server. */
             mcp?: string;
             /** @description What came of it, any JSON. */
             output?: {
@@ -216,10 +263,8 @@ export interface components {
              * @description Seconds, rounded up; at most what the organization allows. Absent: ttl_seconds of the manifest that the key registered for the agent, else 300, and 3600 with session_ticket.
              */
             expires_in?: number | null;
-            /** @description What the agent will do: goal and steps, each with action or tool, mcp and the arguments it gives. ordered and max_calls limit order and counts. */
-            plan: {
-                [key: string]: unknown;
-            };
+            /** @description What the agent will do: goal and steps, each with its server, tool and the arguments it gives. ordered and max_calls limit order and counts. */
+            plan: components["schemas"]["DeclaredPlanBody"];
             /** @description The client's own; signed as it is, and never a grant. */
             policy?: {
                 [key: string]: unknown;
@@ -335,6 +380,15 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        PresentedTokenBody: {
+            jwt_token?: string;
+            plan_hash?: string;
+            plan_id?: string;
+            signature?: string;
+            token?: components["schemas"]["SignedTokenBody"];
+        } & {
+            [key: string]: unknown;
+        };
         Reason: {
             /** @description The argument's name. */
             argument: string;
@@ -371,7 +425,7 @@ export interface components {
         };
         SDKCallBody: {
             agent_id?: string;
-            /** @description The arguments of the call. */
+            /** @description The arguments of the call; also as params or tool_input. */
             arguments?: {
                 [key: string]: unknown;
             };
@@ -379,24 +433,24 @@ export interface components {
             capabilities?: string[] | null;
             context_id?: string;
             /** @description What POST /iap/sdk/token answered, or its token, or its jwt_token. Without one the call is denied. The copy of the plan in it is not read. */
-            intent_token: {
-                [key: string]: unknown;
-            };
+            intent_token: components["schemas"]["PresentedTokenBody"];
             /** @description Labels of what the arguments carry. */
             labels?: string[] | null;
-            /** @description The MCP server. Absent: that of the plan's step. */
+            /** @description server, in the words of published clients. */
             mcp?: string;
             /** @description What paths in the arguments really are where the agent runs. */
             resolvedPaths?: {
                 [key: string]: string;
             };
+            /** @description The MCP server; also as mcp, or in mcp_context. Absent: that of the plan's step, or of the server in front of the tool's name. */
+            server?: string;
             session_id?: string;
             /**
              * Format: int64
              * @description The turn of a guarded session that the caller knows. In another one the call is denied.
              */
             session_turn?: number;
-            /** @description The tool's name, as the plan has it. */
+            /** @description The tool's name, as the plan has it; also as action or tool_name. */
             tool: string;
             /** @description The member the agent works for. */
             user_email?: string;

@@ -44,7 +44,7 @@ export class Writ {
   /** declare declares what the agent will do. Without a plan nothing runs: every failure is Denied. */
   async declare(plan: PlanText, options: DeclareOptions = {}): Promise<Plan> {
     const body: DeclareBody = {
-      plan: plan as unknown as Record<string, unknown>,
+      plan: plan as DeclareBody["plan"],
       ...(this.#agent === undefined ? {} : { agent_id: this.#agent }),
       ...(options.user === undefined ? {} : { user_id: options.user }),
       ...(options.userEmail === undefined ? {} : { user_email: options.userEmail }),
