@@ -142,7 +142,7 @@ func TestSearch(t *testing.T) {
 			t.Errorf("viewer finds the plan as %q", got)
 		}
 		for _, text := range []string{
-			"lighthouse", "#99999", "#-1", "..", "%", "_", "' OR 1=1", "\u0000", database.NewID(), `"`, "a*",
+			"lighthouse", "#99999", "#-x", "..", "%", "_", "' OR 1=1", "\u0000", database.NewID(), `"`, "zq*",
 			"NOT rent", "arbour", "rent:*", "(rent",
 		} {
 			if got := look(t, ada, org, text, "kinds", "trace,plan,approval,entry,session"); text != "(rent" &&

@@ -1,7 +1,7 @@
 -- How many members an organization had, on each day (since 1970, UTC) on which that changed: the most at once, and at
 -- the end. Other days are as the one before ended.
 CREATE TABLE seat_day (
-  org_id TEXT   NOT NULL REFERENCES organization (id),
+  org_id TEXT   NOT NULL REFERENCES organization (id) ON DELETE CASCADE,
   day    BIGINT NOT NULL,
   most   BIGINT NOT NULL,
   last   BIGINT NOT NULL,
