@@ -124,6 +124,7 @@ func TestComposeFile(t *testing.T) {
 	project, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
 		WorkingDir:  deploy,
 		ConfigFiles: []types.ConfigFile{{Filename: "compose.yaml", Content: read(t, deploy+"/compose.yaml")}},
+		Environment: types.Mapping{"WRIT_VERSION": "1.0.0"},
 	})
 	if err != nil {
 		t.Fatal(err)
