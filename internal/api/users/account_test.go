@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -190,6 +191,45 @@ func TestDeletion(t *testing.T) {
 		if _, err := heir.Organization(ctx, org); err != nil {
 			t.Errorf("the other owner: %v", err)
 		}
+	})
+}
+
+// TestALongHistoryGoesWhole: a deletion keeps nobody waiting, so that what it leaves of a long history goes after it.
+func TestALongHistoryGoesWhole(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		p, _, org := leaver(s)
+		const changes, aMinute = 130, 20 // more than one change of the log erases
+		for i := range changes {
+			if i%aMinute == 0 {
+				s.NextMinute()
+			}
+			name := m{"name": fmt.Sprintf("Quayside %d", i)}
+			if err := call(t, p, http.MethodPatch, "/user/profile", name); err != nil {
+				t.Fatalf("change %d: %v", i, err)
+			}
+		}
+		kept := func() (n int) {
+			if err := s.Database.QueryRow(t.Context(), `
+				SELECT COUNT(*) FROM audit_entry
+				WHERE log = 'system' AND action = 'profile.changed' AND payload IS NOT NULL`).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if n := kept(); n != changes {
+			t.Fatalf("%d of %d changes are in the log", n, changes)
+		}
+		if err := deletion(p, nil); err != nil {
+			t.Fatalf("delete: %v", err)
+		}
+		if err := s.Accounts.EraseRest(t.Context()); err != nil {
+			t.Fatalf("erase the rest: %v", err)
+		}
+		if n := kept(); n != 0 {
+			t.Errorf("%d payloads about the person are left", n)
+		}
+		verified(s, org)
 	})
 }
 
