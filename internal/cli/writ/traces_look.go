@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,19 +77,27 @@ func dollars(amount float64) string {
 }
 
 func tracesShow(s cli.Streams) *cobra.Command {
+	return showing(s, "trace", "Show a trace with its spans", (*client.Client).Trace, printTrace)
+}
+
+// showing is a command that shows what an organization's telemetry has under an id.
+func showing[T any](
+	s cli.Streams, kind, short string,
+	find func(c *client.Client, ctx context.Context, orgID, id string) (*T, error), show func(cli.Streams, *T) error,
+) *cobra.Command {
 	var p asPerson
-	read := func(ctx context.Context, c *client.Client, args []string) (*client.TraceDetail, error) {
-		trace, err := inOrganization(ctx, c, &p, func(orgID string) (*client.TraceDetail, error) {
-			return c.Trace(ctx, orgID, cmp.Or(uuidOf(args[0]), args[0]))
+	read := func(ctx context.Context, c *client.Client, args []string) (*T, error) {
+		found, err := inOrganization(ctx, c, &p, func(orgID string) (*T, error) {
+			return find(c, ctx, orgID, cmp.Or(uuidOf(args[0]), args[0]))
 		})
-		if err == nil && trace == nil {
-			err = fmt.Errorf("this organization has no trace %s", args[0])
+		if err == nil && found == nil {
+			err = fmt.Errorf("this organization has no %s %s", kind, args[0])
 		}
-		return trace, err
+		return found, err
 	}
 	cmd := &cobra.Command{
-		Use: "show TRACE", Short: "Show a trace with its spans", Args: cobra.ExactArgs(1),
-		RunE: asking(&p, s, read, printTrace),
+		Use: "show " + strings.ToUpper(kind), Short: short, Args: cobra.ExactArgs(1),
+		RunE: asking(&p, s, read, show),
 	}
 	p.addFlags(cmd)
 	return cmd
@@ -179,22 +188,7 @@ func sessionsList(s cli.Streams) *cobra.Command {
 }
 
 func sessionsShow(s cli.Streams) *cobra.Command {
-	var p asPerson
-	read := func(ctx context.Context, c *client.Client, args []string) (*client.TelemetrySession, error) {
-		session, err := inOrganization(ctx, c, &p, func(orgID string) (*client.TelemetrySession, error) {
-			return c.TelemetrySession(ctx, orgID, cmp.Or(uuidOf(args[0]), args[0]))
-		})
-		if err == nil && session == nil {
-			err = fmt.Errorf("this organization has no session %s", args[0])
-		}
-		return session, err
-	}
-	cmd := &cobra.Command{
-		Use: "show SESSION", Short: "Show a session with its traces", Args: cobra.ExactArgs(1),
-		RunE: asking(&p, s, read, printSession),
-	}
-	p.addFlags(cmd)
-	return cmd
+	return showing(s, "session", "Show a session with its traces", (*client.Client).TelemetrySession, printSession)
 }
 
 func printSession(s cli.Streams, session *client.TelemetrySession) error {
