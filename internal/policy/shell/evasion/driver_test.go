@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,7 +51,8 @@ func (o outcome) String() string {
 
 const traceFile = "/run/trace"
 
-// driver runs commands as the first process of a sandbox: nothing in there can kill it.
+// driver runs commands as the first process of a sandbox. The kernel keeps from it only the signals that it does not
+// handle, so it takes them all and does nothing. Its commands start with the usual ones.
 type driver struct {
 	tree            map[string]file // of the workspace
 	inside, outside snapshot        // before a command
@@ -61,6 +63,7 @@ func drive() error {
 	if err := limitResources(); err != nil {
 		return err
 	}
+	signal.Notify(make(chan os.Signal, 1))
 	d := &driver{}
 	if err := d.prepare(); err != nil {
 		return fmt.Errorf("prepare the sandbox: %w", err)

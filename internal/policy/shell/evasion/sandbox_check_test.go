@@ -31,8 +31,11 @@ func TestSandboxSeesHarm(t *testing.T) {
 		{"marker", started},
 		{"marker > /dev/null 2>&1", started},
 		{"../bin/marker", started},
+		{"kill 1; kill -HUP 1; kill -INT 1; kill -QUIT 1; kill -SEGV 1; kill -ABRT 1; kill -9 1; sleep 0.1", nothing},
 	}
+	ran := 0
 	runAll(t, len(cases), nil, func(i int) order { return bash(cases[i].command) }, func(i int, o outcome) {
+		ran++
 		c := cases[i]
 		got := map[string]bool{
 			wrote: len(o.Wrote) > 0, read: len(o.Read) > 0, started: o.Started, nothing: !o.harmful(),
@@ -41,4 +44,7 @@ func TestSandboxSeesHarm(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.command, o, c.does)
 		}
 	})
+	if ran != len(cases) {
+		t.Errorf("%d of %d commands ran", ran, len(cases))
+	}
 }
