@@ -110,7 +110,7 @@ func selectEnvelope(
 // first time.
 func UseProof(ctx context.Context, tx *database.Tx, delegationID, nonce string) (first bool, err error) {
 	sum := sha256.Sum256([]byte(nonce))
-	changed, err := tx.Exec(ctx, `
+	changed, err := tx.Prepared().Exec(ctx, `
 		INSERT INTO delegation_proof (plan_id, nonce, expires_at)
 		VALUES ($1, $2, $3)
 		ON CONFLICT (plan_id, nonce) DO NOTHING`, delegationID, sum[:],
@@ -133,7 +133,7 @@ func budgeted(d *plan.Declared) (ids []string) {
 func BudgetLeft(ctx context.Context, tx *database.Tx, d *plan.Declared) (bool, error) {
 	for _, id := range budgeted(d) {
 		var left int64
-		err := tx.QueryRow(ctx, `SELECT budget - uses FROM delegation WHERE plan_id = $1`, id).Scan(&left)
+		err := tx.Prepared().QueryRow(ctx, `SELECT budget - uses FROM delegation WHERE plan_id = $1`, id).Scan(&left)
 		if err != nil || left <= 0 {
 			return false, database.Wrap(err, "read the budget of delegation %s", id)
 		}
@@ -144,7 +144,8 @@ func BudgetLeft(ctx context.Context, tx *database.Tx, d *plan.Declared) (bool, e
 // TakeBudget takes a call from every budget of a delegation and of those that it came from.
 func TakeBudget(ctx context.Context, tx *database.Tx, d *plan.Declared) error {
 	for _, id := range budgeted(d) {
-		changed, err := tx.Exec(ctx, `UPDATE delegation SET uses = uses + 1 WHERE plan_id = $1 AND uses < budget`, id)
+		changed, err := tx.Prepared().Exec(ctx,
+			`UPDATE delegation SET uses = uses + 1 WHERE plan_id = $1 AND uses < budget`, id)
 		if err == nil && changed != 1 {
 			err = errors.New("it is spent")
 		}

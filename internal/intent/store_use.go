@@ -9,7 +9,7 @@ import (
 
 // claimStep counts one more use of a limited step, unless all are used.
 func claimStep(ctx context.Context, tx *database.Tx, d *plan.Declared, step int) (bool, error) {
-	changed, err := tx.Exec(ctx, `
+	changed, err := tx.Prepared().Exec(ctx, `
 		INSERT INTO plan_step (plan_id, anchor, step, uses)
 		VALUES ($1, $2, $3, 1)
 		ON CONFLICT (plan_id, anchor, step) DO UPDATE
@@ -32,14 +32,14 @@ func selectUses(ctx context.Context, r database.Reader, planID string, anchor in
 
 // selectPosition is the step of an ordered plan that was used last.
 func selectPosition(ctx context.Context, tx *database.Tx, d *plan.Declared) (last int, err error) {
-	err = tx.QueryRow(ctx, `SELECT position FROM plan_anchor WHERE plan_id = $1 AND number = $2`, d.ID,
+	err = tx.Prepared().QueryRow(ctx, `SELECT position FROM plan_anchor WHERE plan_id = $1 AND number = $2`, d.ID,
 		d.Anchor).Scan(&last)
 	return last, database.Wrap(err, "position of plan %s", d.ID)
 }
 
 // movePosition makes a step the one used last, unless another call was faster.
 func movePosition(ctx context.Context, tx *database.Tx, d *plan.Declared, last, step int) (bool, error) {
-	changed, err := tx.Exec(ctx, `
+	changed, err := tx.Prepared().Exec(ctx, `
 		UPDATE plan_anchor
 		SET position = $4
 		WHERE plan_id = $1 AND number = $2 AND position = $3`, d.ID, d.Anchor, last, step)

@@ -84,7 +84,7 @@ func readProgress(ctx context.Context, tx *database.Tx, d *plan.Declared, steps 
 		at.Last, err = selectPosition(ctx, tx, d)
 	}
 	if err == nil && slices.ContainsFunc(steps, func(i int) bool { return d.Plan.Steps[i].MaxCalls > 0 }) {
-		at.Uses, err = selectUses(ctx, tx, d.ID, d.Anchor)
+		at.Uses, err = selectUses(ctx, tx.Prepared(), d.ID, d.Anchor)
 	}
 	return at, err
 }

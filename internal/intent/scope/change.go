@@ -151,7 +151,7 @@ func (s *Service) Take(ctx context.Context, tx *database.Tx, r Report) (decision
 		return "", err
 	}
 	// An empty output is known too, so that what is sealed is never empty.
-	_, err = tx.Exec(ctx, `
+	_, err = tx.Prepared().Exec(ctx, `
 		UPDATE known_output
 		SET state = $2, size = $3, reported = $4, sealed_output = $5
 		WHERE id = $1`, decisionID, state, len(text), r.Position,
@@ -170,7 +170,7 @@ func (s *Service) Take(ctx context.Context, tx *database.Tx, r Report) (decision
 // find finds the call that a report takes. The proxy knows which one it carried out; what nobody follows has no scope.
 func find(ctx context.Context, tx *database.Tx, r Report) (decisionID, scopeID, base string, err error) {
 	if r.Carried != "" {
-		err = tx.QueryRow(ctx, `
+		err = tx.Prepared().QueryRow(ctx, `
 			SELECT scope_id, base_id
 			FROM known_output
 			WHERE id = $1 AND org_id = $2 AND key_id = $3 AND state = 3`, r.Carried, r.OrgID, r.KeyID).Scan(&scopeID,
@@ -180,7 +180,7 @@ func find(ctx context.Context, tx *database.Tx, r Report) (decisionID, scopeID, 
 	if len(r.Digest) == 0 {
 		return "", "", "", nil
 	}
-	err = tx.QueryRow(ctx, `
+	err = tx.Prepared().QueryRow(ctx, `
 		SELECT id, scope_id, base_id
 		FROM known_output
 		WHERE org_id = $1 AND key_id = $2 AND plan_id = $3 AND state = 0 AND digest = $4

@@ -1,0 +1,1 @@
+-- PostgreSQL keeps the table of 0037.
