@@ -164,6 +164,7 @@ func (s *Service) Take(ctx context.Context, tx *database.Tx, r Report) (decision
 			return "", err
 		}
 	}
+	tx.AfterCommit(func() { s.readAhead(scopeID, r.PlanID) })
 	return decisionID, dropOld(ctx, tx, scopeID)
 }
 

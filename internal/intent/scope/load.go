@@ -16,7 +16,10 @@ import (
 // Load reads what is known of a scope and of the words of a plan. What is cached counts if the revision is the same.
 // Of callers that miss it together, one reads.
 func (s *Service) Load(ctx context.Context, key Key, planID string) (*State, error) {
-	id := key.ID()
+	return s.load(ctx, key.ID(), planID)
+}
+
+func (s *Service) load(ctx context.Context, id, planID string) (*State, error) {
 	name := id + "/" + planID
 	at, err := readScope(ctx, s.db.Prepared(), id)
 	if err != nil {

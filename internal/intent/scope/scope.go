@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"writ/internal/database"
@@ -79,6 +80,7 @@ type Service struct {
 	db     *database.DB
 	sealer *secret.Sealer
 	cache  cache
+	ahead  sync.Mutex // held while a scope is read ahead
 }
 
 // New makes a service. It starts no job: the app calls Prune.
