@@ -35,13 +35,23 @@ func (s *Service) loadDelegators(ctx context.Context, c *call, v *view) error {
 	}
 	lineage := v.plan.Lineage()
 	for i := range lineage[:len(lineage)-1] {
-		d, err := s.loadDelegator(ctx, v, lineage[i].Binding, lineage[i+1].Binding)
+		made, from := &lineage[i].Binding, &lineage[i+1].Binding
+		if i > 0 && sameDelegator(made, &lineage[i-1].Binding) && sameDelegator(from, made) {
+			v.delegators = append(v.delegators, v.delegators[i-1])
+			continue
+		}
+		d, err := s.loadDelegator(ctx, v, *made, *from)
 		if err != nil {
 			return err
 		}
 		v.delegators = append(v.delegators, d)
 	}
 	return s.endDelegated(ctx, v, lineage)
+}
+
+// sameDelegator reports whether two bindings are of the same key, agent and user, so that what is read of them is.
+func sameDelegator(a, b *plan.Binding) bool {
+	return a.OrgID == b.OrgID && a.KeyID == b.KeyID && a.AgentID == b.AgentID && a.UserID == b.UserID && a.Email == b.Email
 }
 
 // loadDelegator reads the key that made a delegation, and the agent and user of the plan that it came from.
@@ -106,16 +116,30 @@ type asked struct {
 
 func askedBy(c *toolcall.Call) asked { return asked{c.Key, c.Agent, c.User, c.Environment, c.Intent} }
 
+// readsIntent reports whether a policy asks what a call is for.
+func (v *view) readsIntent() bool {
+	return v.policies.Set.ReadsIntent() || slices.ContainsFunc(v.policies.Shadows, func(s policy.Shadow) bool {
+		return s.Set != nil && s.Set.ReadsIntent()
+	})
+}
+
 // asDelegators asks the questions for those who delegated the call, too. Each is asked about once.
 func (v *view) asDelegators(own []engine.Question) []engine.Question {
 	questions := own
-	known := []asked{askedBy(own[0].Call)}
+	reads := v.readsIntent()
+	alike := func(a asked) asked {
+		if !reads {
+			a.intent = toolcall.Intent{}
+		}
+		return a
+	}
+	known := []asked{alike(askedBy(own[0].Call))}
 	for i := range v.delegators {
 		by := v.askedAbove(i, own[0].Call)
-		if slices.Contains(known, by) {
+		if slices.Contains(known, alike(by)) {
 			continue
 		}
-		known = append(known, by)
+		known = append(known, alike(by))
 		for _, q := range own {
 			call := *q.Call
 			call.Key, call.Agent, call.User = by.key, by.agent, by.user

@@ -19,7 +19,11 @@ type Set struct {
 	// confining are the rules as callers see them that can confine a call, others as the rest does.
 	confining, others *ranking
 	obliging          *ranking // those that demand something of whoever carries a call out; nil: none does
+	readsIntent       bool
 }
+
+// ReadsIntent reports whether what a call is for makes a difference: a condition asks for it.
+func (s *Set) ReadsIntent() bool { return s.readsIntent }
 
 // ranking is the rules of a set as one kind of caller sees them.
 type ranking struct {
@@ -72,6 +76,7 @@ func NewSet(active []Active) *Set {
 	for rank, p := range s.policies {
 		p.rank = rank
 		confines = confines || slices.ContainsFunc(p.Policy.rules, func(r rule) bool { return r.Confines() })
+		s.readsIntent = s.readsIntent || slices.ContainsFunc(p.Policy.rules, readsIntent)
 	}
 	s.obliging = s.rankObliging()
 	s.others = s.rank(false)
@@ -79,6 +84,10 @@ func NewSet(active []Active) *Set {
 		s.confining = s.rank(true)
 	}
 	return s
+}
+
+func readsIntent(r rule) bool {
+	return r.condition != nil && r.condition.Concerns(toolcall.Gaps{{"intent"}})
 }
 
 // rank orders the rules for callers that can confine a call, or for those that cannot.
