@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"github.com/jackc/pgx/v5"
 )
 
 // queuePatience is how long a round's traces may take to be indexed.
@@ -61,12 +61,12 @@ func measureQueue(ctx context.Context, i installation, o options) (_ []*ingester
 	if err != nil {
 		return nil, 0, err
 	}
-	db, err := openQueue(i, o.databaseURL)
+	db, err := openQueue(ctx, i, o.databaseURL)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer db.Close()
-	ingesters := []*ingester{withoutQueue(db, i.engine, a), withQueue(db, i.engine, a)}
+	defer db.close()
+	ingesters := []*ingester{withoutQueue(db, a), withQueue(db, a)}
 	if err := ingestInTurns(ctx, ingesters, 1, warmUp); err != nil {
 		return nil, 0, err
 	}
@@ -79,22 +79,59 @@ func measureQueue(ctx context.Context, i installation, o options) (_ []*ingester
 	return ingesters, others, err
 }
 
-// openQueue opens the telemetry of an installation beside its server.
-func openQueue(i installation, databaseURL string) (*sql.DB, error) {
+// queueDatabase is the telemetry of an installation, beside its server.
+type queueDatabase struct {
+	engine string
+	exec   func(ctx context.Context, statement string) error
+	waits  func(ctx context.Context) (bool, error) // whether something is in the queue
+	close  func()
+}
+
+func openQueue(ctx context.Context, i installation, databaseURL string) (*queueDatabase, error) {
 	if i.engine != sqliteEngine {
-		return sql.Open("pgx", databaseURL)
+		return openPostgresQueue(ctx, i.engine, databaseURL)
 	}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(i.folder, "telemetry.db")+"?_pragma=busy_timeout(60000)")
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	return db, nil
+	return &queueDatabase{
+		engine: i.engine,
+		exec: func(ctx context.Context, statement string) error {
+			_, err := db.ExecContext(ctx, statement)
+			return err
+		},
+		waits: func(ctx context.Context) (waits bool, err error) {
+			err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM search_trace_queue)`).Scan(&waits)
+			return waits, err
+		},
+		close: func() { _ = db.Close() },
+	}, nil
 }
 
-func execAll(ctx context.Context, db *sql.DB, statements []string) error {
+func openPostgresQueue(ctx context.Context, engine, databaseURL string) (*queueDatabase, error) {
+	db, err := pgx.Connect(ctx, databaseURL)
+	if err != nil {
+		return nil, errors.New("the database cannot be reached") // the cause may show a password
+	}
+	return &queueDatabase{
+		engine: engine,
+		exec: func(ctx context.Context, statement string) error {
+			_, err := db.Exec(ctx, statement)
+			return err
+		},
+		waits: func(ctx context.Context) (waits bool, err error) {
+			err = db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM telemetry.search_trace_queue)`).Scan(&waits)
+			return waits, err
+		},
+		close: func() { _ = db.Close(context.Background()) },
+	}, nil
+}
+
+func (d *queueDatabase) execAll(ctx context.Context, statements []string) error {
 	for _, statement := range statements {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
+		if err := d.exec(ctx, statement); err != nil {
 			return err
 		}
 	}
@@ -102,37 +139,32 @@ func execAll(ctx context.Context, db *sql.DB, statements []string) error {
 }
 
 // withoutQueue has the database drop the rows of the queue during its turns.
-func withoutQueue(db *sql.DB, engine string, a *account) *ingester {
+func withoutQueue(db *queueDatabase, a *account) *ingester {
 	plain := newIngester("without the queue", a)
 	take := plain.take
 	plain.take = func(ctx context.Context, length time.Duration) (r ingestRound, err error) {
-		if err := execAll(ctx, db, dropRows[engine]); err != nil {
+		if err := db.execAll(ctx, dropRows[db.engine]); err != nil {
 			return r, fmt.Errorf("switch the queue off: %w", err)
 		}
 		r, err = take(ctx, length)
-		return r, errors.Join(err, execAll(context.WithoutCancel(ctx), db, keepRows[engine]))
+		return r, errors.Join(err, db.execAll(context.WithoutCancel(ctx), keepRows[db.engine]))
 	}
 	return plain
 }
 
 // withQueue waits after its turns until all is indexed: that is part of its CPU time, and none of the next turn's.
-func withQueue(db *sql.DB, engine string, a *account) *ingester {
+func withQueue(db *queueDatabase, a *account) *ingester {
 	plain := newIngester("with the queue, and indexing", a)
 	take := plain.take
-	table := "search_trace_queue"
-	if engine != sqliteEngine {
-		table = "telemetry." + table
-	}
 	plain.take = func(ctx context.Context, length time.Duration) (ingestRound, error) {
 		r, err := take(ctx, length)
 		for begin := time.Now(); err == nil; time.Sleep(100 * time.Millisecond) {
-			var waits bool
-			err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM `+table+`)`).Scan(&waits)
-			if err == nil && !waits {
-				return r, nil
+			waits, err := db.waits(ctx)
+			if err != nil || !waits {
+				return r, err
 			}
 			if time.Since(begin) > queuePatience {
-				err = fmt.Errorf("traces wait to be indexed after %s", queuePatience)
+				return r, fmt.Errorf("traces wait to be indexed after %s", queuePatience)
 			}
 		}
 		return r, err

@@ -59,6 +59,9 @@ func New(o Options) *Client {
 // refuseRedirects keeps the key from being sent elsewhere.
 func refuseRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
+// errMissing: the provider does not have what a call names.
+var errMissing = errors.New("it is not there")
+
 // call asks the provider; what fails is a fault.
 func (c *Client) call(method, path string, params stripe.ParamsContainer, into stripe.LastResponseSetter) error {
 	err := c.backend.Call(method, path, c.key.Reveal(), params, into)
@@ -66,13 +69,13 @@ func (c *Client) call(method, path string, params stripe.ParamsContainer, into s
 		return nil
 	}
 	refusal, refused := errors.AsType[*stripe.Error](err)
-	if refused && refusal.Code == stripe.ErrorCodeResourceMissing {
-		return fault.New(fault.NotFound, "the payment provider has no such thing")
-	}
 	if refused && refusal.HTTPStatusCode < 500 && refusal.HTTPStatusCode != http.StatusTooManyRequests {
 		// Its text may name people and prices; its code does not.
-		return fault.Wrap(fmt.Errorf("%s %s: %d %s", method, path, refusal.HTTPStatusCode, refusal.Code),
-			fault.UpstreamFailed, "the payment provider refused this (%s)", refusal.Type)
+		cause := fmt.Errorf("%s %s: %d %s", method, path, refusal.HTTPStatusCode, refusal.Code)
+		if refusal.Code == stripe.ErrorCodeResourceMissing {
+			cause = errors.Join(cause, errMissing)
+		}
+		return fault.Wrap(cause, fault.UpstreamFailed, "the payment provider refused this (%s)", refusal.Type)
 	}
 	away := fault.Wrap(fmt.Errorf("%s %s failed", method, path), fault.Unavailable,
 		"the payment provider does not answer; try again later")
@@ -225,7 +228,11 @@ type Invoice struct {
 func (c *Client) Invoice(ctx context.Context, id string) (Invoice, error) {
 	params := in(ctx)
 	var found stripe.Invoice
-	if err := c.call(http.MethodGet, stripe.FormatURLPath("/v1/invoices/%s", id), &params, &found); err != nil {
+	err := c.call(http.MethodGet, stripe.FormatURLPath("/v1/invoices/%s", id), &params, &found)
+	if errors.Is(err, errMissing) {
+		return Invoice{}, fault.Wrap(err, fault.NotFound, "the payment provider has no such invoice")
+	}
+	if err != nil {
 		return Invoice{}, err
 	}
 	i := Invoice{
