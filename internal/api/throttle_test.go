@@ -150,10 +150,10 @@ func TestSearchThrottle(t *testing.T) {
 		ada, bob := s.Person("ada"), s.Person("bob")
 		first, second, other := s.Organization(ada, "One"), s.Organization(ada, "Two"), s.Organization(bob, "Three")
 		search := func(orgID string) testserver.Throttled {
+			query := url.Values{"organizationId": {orgID}, "q": {"a"}, "cursor": {"none"}} // refused, and counted
 			return testserver.Throttled{Rule: throttle.Search,
 				Call: func(t *testing.T, c *client.Client, _ string) error {
-					return c.Call(t.Context(), http.MethodGet, "/search",
-						url.Values{"organizationId": {orgID}, "q": {"a"}, "cursor": {"none"}}, nil, nil) // refused, and counted
+					return c.Call(t.Context(), http.MethodGet, "/search", query, nil, nil)
 				}}
 		}
 		s.NextMinute()

@@ -182,9 +182,10 @@ func (s *Service) notifyLocked(ctx context.Context, userID string, used secondfa
 	if used.LockedUntil.IsZero() {
 		return
 	}
-	s.notify(ctx, userID, "The second factor of your Writ account is locked", fmt.Sprintf(
-		"Ten wrong codes were entered by somebody who knows your password or has a session of yours. Until %s (UTC) no "+
-			"code of your app is taken; a recovery code still works.", used.LockedUntil.UTC().Format("2006-01-02 15:04")))
+	until := used.LockedUntil.UTC().Format("2006-01-02 15:04")
+	s.notify(ctx, userID, "The second factor of your Writ account is locked",
+		"Ten wrong codes were entered by somebody who knows your password or has a session of yours. Until "+until+
+			" (UTC) no code of your app is taken; a recovery code still works.")
 }
 
 // RenewRecoveryCodes gives new recovery codes; the old ones no longer work.

@@ -43,8 +43,8 @@ func (s *wary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestCodeAtATerminal: a person is asked for a code, and again after a wrong one; the refused request is then sent as it
-// was. Who types nothing is refused, and so is who types three wrong ones.
+// TestCodeAtATerminal: a person is asked for a code, and again after a wrong one; the refused request is then sent as
+// it was. Who types nothing is refused, and so is who types three wrong ones.
 func TestCodeAtATerminal(t *testing.T) {
 	t.Setenv("WRIT_ACCESS_TOKEN", "mine")
 	t.Setenv("WRIT_CODE", "")

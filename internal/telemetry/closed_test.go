@@ -88,8 +88,8 @@ func TestClosedMonthsKeepTheirNumbers(t *testing.T) {
 			}
 			e.wantAgents(fmt.Sprint("after week ", round), want, begin)
 		}
-		// The 21st of August: the last entry is of the 14th, so that July is closed. The other organization's log ends in
-		// June, of which more could come.
+		// The 21st of August: the last entry is of the 14th, so that July is closed. The other organization's log ends
+		// in June, of which more could come.
 		names := func(orgID string, until string) int64 {
 			end, err := time.Parse(time.DateOnly, until)
 			if err != nil {

@@ -177,8 +177,8 @@ func TestInvoices(t *testing.T) {
 	})
 }
 
-// TestInvoicesThatCannotBeFetched: a foreseen one has no id, and a draft that was deleted is gone, whichever message about
-// it comes last or again. Each is taken, so that the provider does not send it for days.
+// TestInvoicesThatCannotBeFetched: a foreseen one has no id, and a draft that was deleted is gone, whichever message
+// about it comes last or again. Each is taken, so that the provider does not send it for days.
 func TestInvoicesThatCannotBeFetched(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {

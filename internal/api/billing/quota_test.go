@@ -145,7 +145,8 @@ func TestSeatsOfThoseWhoSignIn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		testserver.WantStatus(t, "when invitations take the rest", come(testserver.Someone(address())), http.StatusForbidden)
+		testserver.WantStatus(t, "when invitations take the rest", come(testserver.Someone(address())),
+			http.StatusForbidden)
 		if err := come(invited); err != nil {
 			t.Errorf("who is invited, and has a seat: %v", err)
 		}

@@ -116,7 +116,8 @@ func TestWrongCodesLock(t *testing.T) {
 				return action != "second_factor.locked"
 			}))
 		}
-		if told := mailed(s, ada.Email, "is locked", 1); locked() != 1 || !strings.Contains(told.Text, "reset your password") {
+		told := mailed(s, ada.Email, "is locked", 1)
+		if locked() != 1 || !strings.Contains(told.Text, "reset your password") {
 			t.Errorf("%d locks are recorded, the mail is %q", locked(), told.Text)
 		}
 		testserver.WantStatus(t, "the right code then", prove(factor.Code()), http.StatusTooManyRequests)
