@@ -53,11 +53,11 @@ func TestCodeAtATerminal(t *testing.T) {
 		proofs int
 		fails  string
 	}{
-		"a right code":       {"123456\n", 1, ""},
-		"after a wrong one":  {"000000\n123456\n", 2, ""},
-		"nothing":            {"\n", 0, "or give one with --code or in WRIT_CODE"},
-		"wrong ones":         {"1\n2\n3\n123456\n", 3, "is wrong"},
-		"the end of a input": {"\x04", 0, "--code"},
+		"a right code":      {"123456\n", 1, ""},
+		"after a wrong one": {"000000\n123456\n", 2, ""},
+		"nothing":           {"\n", 0, "or give one with --code or in WRIT_CODE"},
+		"wrong ones":        {"1\n2\n3\n123456\n", 3, "is wrong"},
+		"the end of input":  {"\x04", 0, "--code"},
 	} {
 		server := &wary{}
 		listening := httptest.NewServer(server)
@@ -73,7 +73,8 @@ func TestCodeAtATerminal(t *testing.T) {
 		if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
 			t.Errorf("%s: %v, want %q", name, err, c.fails)
 		}
-		if said := read(t, shown, "recovery code: "); !strings.Contains(said, "code of your second factor") {
+		fmt.Fprint(written, "the end")
+		if said := read(t, shown, "the end"); !strings.Contains(said, "code of your second factor") {
 			t.Errorf("%s: the terminal shows %q", name, said)
 		}
 		proofs := 0
