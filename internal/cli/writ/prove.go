@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"writ/internal/cli"
@@ -36,8 +37,10 @@ const proveHint = "run it in a terminal, which asks for a code of your app, or g
 type proving struct {
 	streams cli.Streams
 	url     string        // of the server
-	given   string        // the code of the command line or the environment; it is used once
 	limit   time.Duration // of one request; 0: none
+
+	mu    sync.Mutex // one request asks at a time; guards given
+	given string     // the code of the command line or the environment; it is used once
 }
 
 // RoundTrip is http.RoundTripper's. What could not be proved is answered as the server refused it.
@@ -103,6 +106,8 @@ func wantsProof(response *http.Response) bool {
 // prove proves the second factor. What it returns is the answer in place of the request's: nil if the request may be
 // sent again.
 func (p *proving) prove(r *http.Request, response *http.Response) (*http.Response, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if given := p.given; given != "" {
 		p.given = ""
 		return p.tryCode(r, given)
@@ -113,9 +118,11 @@ func (p *proving) prove(r *http.Request, response *http.Response) (*http.Respons
 	lines := bufio.NewReader(io.LimitReader(p.streams.In, codeTries*maxCodeLine))
 	for try := 1; ; try++ {
 		fmt.Fprint(p.streams.Err, "code of your second factor, or a recovery code: ")
-		line, err := lines.ReadString('\n')
-		code := strings.TrimSpace(line)
-		if err != nil || code == "" {
+		code, err := readLine(r.Context(), lines)
+		if err != nil {
+			return nil, err
+		}
+		if code == "" {
 			return response, nil
 		}
 		refused, err := p.tryCode(r, code)
@@ -124,6 +131,24 @@ func (p *proving) prove(r *http.Request, response *http.Response) (*http.Respons
 		}
 		_ = refused.Body.Close()
 		fmt.Fprintln(p.streams.Err, "this code is wrong, or was used before")
+	}
+}
+
+// readLine is what the person types; empty: nothing. An interrupt ends the wait, which a read alone would not notice.
+func readLine(ctx context.Context, lines *bufio.Reader) (string, error) {
+	typed := make(chan string, 1)
+	go func() {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			line = ""
+		}
+		typed <- strings.TrimSpace(line)
+	}()
+	select {
+	case line := <-typed:
+		return line, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
 	}
 }
 
