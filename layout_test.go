@@ -245,7 +245,7 @@ var table = layout.Table{
 		"internal/api/route", "internal/agent", "internal/approval", "internal/audit", "internal/intent",
 		"internal/mcp",
 		"internal/organization", "internal/policy", "internal/telemetry", "internal/wordindex", "internal/principal",
-		"internal/database", "internal/page", "internal/fault",
+		"internal/database", "internal/page", "internal/fault", "internal/throttle",
 	),
 	row("internal/api/traces",
 		"internal/api/route", "internal/telemetry", "internal/otlp", "internal/forwarding", "internal/decision",

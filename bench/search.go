@@ -8,12 +8,13 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
 const (
 	searchTarget  = "p95 at most 50 ms"
-	searchTimes   = 100 // how often each query is asked
+	searchTimes   = 50 // how often each query is asked
 	searchTraces  = 1_000_000
 	fewerTraces   = 100_000 // without -large
 	searchSpans   = 2       // of each trace
@@ -96,13 +97,29 @@ func (a *account) find(ctx context.Context, text string) (answer searchAnswer, e
 	return answer, err
 }
 
+// findPatiently waits where a person has searched too often in a minute, and says how long the answer took then.
+func (a *account) findPatiently(ctx context.Context, text string) (searchAnswer, time.Duration, error) {
+	for {
+		sent := time.Now()
+		answer, err := a.find(ctx, text)
+		if err == nil || !strings.Contains(err.Error(), http.StatusText(http.StatusTooManyRequests)) {
+			return answer, time.Since(sent), err
+		}
+		select {
+		case <-ctx.Done():
+			return answer, 0, ctx.Err()
+		case <-time.After(time.Until(sent.Truncate(time.Minute).Add(time.Minute))):
+		}
+	}
+}
+
 // awaitIndex waits until the server says that everything is indexed.
 func (a *account) awaitIndex(ctx context.Context) error {
-	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+	for begin := time.Now(); ; time.Sleep(time.Second) {
 		if err := a.renewToken(ctx); err != nil {
 			return err
 		}
-		answer, err := a.find(ctx, "bench")
+		answer, _, err := a.findPatiently(ctx, "bench")
 		if err != nil || !answer.Indexing {
 			return err
 		}
@@ -119,13 +136,12 @@ func (a *account) timeSearch(ctx context.Context, text string) (r searchRead, er
 		if err := a.renewToken(ctx); err != nil {
 			return r, err
 		}
-		sent := time.Now()
-		answer, err := a.find(ctx, text)
+		answer, tookOne, err := a.findPatiently(ctx, text)
 		if err != nil {
 			return r, err
 		}
 		if r.found = len(answer.Items); n >= 3 { // the first ones warm up
-			took = append(took, time.Since(sent))
+			took = append(took, tookOne)
 		}
 	}
 	slices.Sort(took)

@@ -143,6 +143,29 @@ func TestChainThrottle(t *testing.T) {
 	})
 }
 
+// TestSearchThrottle counts by who searches, in whichever organization.
+func TestSearchThrottle(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ada, bob := s.Person("ada"), s.Person("bob")
+		first, second, other := s.Organization(ada, "One"), s.Organization(ada, "Two"), s.Organization(bob, "Three")
+		search := func(orgID string) testserver.Throttled {
+			query := url.Values{"organizationId": {orgID}, "q": {"a"}, "cursor": {"none"}} // refused, and counted
+			return testserver.Throttled{Rule: throttle.Search,
+				Call: func(t *testing.T, c *client.Client, _ string) error {
+					return c.Call(t.Context(), http.MethodGet, "/search", query, nil, nil)
+				}}
+		}
+		s.NextMinute()
+		testserver.WantThrottled(t, search(first), ada.Client, "")
+		testserver.WantStatus(t, "in another organization", search(second).Call(t, ada.Client, ""),
+			http.StatusTooManyRequests)
+		testserver.WantFree(t, "another person", search(other).Call(t, bob.Client, ""))
+		s.NextMinute()
+		testserver.WantFree(t, "a minute later", search(first).Call(t, ada.Client, ""))
+	})
+}
+
 // TestClaimThrottle counts by who claims, in whichever organization.
 func TestClaimThrottle(t *testing.T) {
 	t.Parallel()
@@ -261,7 +284,7 @@ func TestEveryThrottleIsTested(t *testing.T) {
 			throttle.ClaimReferral: true, throttle.ShowChain: true, throttle.Checkout: true,
 			throttle.BillingEvent: true, throttle.SecondFactor: true, throttle.ChangeEmail: true,
 			throttle.ConfirmEmail: true, throttle.DeleteAccount: true, throttle.ExportAccount: true,
-			throttle.ChangeProfile: true}
+			throttle.ChangeProfile: true, throttle.Search: true}
 		for _, route := range throttledRoutes() {
 			tested[route.Rule] = true
 		}

@@ -27,6 +27,9 @@
 //     presented or rotated, and ends like a terminal's key, and when its owner may no
 //     longer have keys.
 //
+// A person who leaves may hand keys over. They know the secrets, so that those end within a week: the new owner rotates
+// the keys until then.
+//
 // A person whose session is limited to one organization makes keys with the same
 // limit.
 //
@@ -103,6 +106,11 @@ type Key struct {
 	RevokedAt   *time.Time
 	Limited     bool // it gives no access to other organizations of its owner
 	Hidden      bool // it stands for a consent to an OAuth client, and nobody has its secret
+
+	// HandedOverAt is when a former owner, who knows the secret, left; ExpiresAt is soon after. NextExpiry is then when
+	// the key that replaces it expires.
+	HandedOverAt *time.Time
+	NextExpiry   *time.Time
 }
 
 // Status is active, expired or revoked.

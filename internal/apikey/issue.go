@@ -2,6 +2,7 @@ package apikey
 
 import (
 	"context"
+	"time"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -103,6 +104,7 @@ type recorded struct {
 	Owner       string            `json:"owner"`
 	Hidden      bool              `json:"hidden,omitzero"`
 	Replacement *replacement      `json:"replacement,omitzero"` // of a rotated key
+	SecretEnds  string            `json:"secretEnds,omitzero"`  // of one that was handed over
 }
 
 type replacement struct {
@@ -124,6 +126,9 @@ func (s *Service) record(
 		Product:     k.Product,
 		Owner:       k.OwnerID,
 		Hidden:      k.Hidden,
+	}
+	if a == handedOver {
+		payload.SecretEnds = k.ExpiresAt.UTC().Format(time.RFC3339)
 	}
 	if next != nil {
 		payload.Replacement = &replacement{ID: next.ID, Prefix: next.Prefix, Owner: next.OwnerID}

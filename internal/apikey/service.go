@@ -277,7 +277,7 @@ func (s *Service) rotate(ctx context.Context, tx *database.Tx, p principal.Princ
 		Environment: old.Environment,
 		Product:     old.Product,
 		Scopes:      old.Scopes,
-		ExpiresAt:   old.ExpiresAt,
+		ExpiresAt:   old.replacementExpires(),
 		Limited:     old.Limited || p.LimitedTo != "", // rotating must not lift a limit
 		madeBy:      old.ID,
 	})

@@ -14,7 +14,7 @@ import (
 // columns are those scanKey reads, of api_key as k.
 const columns = `
 	k.id, k.org_id, k.owner_id, k.name, k.environment, k.product, k.scopes, k.prefix, k.created_at, k.expires_at,
-	k.last_used_at, k.revoked_at, k.limited, k.hidden`
+	k.last_used_at, k.revoked_at, k.limited, k.hidden, k.handed_over_at, k.next_expires_at`
 
 func scanKey(s database.Scanner) (Key, error) { return scanKeyAnd(s) }
 
@@ -25,6 +25,7 @@ func scanKeyAnd(s database.Scanner, more ...any) (k Key, err error) {
 		&k.ID, database.ToText(&k.OrgID), &k.OwnerID, &k.Name, &k.Environment, &k.Product, &scopes, &k.Prefix,
 		database.ToTime(&k.CreatedAt), database.ToOptionalTime(&k.ExpiresAt), database.ToOptionalTime(&k.LastUsedAt),
 		database.ToOptionalTime(&k.RevokedAt), database.ToBool(&k.Limited), database.ToBool(&k.Hidden),
+		database.ToOptionalTime(&k.HandedOverAt), database.ToOptionalTime(&k.NextExpiry),
 	}, more...)...)
 	k.Scopes = splitScopes(scopes)
 	return k, err

@@ -12,6 +12,7 @@ import (
 	"writ/internal/connection"
 	"writ/internal/database"
 	"writ/internal/notification"
+	"writ/internal/notification/notice"
 	"writ/internal/organization"
 )
 
@@ -80,8 +81,25 @@ func (a *Areas) leaveAgents(ctx context.Context, tx *database.Tx, l account.Leav
 	return nil
 }
 
+// endKeys ends the person's keys or hands them over, and tells who gets them.
 func (a *Areas) endKeys(ctx context.Context, tx *database.Tx, l account.Leaving) error {
-	return a.Keys.EndOf(ctx, tx, l.Principal, l.UserID, l.Heirs)
+	handed, err := a.Keys.EndOf(ctx, tx, l.Principal, l.UserID, l.Heirs)
+	if err != nil {
+		return err
+	}
+	for _, h := range handed {
+		err := a.Notifications.NotifyHandOver(ctx, tx, h.HeirID, notice.HandedOver{
+			OrgID: h.OrgID,
+			First: h.Keys[0].ID,
+			Keys:  len(h.Keys),
+			Until: h.Until,
+			At:    tx.Now(),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // eraseRequests erases what the log says about how the person asked for access.

@@ -243,7 +243,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Auth:      a.Auth,
 		Web:       a.outbound,
 		PublicURL: publicURL,
-		Members:   federation.Members{Role: organization.RoleIn, Join: a.Organizations.Join},
+		Members:   federation.Members{Role: organization.RoleIn, Join: a.Organizations.JoinVouched},
 		Keys:      a.Keys,
 		Google:    federation.Google{Issuer: c.GoogleIssuer, ClientID: c.GoogleClientID, Secret: c.GoogleClientSecret},
 		OpenToAll: c.SignUp == config.SignUpOpen,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"writ/internal/auth/secondfactor"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/secret"
@@ -38,17 +39,17 @@ func (s *Service) FinishLogin(ctx context.Context, challenge secret.Text, code s
 	}
 	var user User
 	var opened Opened
-	err := s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
-		user, opened = User{}, Opened{}
-		userID, err := challenged(ctx, tx, hash, tx.Now())
-		if err != nil || userID == "" {
+	var userID string
+	var used secondfactor.Used
+	err := s.change(ctx, func(ctx context.Context, tx *database.Tx) (err error) {
+		user, opened, used = User{}, Opened{}, secondfactor.Used{}
+		if userID, err = challenged(ctx, tx, hash, tx.Now()); err != nil || userID == "" {
 			return err
 		}
-		accepted, err := s.factors.Use(ctx, tx, userID, code)
-		if err != nil {
+		if used, err = s.useFactor(ctx, tx, as(userID), userID, code); err != nil {
 			return err
 		}
-		if !accepted { // no error, so that the count of wrong codes is committed
+		if !used.Accepted { // no error, so that the count of wrong codes is committed
 			_, err = tx.Exec(ctx, `UPDATE login_challenge SET attempts = attempts + 1 WHERE hash = $1`, hash)
 			return err
 		}
@@ -66,6 +67,7 @@ func (s *Service) FinishLogin(ctx context.Context, challenge secret.Text, code s
 	if err != nil {
 		return User{}, Tokens{}, fmt.Errorf("finish a sign-in: %w", err)
 	}
+	s.notifyLocked(ctx, userID, used)
 	if opened.session.ID == "" {
 		return User{}, Tokens{}, refusedChallenge()
 	}

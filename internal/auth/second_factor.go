@@ -132,9 +132,9 @@ func (s *Service) ConfirmSecondFactor(
 
 // Prove notes in the caller's session that they have proved their second factor just now.
 func (s *Service) Prove(ctx context.Context, p principal.Principal, code string) error {
-	accepted := false
+	var used secondfactor.Used
 	err := s.change(ctx, func(ctx context.Context, tx *database.Tx) (err error) {
-		accepted = false
+		used = secondfactor.Used{}
 		if err := RequireLive(ctx, tx, p); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (s *Service) Prove(ctx context.Context, p principal.Principal, code string)
 		if !status.Enrolled {
 			return fault.New(fault.Conflict, "you have no second factor; add one first")
 		}
-		if accepted, err = s.factors.Use(ctx, tx, p.UserID, code); err != nil || !accepted {
+		if used, err = s.useFactor(ctx, tx, p, p.UserID, code); err != nil || !used.Accepted {
 			return err // nil after a wrong code, so that its count is committed
 		}
 		if err := markProved(ctx, tx, p.SessionID, tx.Now()); err != nil {
@@ -155,10 +155,37 @@ func (s *Service) Prove(ctx context.Context, p principal.Principal, code string)
 			map[string]any{"session": p.SessionID}))
 		return err
 	})
-	if err == nil && !accepted {
+	if err == nil {
+		s.notifyLocked(ctx, p.UserID, used)
+	}
+	if err == nil && !used.Accepted {
 		return wrongCode()
 	}
 	return err
+}
+
+// useFactor tries a code of a person, and records when a wrong one has locked their factor: whoever tried knew the
+// password, or has a session.
+func (s *Service) useFactor(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, userID, code string,
+) (secondfactor.Used, error) {
+	used, err := s.factors.Use(ctx, tx, userID, code)
+	if err == nil && !used.LockedUntil.IsZero() {
+		_, err = s.log.Append(ctx, tx, userEntry("second_factor.locked", actor, userID,
+			map[string]any{"until": used.LockedUntil.UTC().Format(time.RFC3339)}))
+	}
+	return used, err
+}
+
+// notifyLocked tells a person that wrong codes have locked their second factor, if they have.
+func (s *Service) notifyLocked(ctx context.Context, userID string, used secondfactor.Used) {
+	if used.LockedUntil.IsZero() {
+		return
+	}
+	until := used.LockedUntil.UTC().Format("2006-01-02 15:04")
+	s.notify(ctx, userID, "The second factor of your Writ account is locked",
+		"Ten wrong codes were entered by somebody who knows your password or has a session of yours. Until "+until+
+			" (UTC) no code of your app is taken; a recovery code still works.")
 }
 
 // RenewRecoveryCodes gives new recovery codes; the old ones no longer work.

@@ -50,22 +50,13 @@ func (s *Service) apply(ctx context.Context, event payment.Event) error {
 		return err
 	}
 	// Of another use of the same account at the provider, or about what cannot be fetched: an invoice that is only
-	// foreseen has no id, and one that was deleted is gone. Nothing is kept of it but the event.
-	if account.OrgID == "" || event.ObjectID == "" || event.Type == "invoice.deleted" {
+	// foreseen has no id. Nothing is kept of it but the event.
+	if account.OrgID == "" || event.ObjectID == "" {
 		return s.store(ctx, event, account, func(context.Context, *database.Tx) error { return nil })
 	}
 	switch event.Object {
 	case "invoice":
-		invoice, err := s.Provider.Invoice(ctx, event.ObjectID)
-		if err != nil {
-			return err
-		}
-		if invoice.CustomerID != account.CustomerID {
-			return fault.New(fault.UpstreamFailed, "the invoice is of another customer")
-		}
-		return s.store(ctx, event, account, func(ctx context.Context, tx *database.Tx) error {
-			return upsertInvoice(ctx, tx, account.OrgID, invoice)
-		})
+		return s.applyInvoice(ctx, event, account)
 	case "subscription", "checkout.session":
 		all, err := s.Provider.Subscriptions(ctx, account.CustomerID)
 		if err != nil {
@@ -80,6 +71,26 @@ func (s *Service) apply(ctx context.Context, event payment.Event) error {
 		return err
 	}
 	return s.store(ctx, event, account, func(context.Context, *database.Tx) error { return nil })
+}
+
+// applyInvoice stores an invoice as it is now. A draft that was deleted is gone, whichever message about it comes last:
+// an error would have the provider send that one again for days.
+func (s *Service) applyInvoice(ctx context.Context, event payment.Event, account Account) error {
+	invoice, err := s.Provider.Invoice(ctx, event.ObjectID)
+	if fault.Is(err, fault.NotFound) {
+		return s.store(ctx, event, account, func(ctx context.Context, tx *database.Tx) error {
+			return deleteInvoice(ctx, tx, account.OrgID, event.ObjectID)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	if invoice.CustomerID != account.CustomerID {
+		return fault.New(fault.UpstreamFailed, "the invoice is of another customer")
+	}
+	return s.store(ctx, event, account, func(ctx context.Context, tx *database.Tx) error {
+		return upsertInvoice(ctx, tx, account.OrgID, invoice)
+	})
 }
 
 // store makes the change of an event once, if nobody has changed the account since it was read.

@@ -121,6 +121,11 @@ func upsertInvoice(ctx context.Context, tx *database.Tx, orgID string, i payment
 	return database.Wrap(err, "store invoice %s", i.ID)
 }
 
+func deleteInvoice(ctx context.Context, tx *database.Tx, orgID, id string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM billing_invoice WHERE org_id = $1 AND id = $2`, orgID, id)
+	return database.Wrap(err, "delete invoice %s", id)
+}
+
 // Invoices are those of the caller's organization, newest first, as the provider last told.
 func (s *Service) Invoices(
 	ctx context.Context, p principal.Principal, cursor string, limit int,

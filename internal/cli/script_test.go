@@ -89,6 +89,9 @@ func TestScripts(t *testing.T) {
 
 			"setfound": setFound,
 			"invited":  invited,
+			"factor":   factor,
+
+			"oldproofs": oldProofs,
 		},
 		RequireExplicitExec: true,
 	})

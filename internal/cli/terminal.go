@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// isTerminal reports whether a stream shows what is written to a person. Streams of tests are none.
-func isTerminal(stream any) bool {
+// IsTerminal reports whether a stream shows what is written to a person. Streams of tests are none.
+func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	if !ok {
 		return false
@@ -20,7 +20,7 @@ func isTerminal(stream any) bool {
 
 // colours reports whether to colour what is written there. NO_COLOR and dumb terminals want none.
 func colours(out io.Writer) bool {
-	return isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // Codes that change how a terminal writes.
@@ -52,7 +52,7 @@ func coloured(word string, on bool) string {
 
 // WriteText writes a text of somebody else: byte for byte into a file, and on a terminal without what could steer it.
 func WriteText(out io.Writer, text string) error {
-	if isTerminal(out) {
+	if IsTerminal(out) {
 		text = Printable(text)
 	}
 	_, err := io.WriteString(out, text)
@@ -71,7 +71,7 @@ type Progress struct {
 }
 
 // NewProgress makes the progress of one piece of work.
-func NewProgress(s Streams) *Progress { return &Progress{out: s.Err, on: isTerminal(s.Err)} }
+func NewProgress(s Streams) *Progress { return &Progress{out: s.Err, on: IsTerminal(s.Err)} }
 
 // Say replaces the line.
 func (p *Progress) Say(format string, args ...any) {

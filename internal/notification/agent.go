@@ -16,6 +16,14 @@ func (s *Service) NotifyAgent(ctx context.Context, tx *database.Tx, people []Per
 
 // notify writes the notifications, mails and deliveries of an event without a number.
 func (s *Service) notify(ctx context.Context, tx *database.Tx, to []Person, e notice.Event, cause string) error {
+	if err := s.tell(ctx, tx, to, e, cause); err != nil {
+		return err
+	}
+	return s.Webhooks.Enqueue(ctx, tx, e.OrgID, []notice.Event{e})
+}
+
+// tell writes its notifications and mails.
+func (s *Service) tell(ctx context.Context, tx *database.Tx, to []Person, e notice.Event, cause string) error {
 	err := insertNotifications(ctx, tx, to, row{
 		orgID:   e.OrgID,
 		cause:   cause,
@@ -24,17 +32,12 @@ func (s *Service) notify(ctx context.Context, tx *database.Tx, to []Person, e no
 		title:   e.Title(),
 		at:      e.At,
 	})
+	if err != nil || s.Mail == nil {
+		return err
+	}
+	off, err := mailOff(ctx, tx, e.OrgID)
 	if err != nil {
 		return err
 	}
-	if s.Mail != nil {
-		off, err := mailOff(ctx, tx, e.OrgID)
-		if err != nil {
-			return err
-		}
-		if err := queueMails(ctx, tx, e, to, off); err != nil {
-			return err
-		}
-	}
-	return s.Webhooks.Enqueue(ctx, tx, e.OrgID, []notice.Event{e})
+	return queueMails(ctx, tx, e, to, off)
 }

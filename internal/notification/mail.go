@@ -31,6 +31,7 @@ func mailOff(ctx context.Context, tx *database.Tx, orgID string) ([]string, erro
 const (
 	neverExpires = 0  // a proposal
 	needsNothing = -1 // what happened to an agent, which nobody need answer
+	aboutKeys    = -2 // keys that were handed over
 )
 
 // queueMails adds the subject of an event to the next mail of each person, without
@@ -41,6 +42,8 @@ func queueMails(ctx context.Context, tx *database.Tx, e notice.Event, people []P
 	switch {
 	case e.Agent != nil:
 		expires = needsNothing
+	case e.HandedOver != nil:
+		expires = aboutKeys
 	case e.Proposal == nil:
 		expires = database.Micros(e.Request.ExpiresAt)
 	}
@@ -82,11 +85,11 @@ func (s *Service) SendMails(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// line is a request, a proposal or an agent in a mail.
+// line is a request, a proposal, an agent or a hand-over of keys in a mail.
 type line struct {
-	subjectID, title    string
-	proposal, agent     bool
-	expiresAt, queuedAt time.Time
+	subjectID, title      string
+	proposal, agent, keys bool
+	expiresAt, queuedAt   time.Time
 }
 
 // sendMail claims a person's queued mail and sends it. Claimed first, it is never sent
@@ -122,6 +125,7 @@ func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error
 		err = r.Scan(&l.subjectID, &l.title, database.ToTime(&l.expiresAt), database.ToTime(&l.queuedAt))
 		l.proposal = database.Micros(l.expiresAt) == neverExpires
 		l.agent = database.Micros(l.expiresAt) == needsNothing
+		l.keys = database.Micros(l.expiresAt) == aboutKeys
 		return l, err
 	}, `
 		DELETE FROM notification_mail
@@ -130,7 +134,9 @@ func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error
 	if err != nil {
 		return nil, fmt.Errorf("claim a mail: %w", err)
 	}
-	lines = slices.DeleteFunc(lines, func(l line) bool { return !l.proposal && !l.agent && !now.Before(l.expiresAt) })
+	lines = slices.DeleteFunc(lines, func(l line) bool {
+		return !l.proposal && !l.agent && !l.keys && !now.Before(l.expiresAt)
+	})
 	if len(lines) == 0 {
 		return nil, nil // another replica took it, or everything has expired
 	}
@@ -158,6 +164,10 @@ func composeMail(to, publicURL string, lines []line) mail.Message {
 			fmt.Fprintf(&text, "%s:\n%s\n\n", l.title, notice.AgentLink(publicURL, l.subjectID))
 			continue
 		}
+		if l.keys {
+			fmt.Fprintf(&text, "%s:\n%s\n\n", l.title, notice.KeysLink(publicURL))
+			continue
+		}
 		fmt.Fprintf(&text, "%s\nDenied unless somebody answers by %s:\n%s\n\n", l.title,
 			l.expiresAt.UTC().Format("15:04 UTC on 2 January 2006"), notice.Link(publicURL, l.subjectID))
 	}
@@ -171,9 +181,14 @@ func composeMail(to, publicURL string, lines []line) mail.Message {
 
 // subjectOf says how much needs an answer.
 func subjectOf(lines []line) string {
+	if !slices.ContainsFunc(lines, func(l line) bool { return !l.keys }) {
+		return "API keys were handed over to you on Writ"
+	}
 	proposals, agents := 0, 0
 	for _, l := range lines {
 		switch {
+		case l.keys:
+			return fmt.Sprintf("%d things need your attention on Writ, API keys among them", len(lines))
 		case l.proposal:
 			proposals++
 		case l.agent:

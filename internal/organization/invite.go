@@ -77,7 +77,7 @@ func (s *Service) openInvite(
 	if err := checkInviteLimits(ctx, tx, invite); err != nil {
 		return err
 	}
-	if err := s.checkSeat(ctx, tx, invite.OrgID); err != nil {
+	if err := s.checkSeat(ctx, tx, invite.OrgID, invite.Email); err != nil {
 		return err
 	}
 	if err := insertInvite(ctx, tx, invite, tokenHash); err != nil {

@@ -138,6 +138,21 @@ func (s *Service) AddMember(
 	}})
 }
 
+// JoinVouched is Join for somebody who comes by the organization's identity provider for the first time, if there is a
+// seat for them. A sign-in is never answered with a demand for payment: it is refused, with what to do.
+func (s *Service) JoinVouched(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID, address string, role principal.Role,
+) error {
+	if err := s.checkSeat(ctx, tx, orgID, address); fault.Is(err, fault.QuotaReached) {
+		return fault.Wrap(err, fault.Forbidden,
+			"the organization's plan has no seat for you: ask an owner or admin to choose a larger plan in the "+
+				"settings, under billing, or to withdraw an invitation or remove a member; then sign in again")
+	} else if err != nil {
+		return err
+	}
+	return s.Join(ctx, tx, actor, orgID, userID, role)
+}
+
 // Join makes a person a member within a change that declares the organization's log.
 // It checks no right: an invitation, an identity provider or the operator vouches for
 // the person.

@@ -106,11 +106,13 @@ func addSeats(total []int64, begins []time.Time, end time.Time, changes []seatDa
 // SeatLimit says how many members an organization may have; nil: as many as it likes.
 type SeatLimit func(ctx context.Context, r database.Reader, orgID string) (*int64, error)
 
-// LimitSeats has invitations refused that there is no seat for. Members stay, and whoever is invited may join.
+// LimitSeats has invitations refused that there is no seat for, and those who come by an identity provider for the
+// first time. Members stay, and whoever is invited may join.
 func (s *Service) LimitSeats(limit SeatLimit) { s.seatLimit = limit }
 
-// checkSeat refuses an invitation beyond the organization's seats. Open invitations take one each.
-func (s *Service) checkSeat(ctx context.Context, tx *database.Tx, orgID string) error {
+// checkSeat refuses one more in an organization whose seats are taken. Open invitations take one each, but for those to
+// the address: whoever is invited has a seat.
+func (s *Service) checkSeat(ctx context.Context, tx *database.Tx, orgID, address string) error {
 	if s.seatLimit == nil {
 		return nil
 	}
@@ -126,6 +128,7 @@ func (s *Service) checkSeat(ctx context.Context, tx *database.Tx, orgID string) 
 	if err != nil {
 		return err
 	}
+	invites = slices.DeleteFunc(invites, func(i Invite) bool { return i.Email == address })
 	if members+int64(len(invites)) < *limit {
 		return nil
 	}

@@ -102,11 +102,21 @@ func addMeteredRow(t *tally, row database.Scanner) error {
 	return nil
 }
 
-func meteredAgentRows(_ context.Context, w rollupWrite) (rows [][]any, err error) {
+// meteredAgentRows leaves out those of closed months, which are counted.
+func meteredAgentRows(ctx context.Context, w rollupWrite) (rows [][]any, err error) {
 	keys := slices.SortedFunc(maps.Keys(w.agents), func(a, b meteredAgent) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), strings.Compare(a.agent, b.agent))
 	})
+	var closed map[int64]bool
+	if len(keys) > 0 && keys[0].day < monthOf(database.Micros(w.tx.Now())) {
+		if closed, err = closedMonths(ctx, w.tx, w.orgID, monthOf(keys[0].day*hourMicros)); err != nil {
+			return nil, err
+		}
+	}
 	for _, k := range keys {
+		if closed[monthOf(k.day*hourMicros)] {
+			continue
+		}
 		rows = append(rows, []any{w.orgID, k.day, k.agent, w.writer, w.agents[k]})
 	}
 	return rows, nil

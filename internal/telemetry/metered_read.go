@@ -83,7 +83,7 @@ func (s *Service) meter(ctx context.Context, q MeteredQuery, of string, orgID st
 		return nil, fmt.Errorf("read what was used: %w", err)
 	}
 	all = s.sumPeriods(begins, end, days)
-	if err := s.countAgents(ctx, of, orgID, all, end); err != nil {
+	if err := s.countAgents(ctx, q, of, orgID, all); err != nil {
 		return nil, err
 	}
 	since, err := s.meteredSince(ctx, of, orgID)
@@ -143,24 +143,6 @@ func (s *Service) storedAt(at time.Time, days map[int64]metered) (bytes int64) {
 		bytes = decode.Saturate(bytes, days[hour].bytes)
 	}
 	return bytes
-}
-
-// countAgents counts the agents of each period, once in each.
-func (s *Service) countAgents(ctx context.Context, of, orgID string, all []Metered, end time.Time) error {
-	for i := range all {
-		after := end
-		if i+1 < len(all) {
-			after = all[i+1].At
-		}
-		err := s.db.QueryRow(ctx, `
-			SELECT count(*)
-			FROM (SELECT DISTINCT org_id, agent FROM metered_agent WHERE `+of+` AND bucket >= $2 AND bucket < $3) AS active`,
-			orgID, hourOf(all[i].At), hourOf(after)).Scan(&all[i].Agents)
-		if err != nil {
-			return database.Wrap(err, "count active agents")
-		}
-	}
-	return nil
 }
 
 // meteredSince is the time since which all decisions are counted.

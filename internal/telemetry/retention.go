@@ -104,7 +104,7 @@ func (s *Service) Retain(ctx context.Context, dryRun bool) (Removed, error) {
 		return removed, nil
 	}
 	for _, step := range []func(context.Context, int64) error{
-		s.removeTraces, s.removeRollups, s.removeSessions, s.freeSpace,
+		s.removeTraces, s.removeRollups, s.closeMonths, s.removeSessions, s.freeSpace,
 	} {
 		if err := step(ctx, day); err != nil {
 			return Removed{}, fmt.Errorf("retention: %w", err)

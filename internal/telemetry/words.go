@@ -309,14 +309,17 @@ func (s *Service) readFound(ctx context.Context, orgID string, pk int64) (*Found
 	return &FoundTrace{t, database.Time(receivedAt(pk))}, nil
 }
 
-// Indexing reports whether traces have waited to be indexed for a while, of whichever organization: one queue serves
-// all.
-func (s *Service) Indexing(ctx context.Context) (bool, error) {
-	var first sql.NullInt64
-	if err := s.db.Prepared().QueryRow(ctx, `SELECT MIN(doc) FROM search_trace_queue`).Scan(&first); err != nil {
+// Indexing reports whether traces of an organization have waited to be indexed for a while. That others wait is not
+// told.
+func (s *Service) Indexing(ctx context.Context, orgID string) (bool, error) {
+	before := database.Micros(s.db.Now().Add(-indexSettled)) << tagBits
+	var waits bool
+	err := s.db.Prepared().QueryRow(ctx,
+		`SELECT EXISTS (SELECT 1 FROM search_trace_queue WHERE org_id = $1 AND doc < $2)`, orgID, before).Scan(&waits)
+	if err != nil {
 		return false, fmt.Errorf("look for traces that wait to be indexed: %w", err)
 	}
-	return first.Valid && database.Time(receivedAt(first.Int64)).Before(s.db.Now().Add(-indexSettled)), nil
+	return waits, nil
 }
 
 // minIDDigits is how much of a trace id finds it. Ids that clients make of the time begin alike.

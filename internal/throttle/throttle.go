@@ -104,6 +104,9 @@ var (
 	MakeDemo             = Rule{"make-demo", 3}     // hundreds of requests of its own
 	DraftPolicy          = Rule{"draft-policy", 10} // compiles, runs tests, may ask a model
 	CheckLog             = Rule{"check-log", 6}     // reads a log whole
+
+	// Search asks two indexes and reads all names, and people search as they type.
+	Search = Rule{"search", 120}
 )
 
 // IsZero reports whether this is no rule at all.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -173,6 +174,78 @@ func TestInvoices(t *testing.T) {
 		testserver.WantStatus(t, "a stranger", w.call(other, http.MethodGet, "/billing/invoices", nil, nil), 403)
 		testserver.WantStatus(t, "a viewer",
 			w.call(w.Join(w.owner, w.org, "viewer"), http.MethodGet, "/billing/invoices", nil, nil), 403)
+	})
+}
+
+// TestInvoicesThatCannotBeFetched: a foreseen one has no id, and a draft that was deleted is gone, whichever message
+// about it comes last or again. Each is taken, so that the provider does not send it for days.
+func TestInvoicesThatCannotBeFetched(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		customer := w.checkout("team")
+		shown := func() string {
+			var got struct{ Items []struct{ ID, Status string } }
+			w.must(http.MethodGet, "/billing/invoices", nil, &got)
+			return fmt.Sprint(got.Items)
+		}
+		kept := w.provider.Invoice("", customer, "paid", 4900)
+		w.wantTaken("one that stays", w.provider.Event("invoice.paid", kept))
+		want := fmt.Sprintf("[{%s paid}]", kept)
+		upcoming := w.provider.Upcoming(customer)
+		w.wantTaken("a foreseen one", upcoming)
+		w.wantTaken("a foreseen one again", upcoming)
+		if got := shown(); got != want {
+			t.Errorf("after a foreseen one: %s, want %s", got, want)
+		}
+		draft := w.provider.Invoice("", customer, "draft", 5900)
+		created, updated := w.provider.Event("invoice.created", draft), w.provider.Event("invoice.updated", draft)
+		deleted := w.provider.Event("invoice.deleted", draft)
+		w.wantTaken("a draft", created)
+		if got := shown(); !strings.Contains(got, draft+" draft") {
+			t.Errorf("with a draft: %s", got)
+		}
+		w.provider.Delete(draft)
+		for what, e := range map[string]paymenttest.Event{
+			"deleted": deleted, "updated before, and sent after": updated, "created, again": created,
+		} {
+			w.wantTaken(what, e)
+		}
+		w.wantTaken("deleted, again", deleted)
+		if got := shown(); got != want {
+			t.Errorf("after the draft was deleted: %s, want %s", got, want)
+		}
+		early := w.provider.Invoice("", customer, "draft", 100)
+		gone := w.provider.Event("invoice.deleted", early)
+		before := w.provider.Event("invoice.created", early)
+		w.provider.Delete(early)
+		w.wantTaken("deleted before anything was known of it", gone)
+		w.wantTaken("created, which comes later", before)
+		if got := shown(); got != want {
+			t.Errorf("after one that was never known: %s, want %s", got, want)
+		}
+	})
+}
+
+// TestOneCustomerWhoeverAsks: an answer of the provider that was lost is asked for again by somebody else, in an
+// organization that was renamed meanwhile, and there is still one customer, as it is called now.
+func TestOneCustomerWhoeverAsks(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.NextMinute()
+		w.provider.Mute.Store(true)
+		err := w.call(w.owner, http.MethodPost, "/checkout/session", m{"plan": "team"}, nil)
+		testserver.WantStatus(t, "when the answer is lost", err, http.StatusServiceUnavailable)
+		w.provider.Mute.Store(false)
+		if n := len(w.provider.Customers()); n != 1 {
+			t.Fatalf("%d customers are made, want one whose id was lost", n)
+		}
+		w.must(http.MethodPatch, "/organization/"+w.org, m{"name": "Payer & Sons"}, nil)
+		w.owner = w.Join(w.owner, w.org, "admin")
+		customer := w.checkout("team")
+		name, email := w.provider.Customer(customer)
+		if n := len(w.provider.Customers()); n != 1 || name != "Payer & Sons" || email != w.owner.Email {
+			t.Errorf("%d customers, %q %q; want one with the name and the address of the second time", n, name, email)
+		}
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/oauth2-proxy/mockoidc"
+
 	"writ/client"
 	"writ/internal/database"
 	"writ/internal/testserver"
@@ -96,6 +98,59 @@ func TestQuotas(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSeatsOfThoseWhoSignIn: who comes by the identity provider for the first time needs a seat, is told what to do
+// without one, and leaves nothing behind. Members and invited people come in.
+func TestSeatsOfThoseWhoSignIn(t *testing.T) {
+	t.Parallel()
+	provider := testserver.NewProvider(t)
+	each(t, func(t *testing.T, w *world) {
+		w.SetProvider(w.owner, w.org, provider, "corp.example")
+		come := func(who *mockoidc.MockUser) error {
+			w.NextMinute()
+			_, err := w.SignInAt(provider, "/auth/oidc/"+w.org, who)
+			return err
+		}
+		address := func() string { return database.NewID() + "@corp.example" }
+		second, third := testserver.Someone(address()), testserver.Someone(address())
+		if err := come(second); err != nil {
+			t.Fatalf("the second of two seats: %v", err)
+		}
+		recorded := len(w.Recorded(w.org))
+		err := come(third)
+		testserver.WantStatus(t, "the third", err, http.StatusForbidden)
+		if !strings.Contains(fmt.Sprint(err), "billing") {
+			t.Errorf("it does not say what to do: %v", err)
+		}
+		var members int64
+		if err := w.Database.QueryRow(t.Context(), `SELECT count(*) FROM user_account WHERE email = $1`,
+			third.Email).Scan(&members); err != nil || members != 0 || len(w.Recorded(w.org)) != recorded {
+			t.Errorf("%d accounts and %v are left of who was refused, %v", members, w.Recorded(w.org)[recorded:], err)
+		}
+		if err := come(second); err != nil {
+			t.Errorf("a member of a full organization: %v", err)
+		}
+		w.decide(w.TerminalKey(w.owner, w.org))
+		sub := w.provider.Subscribe("", w.checkout("team"), "price_team", "active") // 5 seats
+		w.wantTaken("subscribed", w.provider.Event("customer.subscription.created", sub))
+		if err := come(third); err != nil {
+			t.Errorf("with a larger plan: %v", err)
+		}
+		invited := testserver.Someone(address())
+		for _, email := range []string{invited.Email, testserver.FreshAddress()} {
+			w.NextMinute()
+			if err := w.owner.Call(t.Context(), http.MethodPost, "/organization/"+w.org+"/members/invite", nil,
+				m{"email": email, "role": "viewer"}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		testserver.WantStatus(t, "when invitations take the rest", come(testserver.Someone(address())),
+			http.StatusForbidden)
+		if err := come(invited); err != nil {
+			t.Errorf("who is invited, and has a seat: %v", err)
+		}
+	}, testserver.PermitLoopback...)
 }
 
 // TestABurstAtAQuota takes exactly what the quota has, and refuses the rest with 402.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"writ/internal/testserver"
+	"writ/internal/throttle"
 	"writ/internal/wordindex"
 )
 
@@ -40,7 +41,7 @@ type model struct {
 	org, key     string
 	owner, other *testserver.Person
 	reads        bool // other may read payloads
-	round        int
+	round, asked int
 	written      []*written
 }
 
@@ -130,6 +131,11 @@ func (m *model) find(t *rapid.T) {
 		}
 	}
 	for cursor := ""; ; {
+		if m.asked++; m.asked%(throttle.Search.PerMinute/2) == 0 {
+			m.s.NextMinute() // and both are still signed in
+			m.owner, m.other = m.s.SignIn(m.owner.Email), m.s.SignIn(m.other.Email)
+			who = map[bool]*testserver.Person{false: m.owner, true: m.other}[who.ID == m.other.ID]
+		}
 		answer := ask(m.s.T, who, m.org, text, "kinds", "trace,plan", "limit", "3", "cursor", cursor)
 		for _, item := range answer.Items {
 			got = append(got, item.Kind+" "+item.ID)

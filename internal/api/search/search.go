@@ -24,6 +24,7 @@ import (
 	"writ/internal/policy"
 	"writ/internal/principal"
 	"writ/internal/telemetry"
+	"writ/internal/throttle"
 	"writ/internal/wordindex"
 )
 
@@ -44,7 +45,7 @@ type Handlers struct {
 func (h *Handlers) Mount(r *route.Router) {
 	route.Handle(r.Tagged("search"), route.Get("/search",
 		"Find traces, sessions, agents, policies, servers, plans, approvals, members and entries of the audit log").
-		For(route.Person).Needs(principal.ReadOrganization).StrictQuery(), h.search)
+		For(route.Person).Needs(principal.ReadOrganization).Throttled(throttle.Search).StrictQuery(), h.search)
 }
 
 type searchInput struct {
@@ -180,7 +181,7 @@ const mostAtOnce = 4096
 // indexing reports whether one of the kinds is not completely indexed.
 func (h *Handlers) indexing(ctx context.Context, caller principal.Principal, kinds []string) (bool, error) {
 	for kind, waits := range map[string]func() (bool, error){
-		"trace":    func() (bool, error) { return h.Telemetry.Indexing(ctx) },
+		"trace":    func() (bool, error) { return h.Telemetry.Indexing(ctx, caller.OrgID) },
 		"plan":     func() (bool, error) { return h.Plans.Indexing(ctx, caller.OrgID) },
 		"approval": func() (bool, error) { return h.Approvals.Indexing(ctx, caller.OrgID) },
 	} {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"writ/client"
 	"writ/internal/audit"
@@ -249,21 +250,70 @@ func TestHandOver(t *testing.T) {
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		p, heir, org := leaver(s)
 		agent := s.Public.WithKey(s.AgentKey(p, org).APIKey)
+		lasting := s.Public.WithKey(s.AgentKey(p, org).APIKey)
 		terminal := s.TerminalKey(p, org)
 		s.NextMinute()
 		if err := deletion(p, m{"keysTo": []m{{"organizationId": org, "userId": heir.ID}}}); err != nil {
 			t.Fatalf("delete: %v", err)
 		}
-		if _, err := agent.CurrentKey(t.Context()); err != nil {
-			t.Errorf("the agent's key with its new owner: %v", err)
+		current, err := agent.CurrentKey(t.Context())
+		if err != nil {
+			t.Fatalf("the agent's key with its new owner: %v", err)
 		}
-		_, err := terminal.CurrentKey(t.Context())
+		keys, err := heir.Keys(t.Context(), org, client.List{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range keys.Items { // whoever left knows the secrets
+			if key.Status == "active" &&
+				(key.ExpiresAt == nil || key.ExpiresAt.After(s.Now().Add(7*24*time.Hour)) || key.OwnerID != heir.ID) {
+				t.Errorf("a key that was handed over: %+v, want it to end within a week", key)
+			}
+		}
+		wantHandOver(t, s, heir, org)
+		_, err = terminal.CurrentKey(t.Context())
 		testserver.WantStatus(t, "the terminal's key", err, http.StatusUnauthorized)
 		if !slices.Contains(s.Recorded(org), "key.handed_over") {
 			t.Errorf("the log: %v", s.Recorded(org))
 		}
+		// The key that replaces it lives on, and with it what was bound to it.
+		rotated, err := heir.RotateKey(t.Context(), current.ID)
+		if err != nil || rotated.ExpiresAt != nil {
+			t.Fatalf("rotate: expires at %v, %v, want never", rotated.ExpiresAt, err)
+		}
+		_, err = agent.CurrentKey(t.Context())
+		testserver.WantStatus(t, "the secret that was replaced", err, http.StatusUnauthorized)
+		s.Advance(7 * 24 * time.Hour)
+		_, err = lasting.CurrentKey(t.Context())
+		testserver.WantStatus(t, "a secret that was not replaced, a week later", err, http.StatusUnauthorized)
+		if _, err := s.Public.WithKey(rotated.APIKey).CurrentKey(t.Context()); err != nil {
+			t.Errorf("the new secret a week later: %v", err)
+		}
 		verified(s, org)
 	})
+}
+
+// wantHandOver wants who got three keys told, in the inbox and by mail, what to do until when.
+func wantHandOver(t *testing.T, s *testserver.Server, heir *testserver.Person, org string) {
+	t.Helper()
+	var inbox struct {
+		Items []struct{ Kind, Title string }
+	}
+	if err := heir.Call(t.Context(), http.MethodGet, "/notifications", url.Values{"organizationId": {org}}, nil,
+		&inbox); err != nil {
+		t.Fatal(err)
+	}
+	if len(inbox.Items) != 1 || inbox.Items[0].Kind != "key.handed_over" ||
+		!strings.Contains(inbox.Items[0].Title, "3 API keys of somebody who left are yours: rotate them by") {
+		t.Errorf("the inbox of who gets the keys: %+v", inbox.Items)
+	}
+	if err := s.Notifications.SendMails(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if told := mailed(s, heir.Email, "handed over", 1); !strings.Contains(told.Text, "rotate them by") ||
+		!strings.Contains(told.Text, "/ui/settings/keys") {
+		t.Errorf("the mail: %q", told.Text)
+	}
 }
 
 // TestFaults fails at each statement in turn that changes something in a change of address and in a deletion: nothing

@@ -3,12 +3,15 @@ package users_test
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"writ/client"
+	"writ/internal/audit"
 	"writ/internal/fault"
+	"writ/internal/mail"
 	"writ/internal/principal"
 	"writ/internal/testserver"
 )
@@ -28,6 +31,19 @@ func wantCode(t *testing.T, what string, err error, code string) {
 func call(t *testing.T, p *testserver.Person, method, path string, body any) error {
 	t.Helper()
 	return p.Call(t.Context(), method, path, nil, body, nil)
+}
+
+// mailed waits for the nth mail with a text in its subject.
+func mailed(s *testserver.Server, to, subject string, n int) mail.Message {
+	s.T.Helper()
+	for wait := 1; ; wait++ {
+		all := s.Mails(to, wait) // which fails after a while
+		wait = len(all)
+		about := slices.DeleteFunc(all, func(m mail.Message) bool { return !strings.Contains(m.Subject, subject) })
+		if len(about) >= n {
+			return about[n-1]
+		}
+	}
 }
 
 func TestSignInWithASecondFactor(t *testing.T) {
@@ -89,14 +105,42 @@ func TestWrongCodesLock(t *testing.T) {
 			s.NextMinute()
 			return call(t, ada, http.MethodPost, "/user/second-factor/proof", m{"code": code})
 		}
-		for range 10 {
+		for i := range 10 {
+			if slices.Contains(s.Recorded(audit.System), "second_factor.locked") {
+				t.Errorf("locked after %d wrong codes", i)
+			}
 			testserver.WantStatus(t, "a wrong code", prove("wrong code"), http.StatusBadRequest)
+		}
+		locked := func() int {
+			return len(slices.DeleteFunc(s.Recorded(audit.System), func(action string) bool {
+				return action != "second_factor.locked"
+			}))
+		}
+		told := mailed(s, ada.Email, "is locked", 1)
+		if locked() != 1 || !strings.Contains(told.Text, "reset your password") {
+			t.Errorf("%d locks are recorded, the mail is %q", locked(), told.Text)
 		}
 		testserver.WantStatus(t, "the right code then", prove(factor.Code()), http.StatusTooManyRequests)
 		s.Advance(time.Hour)
 		again := s.SignInWith(ada.Email, factor)
 		if err := call(t, again, http.MethodPost, "/user/second-factor/proof", m{"code": factor.Code()}); err != nil {
 			t.Errorf("an hour later: %v", err)
+		}
+		// Those of sign-ins count too.
+		for range 5 {
+			s.NextMinute()
+			in, err := s.Public.Login(t.Context(), ada.Email, testserver.Password)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				_, err := s.Public.FinishLogin(t.Context(), in.SecondFactor.Challenge, "wrong code")
+				testserver.WantStatus(t, "a wrong code of a sign-in", err, http.StatusUnauthorized)
+			}
+		}
+		mailed(s, ada.Email, "is locked", 2)
+		if locked() != 2 {
+			t.Errorf("%d locks are recorded, want 2", locked())
 		}
 	})
 }

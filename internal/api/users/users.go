@@ -171,7 +171,7 @@ type deleteUserInput struct {
 	Body struct {
 		Password string        `json:"password,omitempty" maxLength:"1000" doc:"Required if the account has one."`
 		Confirm  string        `json:"confirm" maxLength:"254" doc:"The account's e-mail address, typed again."`
-		KeysTo   []KeyHeirBody `json:"keysTo,omitempty" maxItems:"100" doc:"Who gets the keys and agents of the caller, by organization. Elsewhere keys end and agents are suspended."`
+		KeysTo   []KeyHeirBody `json:"keysTo,omitempty" maxItems:"100" doc:"Who gets the keys and agents of the caller, by organization, and must rotate the keys within a week. Elsewhere keys end and agents are suspended."`
 	}
 }
 

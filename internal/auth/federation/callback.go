@@ -205,7 +205,7 @@ func (s *Service) addAccount(
 		return "", err
 	}
 	if a.OrgID != "" {
-		if err := s.Members.Join(ctx, tx, as(user.ID), a.OrgID, user.ID, p.DefaultRole); err != nil {
+		if err := s.Members.Join(ctx, tx, as(user.ID), a.OrgID, user.ID, c.Email, p.DefaultRole); err != nil {
 			return "", err
 		}
 	}

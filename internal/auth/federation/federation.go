@@ -99,9 +99,10 @@ type Google struct {
 type Members struct {
 	// Role is a person's role in an open organization; Forbidden if there is none.
 	Role func(ctx context.Context, r database.Reader, orgID, userID string) (principal.Role, error)
-	// Join makes a person a member.
+	// Join makes a person a member, if the organization has a seat for one with the address.
 	Join func(
-		ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string, role principal.Role,
+		ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID, address string,
+		role principal.Role,
 	) error
 }
 

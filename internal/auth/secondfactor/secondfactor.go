@@ -83,7 +83,8 @@ func (f *Factors) Confirm(ctx context.Context, tx *database.Tx, userID, code str
 		return nil, err
 	}
 	if step == 0 {
-		return nil, countFailure(ctx, tx, row)
+		_, err := countFailure(ctx, tx, row)
+		return nil, err
 	}
 	if err := markConfirmed(ctx, tx, userID, step); err != nil {
 		return nil, err
@@ -91,28 +92,37 @@ func (f *Factors) Confirm(ctx context.Context, tx *database.Tx, userID, code str
 	return f.renew(ctx, tx, userID)
 }
 
+// Used is what became of a code. The zero value is a wrong one.
+type Used struct {
+	Accepted    bool
+	LockedUntil time.Time // if this wrong code is the one that locked the factor
+}
+
 // Use accepts a code of the app or a recovery code, once. A wrong one is counted, which the caller must commit; a
 // factor with too many is a TooMany fault. Nobody's factor accepts nothing.
-func (f *Factors) Use(ctx context.Context, tx *database.Tx, userID, code string) (accepted bool, err error) {
+func (f *Factors) Use(ctx context.Context, tx *database.Tx, userID, code string) (used Used, err error) {
 	row, err := find(ctx, tx, userID)
 	if err != nil || !row.confirmed() {
-		return false, err
+		return Used{}, err
 	}
 	// First: nobody guesses a recovery code, and whoever has the password cannot lock its owner out of them.
-	if accepted, err = useRecovery(ctx, tx, userID, recoveryHash(userID, code)); err != nil || accepted {
-		return accepted, err
+	used.Accepted, err = useRecovery(ctx, tx, userID, recoveryHash(userID, code))
+	if err != nil || used.Accepted {
+		return used, err
 	}
 	if err := row.refuseLocked(tx.Now()); err != nil {
-		return false, err
+		return Used{}, err
 	}
 	step, err := f.match(row, code, tx.Now())
 	if err != nil {
-		return false, err
+		return Used{}, err
 	}
 	if step != 0 {
-		return useStep(ctx, tx, userID, step)
+		used.Accepted, err = useStep(ctx, tx, userID, step)
+		return used, err
 	}
-	return false, countFailure(ctx, tx, row)
+	used.LockedUntil, err = countFailure(ctx, tx, row)
+	return used, err
 }
 
 // refuseLocked refuses a factor with too many wrong codes.

@@ -44,7 +44,8 @@ func enrolled(t *testing.T, e *testenv.Env, email string) *person {
 // use tries a code.
 func (p *person) use(code string) (accepted bool, err error) {
 	err = p.DB.Write(p.T.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
-		accepted, err = p.factors.Use(ctx, tx, p.id, code)
+		used, err := p.factors.Use(ctx, tx, p.id, code)
+		accepted = used.Accepted
 		return err
 	}})
 	return accepted, err

@@ -71,15 +71,19 @@ func useRecovery(ctx context.Context, tx *database.Tx, userID string, hash []byt
 	return n == 1, database.Wrap(err, "use a recovery code of %s", userID)
 }
 
-// countFailure counts a wrong code, from anew when the window of the earlier ones is over.
-func countFailure(ctx context.Context, tx *database.Tx, r row) error {
+// countFailure counts a wrong code, from anew when the window of the earlier ones is over. If the factor is locked with
+// it, it says until when.
+func countFailure(ctx context.Context, tx *database.Tx, r row) (lockedUntil time.Time, err error) {
 	failures, since := r.failures+1, r.failingSince
 	if r.failures == 0 || !tx.Now().Before(since.Add(failureWindow)) {
 		failures, since = 1, tx.Now()
 	}
-	_, err := tx.Exec(ctx, `UPDATE second_factor SET failures = $2, failing_since = $3 WHERE user_id = $1`, r.userID,
+	_, err = tx.Exec(ctx, `UPDATE second_factor SET failures = $2, failing_since = $3 WHERE user_id = $1`, r.userID,
 		failures, database.Micros(since))
-	return database.Wrap(err, "count a wrong code of %s", r.userID)
+	if failures == maxFailures {
+		lockedUntil = since.Add(failureWindow)
+	}
+	return lockedUntil, database.Wrap(err, "count a wrong code of %s", r.userID)
 }
 
 // Remove removes a factor with its recovery codes, if there is one.

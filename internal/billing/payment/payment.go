@@ -59,6 +59,9 @@ func New(o Options) *Client {
 // refuseRedirects keeps the key from being sent elsewhere.
 func refuseRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
+// errMissing: the provider does not have what a call names.
+var errMissing = errors.New("it is not there")
+
 // call asks the provider; what fails is a fault.
 func (c *Client) call(method, path string, params stripe.ParamsContainer, into stripe.LastResponseSetter) error {
 	err := c.backend.Call(method, path, c.key.Reveal(), params, into)
@@ -68,8 +71,11 @@ func (c *Client) call(method, path string, params stripe.ParamsContainer, into s
 	refusal, refused := errors.AsType[*stripe.Error](err)
 	if refused && refusal.HTTPStatusCode < 500 && refusal.HTTPStatusCode != http.StatusTooManyRequests {
 		// Its text may name people and prices; its code does not.
-		return fault.Wrap(fmt.Errorf("%s %s: %d %s", method, path, refusal.HTTPStatusCode, refusal.Code),
-			fault.UpstreamFailed, "the payment provider refused this (%s)", refusal.Type)
+		cause := fmt.Errorf("%s %s: %d %s", method, path, refusal.HTTPStatusCode, refusal.Code)
+		if refusal.Code == stripe.ErrorCodeResourceMissing {
+			cause = errors.Join(cause, errMissing)
+		}
+		return fault.Wrap(cause, fault.UpstreamFailed, "the payment provider refused this (%s)", refusal.Type)
 	}
 	away := fault.Wrap(fmt.Errorf("%s %s failed", method, path), fault.Unavailable,
 		"the payment provider does not answer; try again later")
@@ -87,13 +93,18 @@ func once(ctx context.Context, id string) stripe.Params {
 // orgMember names the organization in what the provider keeps, for people who look at it there.
 const orgMember = "organizationId"
 
-// NewCustomer makes the customer of an organization, one time.
+// NewCustomer makes the customer of an organization, one time. What may differ the next time, because an organization
+// is renamed or another person asks, is told after: the provider refuses an id that comes with something else.
 func (c *Client) NewCustomer(ctx context.Context, orgID, name, email string) (id string, err error) {
-	params := &stripe.CustomerParams{Params: once(ctx, "writ-customer-"+orgID), Name: &name, Email: &email}
+	params := &stripe.CustomerParams{Params: once(ctx, "writ-customer-"+orgID)}
 	params.AddMetadata(orgMember, orgID)
 	var made stripe.Customer
-	err = c.call(http.MethodPost, "/v1/customers", params, &made)
-	return made.ID, err
+	if err := c.call(http.MethodPost, "/v1/customers", params, &made); err != nil {
+		return "", err
+	}
+	about := &stripe.CustomerParams{Params: in(ctx), Name: &name, Email: &email}
+	var told stripe.Customer
+	return made.ID, c.call(http.MethodPost, stripe.FormatURLPath("/v1/customers/%s", made.ID), about, &told)
 }
 
 // Checkout is a page on which somebody pays for a plan.
@@ -213,11 +224,15 @@ type Invoice struct {
 	Page, PDF           string // addresses at the provider
 }
 
-// Invoice reads one.
+// Invoice reads one. One that was deleted is a NotFound fault.
 func (c *Client) Invoice(ctx context.Context, id string) (Invoice, error) {
 	params := in(ctx)
 	var found stripe.Invoice
-	if err := c.call(http.MethodGet, stripe.FormatURLPath("/v1/invoices/%s", id), &params, &found); err != nil {
+	err := c.call(http.MethodGet, stripe.FormatURLPath("/v1/invoices/%s", id), &params, &found)
+	if errors.Is(err, errMissing) {
+		return Invoice{}, fault.Wrap(err, fault.NotFound, "the payment provider has no such invoice")
+	}
+	if err != nil {
 		return Invoice{}, err
 	}
 	i := Invoice{

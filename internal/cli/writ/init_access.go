@@ -196,7 +196,7 @@ func readEarlier(path string) (f guardfile.File) {
 
 // ensurePolicy has a policy in force in the organization: it is, or a template of its name is put in force.
 func (i *initializing) ensurePolicy(ctx context.Context, a access) (string, error) {
-	p := asPerson{server: server{url: a.url}, orgID: a.org, orgIsID: true}
+	p := asPerson{server: server{url: a.url, cmd: i.cmd}, orgID: a.org, orgIsID: true}
 	return call(ctx, &p, func(ctx context.Context, c *client.Client) (string, error) {
 		known, err := policyByName(ctx, c, a.org, i.policy)
 		switch {

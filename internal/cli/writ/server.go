@@ -24,9 +24,11 @@ const answerTime = 30 * time.Second
 type server struct {
 	url    string // --url
 	asJSON bool
+	cmd    *cobra.Command // whose streams lead to the person; nil: none do
 }
 
 func (v *server) addFlags(cmd *cobra.Command) {
+	v.cmd = cmd
 	cmd.Flags().StringVar(&v.url, "url", "",
 		"the server; WRIT_URL unless given, else the one you signed in to, else "+credentials.DefaultURL)
 	cli.JSONFlag(cmd, &v.asJSON)
@@ -54,7 +56,8 @@ func (v *server) withKey() (*client.Client, credentials.Found, error) {
 type asPerson struct {
 	server
 	tokenFile, orgID string
-	orgIsID          bool // orgID need not be looked up as a name
+	orgIsID          bool   // orgID need not be looked up as a name
+	code             string // of the second factor
 }
 
 func (p *asPerson) addFlags(cmd *cobra.Command) {
@@ -63,11 +66,16 @@ func (p *asPerson) addFlags(cmd *cobra.Command) {
 		"file with an access token, in place of "+credentials.TokenVariable+" and the sign-in")
 	cmd.Flags().StringVar(&p.orgID, "organization", "",
 		"the organization, by id or exact name; the one you switched to unless given, or your only one")
+	cmd.Flags().StringVar(&p.code, "code", "",
+		"a code of your second factor, where the server wants one and no terminal can ask; "+codeVariable+" unless given")
 }
 
 // client is a client with the person's access token. Without --organization it works
 // in the organization of the sign-in.
-func (p *asPerson) client(ctx context.Context) (*client.Client, error) {
+func (p *asPerson) client(ctx context.Context) (*client.Client, error) { return p.limited(ctx, 0) }
+
+// limited is a client whose requests may take so long each; 0: as long as they take.
+func (p *asPerson) limited(ctx context.Context, limit time.Duration) (*client.Client, error) {
 	found, err := p.find()
 	if err != nil {
 		return nil, err
@@ -79,7 +87,11 @@ func (p *asPerson) client(ctx context.Context) (*client.Client, error) {
 	if p.orgID == "" && p.tokenFile == "" && found.Saved != nil && found.TokenFrom != credentials.TokenVariable {
 		p.orgID, p.orgIsID = found.Saved.OrgID, true
 	}
-	c := &client.Client{BaseURL: found.URL, AccessToken: token}
+	through := &proving{url: found.URL, given: codeGiven(p.code), limit: limit}
+	if p.cmd != nil {
+		through.streams = cli.Streams{In: p.cmd.InOrStdin(), Err: p.cmd.ErrOrStderr()}
+	}
+	c := &client.Client{BaseURL: found.URL, AccessToken: token, HTTP: &http.Client{Transport: through}}
 	return c, p.findOrganization(ctx, c)
 }
 
@@ -158,15 +170,13 @@ func show[T any](v *server, s cli.Streams, result T, print func(cli.Streams, T) 
 	return print(s, result)
 }
 
-// call asks the server one thing as a person, within answerTime.
+// call asks the server one thing as a person. Each request may take answerTime.
 func call[T any](ctx context.Context, p *asPerson, ask func(context.Context, *client.Client) (T, error)) (T, error) {
 	var none T
-	c, err := p.client(ctx)
+	c, err := p.limited(ctx, answerTime)
 	if err != nil {
-		return none, err
+		return none, hinted(err, signInAgain)
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
 	out, err := ask(ctx, c)
 	return out, hinted(err, signInAgain)
 }
@@ -197,6 +207,8 @@ func hinted(err error, signIn string) error {
 		return err
 	case answer.StatusCode == http.StatusUnauthorized:
 		return cli.SignedOut(fmt.Errorf("%w: %s", err, signIn))
+	case answer.Reason == proofRequired:
+		return fmt.Errorf("%w: %s", err, proveHint)
 	case slices.ContainsFunc(answer.Details, func(d client.Detail) bool { return d.Field == "organizationId" }):
 		return fmt.Errorf("%w: give --organization, an id or a name of writ orgs", err)
 	}

@@ -63,6 +63,8 @@ type Event struct {
 	Proposal *Proposal
 	// Agent is set, in place of Request, if the event is about an agent.
 	Agent *Agent
+	// HandedOver is set, in place of Request, if the event is about keys that changed hands.
+	HandedOver *HandedOver
 }
 
 // Request is the approval request an event is about, in its present state.
@@ -131,6 +133,9 @@ func (e Event) Title() string {
 	}
 	if e.Agent != nil {
 		return e.Agent.title()
+	}
+	if e.HandedOver != nil {
+		return e.HandedOver.title()
 	}
 	title := e.Request.Name() + " " + cmp.Or(phrases[e.Kind], "changed")
 	var marks []string

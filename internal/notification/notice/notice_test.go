@@ -3,6 +3,7 @@ package notice_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"writ/internal/notification/notice"
 )
@@ -33,6 +34,15 @@ func TestTitles(t *testing.T) {
 		}
 		if got := e.Title(); got != wants[kind] || e.Kind != kind {
 			t.Errorf("%s: %q, want %q", kind, got, wants[kind])
+		}
+	}
+	until := time.Date(2026, 11, 24, 9, 30, 0, 0, time.UTC)
+	for keys, want := range map[int]string{
+		1: "An API key of somebody who left is yours: rotate it by 09:30 UTC on 24 November 2026, when its secret ends",
+		3: "3 API keys of somebody who left are yours: rotate them by 09:30 UTC on 24 November 2026, when their secrets end",
+	} {
+		if got := (notice.HandedOver{Keys: keys, Until: until}).Event().Title(); got != want {
+			t.Errorf("%d keys: %q, want %q", keys, got, want)
 		}
 	}
 	if got := (notice.Event{Kind: notice.Opened}).Title(); got != "a tool without a name waits for an approval" {

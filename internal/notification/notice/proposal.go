@@ -58,6 +58,9 @@ func (e Event) Subject() string {
 	if e.Agent != nil {
 		return e.Agent.ID
 	}
+	if e.HandedOver != nil {
+		return e.HandedOver.First
+	}
 	return e.Request.ID
 }
 
@@ -71,6 +74,9 @@ func (e Event) Link(publicURL string) string {
 			return AgentLink(publicURL, "")
 		}
 		return AgentLink(publicURL, e.Agent.ID)
+	}
+	if e.HandedOver != nil {
+		return KeysLink(publicURL)
 	}
 	return Link(publicURL, e.Request.ID)
 }

@@ -25,6 +25,7 @@ export const inbox = {
     "agent.suspended": "Agent suspended",
     "agent.tripped": "Agent tripped",
     "webhook.disabled": "Webhook off",
+    "key.handed_over": "Keys handed over",
   } as Record<string, string>,
   mail: "Also by e-mail",
   mailHelp: "You get an e-mail when something in this organization waits for your answer.",

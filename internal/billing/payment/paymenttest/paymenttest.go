@@ -5,6 +5,7 @@ package paymenttest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -39,19 +40,26 @@ type object = map[string]any
 type Provider struct {
 	URL  string
 	Away atomic.Bool // it answers nothing but 500
+	Mute atomic.Bool // it does what it is asked, and its answers are lost
 
 	t      *testing.T
 	next   atomic.Int64 // number of the next thing
 	mu     sync.Mutex   // guards the rest
 	things map[string]object
-	done   map[string]object // answers by idempotency key
+	done   map[string]answered // by idempotency key
 	calls  []string
+}
+
+// answered is what was asked under an idempotency key, and the answer.
+type answered struct {
+	form   string
+	answer object
 }
 
 // New starts a stand-in that ends with the test.
 func New(t *testing.T) *Provider {
 	t.Helper()
-	p := &Provider{t: t, things: map[string]object{}, done: map[string]object{}}
+	p := &Provider{t: t, things: map[string]object{}, done: map[string]answered{}}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
 	p.URL = server.URL
@@ -78,23 +86,31 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	status, answer := http.StatusUnauthorized, failure("authentication_error")
+	status, answer := http.StatusUnauthorized, failure("authentication_error", "")
 	if r.Header.Get("Authorization") == "Bearer "+Key && r.ParseForm() == nil {
 		status, answer = p.answer(r)
+	}
+	if p.Mute.Load() {
+		status, answer = http.StatusInternalServerError, failure("api_error", "")
 	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-func failure(kind string) object { return object{"error": object{"type": kind, "message": kind}} }
+func failure(kind, code string) object {
+	return object{"error": object{"type": kind, "code": code, "message": kind}}
+}
 
 func (p *Provider) answer(r *http.Request) (int, object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls = append(p.calls, r.Method+" "+r.URL.Path)
 	key := r.Header.Get("Idempotency-Key")
-	if before := p.done[key]; key != "" && before != nil {
-		return http.StatusOK, before
+	if before, asked := p.done[key]; key != "" && asked {
+		if before.form != r.Form.Encode() {
+			return http.StatusBadRequest, failure("idempotency_error", "")
+		}
+		return http.StatusOK, before.answer
 	}
 	var made object
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
@@ -113,16 +129,24 @@ func (p *Provider) answer(r *http.Request) (int, object) {
 			made = object{"id": id, "object": "checkout.session", "url": "https://pay.example/" + id}
 		}
 	}
-	if made == nil {
-		return http.StatusBadRequest, failure("invalid_request_error")
+	switch {
+	case made == nil && r.Method == http.MethodGet:
+		return http.StatusNotFound, failure("invalid_request_error", "resource_missing")
+	case made == nil:
+		return http.StatusBadRequest, failure("invalid_request_error", "")
 	}
-	p.done[key] = made
+	p.done[key] = answered{r.Form.Encode(), made}
 	return http.StatusOK, made
 }
 
 func (p *Provider) postCustomer(r *http.Request, parts []string) object {
-	if len(parts) == 1 {
-		return p.keep(object{"id": p.id("cus"), "object": "customer", "name": r.Form.Get("name")})
+	switch about := (object{"name": r.Form.Get("name"), "email": r.Form.Get("email")}); {
+	case len(parts) == 1:
+		about["id"], about["object"] = p.id("cus"), "customer"
+		return p.keep(about)
+	case len(parts) == 2 && p.things[parts[1]] != nil:
+		maps.Copy(p.things[parts[1]], about)
+		return p.things[parts[1]]
 	}
 	amount, err := strconv.ParseInt(r.Form.Get("amount"), 10, 64)
 	if err != nil || p.things[parts[1]] == nil {
@@ -162,6 +186,26 @@ func (p *Provider) Customers() (ids []string) {
 		}
 	}
 	return ids
+}
+
+// Customer is the name and the address of one.
+func (p *Provider) Customer(id string) (name, email string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.things[id]
+	return c["name"].(string), c["email"].(string)
+}
+
+// Delete deletes something, as people delete a draft.
+func (p *Provider) Delete(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.things, id)
+}
+
+// Upcoming is an event about an invoice that is only foreseen: it has no id.
+func (p *Provider) Upcoming(customer string) Event {
+	return p.event("invoice.upcoming", object{"object": "invoice", "customer": customer, "status": "draft"})
 }
 
 // Balance is what a customer has from credits, in cents.
@@ -229,9 +273,14 @@ func (p *Provider) Event(kind, id string) Event {
 	p.t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.event(kind, p.things[id])
+}
+
+func (p *Provider) event(kind string, about object) Event {
+	p.t.Helper()
 	body, err := json.Marshal(object{
 		"id": p.id("evt"), "object": "event", "type": kind, "created": time.Now().Unix(),
-		"data": object{"object": p.things[id]},
+		"data": object{"object": about},
 	})
 	if err != nil {
 		p.t.Fatal(err)

@@ -1,0 +1,40 @@
+package notice
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// KeysHandedOver is the kind of event that somebody who left gave their keys to a person.
+const KeysHandedOver Kind = "key.handed_over"
+
+// HandedOver are API keys that somebody who left gave to a person, who must replace them: their secrets are known to
+// who left, and end.
+type HandedOver struct {
+	OrgID string
+	First string // the id of a key
+	Keys  int
+	Until time.Time
+	At    time.Time
+}
+
+// Event is the hand-over as an event. It has no number: its notification is made in the change that it tells of.
+func (h HandedOver) Event() Event {
+	return Event{OrgID: h.OrgID, Kind: KeysHandedOver, At: h.At, HandedOver: &h}
+}
+
+// title says what to do, and until when.
+func (h HandedOver) title() string {
+	until := h.Until.UTC().Format("15:04 UTC on 2 January 2006")
+	if h.Keys == 1 {
+		return "An API key of somebody who left is yours: rotate it by " + until + ", when its secret ends"
+	}
+	return fmt.Sprintf("%d API keys of somebody who left are yours: rotate them by %s, when their secrets end", h.Keys,
+		until)
+}
+
+// KeysLink opens the keys of an organization in a browser.
+func KeysLink(publicURL string) string {
+	return strings.TrimRight(publicURL, "/") + "/ui/settings/keys"
+}
