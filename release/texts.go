@@ -56,7 +56,7 @@ func (r *release) texts() ([]file, error) {
 
 // shipped leaves out tests of ours, and what running the pages leaves behind.
 func shipped(name string) bool {
-	return !strings.HasSuffix(name, "_test.go") && name != "agent.txt" && name != "trace.txt" && name != "agent.js.sources"
+	return !strings.HasSuffix(name, "_test.go") && name != "agent.txt" && name != "trace.txt"
 }
 
 // writeModule writes a go.mod without the server's dependencies: the client needs none.
