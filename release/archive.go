@@ -21,23 +21,18 @@ type file struct {
 	from string
 }
 
-// listed are the files of the repository that every archive has.
-var listed = []string{
-	"LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "examples/payments.yaml", "examples/rent.yaml",
-}
-
 // files are those of an archive, by their names.
 func (r *release) files(p platform) ([]file, error) {
-	var files []file
+	files, err := r.texts()
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range programs {
 		from := r.program(p, name)
 		files = append(files, file{filepath.Base(from), 0o755, from})
 	}
-	for _, name := range listed {
-		files = append(files, file{name, 0o644, filepath.Join(r.source, name)})
-	}
 	files = append(files, file{licencesName, 0o644, filepath.Join(r.out, licencesName)})
-	err := filepath.WalkDir(r.helpFolder(), func(at string, entry os.DirEntry, err error) error {
+	err = filepath.WalkDir(r.helpFolder(), func(at string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}

@@ -69,8 +69,12 @@ func (r *release) writePackage(p platform, kind string) error {
 	return create(name, func(w io.Writer) error { return packager.Package(info, w) })
 }
 
-// helpContents puts the manual pages and completions where systems look for them.
-func (r *release) helpContents() (contents files.Contents, err error) {
+// helpContents puts the manual pages and completions where systems look for them, and the texts where people do.
+func (r *release) helpContents() (files.Contents, error) {
+	contents, err := r.textContents()
+	if err != nil {
+		return nil, err
+	}
 	err = filepath.WalkDir(r.helpFolder(), func(at string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

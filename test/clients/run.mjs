@@ -89,7 +89,8 @@ const replace = (text) =>
     .replaceAll("data/first-run.json", join(server.folder, "first-run.json"));
 const settings = join(folder, "settings.sh");
 const pages = readdirSync(join(root, "docs/quickstarts")).filter((name) => name !== "README.md");
-const page = (name, more) => runPage(root, join("docs/quickstarts", name), { env, limit, replace, ...more });
+const ofPages = { ...env, TMPDIR: folder }; // what pages put there is removed with it
+const page = (name, more) => runPage(root, join("docs/quickstarts", name), { env: ofPages, limit, replace, ...more });
 
 const steps = [
   ["types of the TypeScript client", types],
