@@ -81,7 +81,7 @@ export function tests({ test, env }) {
 
 /** keyWorks notes whether a key was refused: it was handed over with the account's end. */
 async function keyWorks(url, key, wrong) {
-  const agent = caller(url, { "x-api-key": key.key });
+  const agent = caller(url, { "x-api-key": key.apiKey });
   await agent("POST", "/iap/enforce", { tool_name: "web.search", tool_input: {}, agent_id: "billing" }).catch((e) =>
     wrong.push(`the key does not work: ${e.message}`),
   );

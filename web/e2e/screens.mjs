@@ -108,7 +108,7 @@ export const screens = [
   {
     name: "installation-post-missing",
     path: "/installation/blog/0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30",
-    empty: "Not here, or not yours.",
+    empty: "There is no such post.",
   },
   { name: "device", path: "/device", empty: "Code of the terminal" },
   { name: "consent", path: "/consent", empty: "No client asks for anything." },

@@ -47,7 +47,8 @@ export const account = {
   export: "Download",
   fileName: "writ-account.json",
   end: "Delete the account",
-  endHelp: "Your sessions and memberships end. Logs keep your entries under an id that nobody can trace to you.",
+  endHelp:
+    "Your sessions and memberships end, and your keys unless you hand them over. Logs keep your entries under an id that nobody can trace to you.",
   heirs: "Your keys and agents",
   heirsHelp: "Hand them over, or the keys end and the agents are suspended. Keys of terminals always end.",
   heirIn: (organization: string) => `In ${organization} they go to`,

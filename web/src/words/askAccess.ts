@@ -10,10 +10,9 @@ export const askAccess = {
   send: "Send",
   received: (email: string) =>
     `Your request is received. The answer goes to ${email}; if this address asked before, that request counts.`,
-  /** A refusal that passes: soon, or after others were answered. */
-  wait: (seconds: number) =>
-    seconds <= 120
-      ? `Several requests came from here just now. You can send yours in ${seconds} s; what you wrote stays.`
-      : `Very many requests wait for an answer at the moment. Please ask again in about ${Math.ceil(seconds / 60)} minutes; what you wrote stays.`,
+  /** Refusals that pass: within a minute, or once others were answered. */
+  soon: "Several requests came from here just now. You can send yours in a minute; what you wrote stays.",
+  later: "Very many requests wait for an answer at the moment. Please ask again in an hour; what you wrote stays.",
+  left: (seconds: number) => (seconds <= 120 ? `In ${seconds} s.` : `In about ${Math.ceil(seconds / 60)} minutes.`),
   ask: "Ask for access",
 };

@@ -1,7 +1,7 @@
 /** Words of what operators do: usage, requests for access, the blog. */
 export const installation = {
   title: "Installation",
-  tabs: { usage: "Usage", access: "Requests for access", blog: "Blog" },
+  tabs: { usage: "Usage", access: "Access", blog: "Blog" },
   heads: { usage: "Installation usage", access: "Requests for access", blog: "Posts of the blog" },
   notOperator: "Only people who run this installation see this. They are named on the server: writd operator add.",
   more: "Show more",

@@ -64,10 +64,14 @@ export function AskAccess() {
             wrong={fieldOf(ask.error, "message")}
             onChange={set("message")}
           />
-          {wait > 0 && <p className="notice">{w.wait(wait)}</p>}
+          {wait > 0 && (
+            <p role="alert" className="notice">
+              {wait <= 120 ? w.soon : w.later}
+            </p>
+          )}
           {/* A pause that is over needs no words: sending works again. */}
           {statusOf(ask.error) !== 429 && <Problem error={ask.error} fields={[...fields]} />}
-          <Button type="submit" look="primary" busy={ask.isPending} refused={wait > 0 ? w.wait(wait) : undefined}>
+          <Button type="submit" look="primary" busy={ask.isPending} refused={wait > 0 ? w.left(wait) : undefined}>
             {w.send}
           </Button>
         </Form>

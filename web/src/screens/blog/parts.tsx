@@ -13,7 +13,7 @@ export function Reading({ title, children }: { title: string; children: ReactNod
   }, [title]);
   return (
     <main className="reading stack">
-      <p className="row wrap">
+      <div className="row wrap">
         <a className="row grow nav-brand" href="/ui/">
           <span className="nav-mark" aria-hidden>
             W
@@ -21,7 +21,7 @@ export function Reading({ title, children }: { title: string; children: ReactNod
           {words.shell.product}
         </a>
         <a href="/blog/feed.xml">{w.feed}</a>
-      </p>
+      </div>
       {children}
     </main>
   );

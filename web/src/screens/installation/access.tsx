@@ -88,7 +88,7 @@ function Nobody({ status, onAll }: { status: Status; onAll: () => void }) {
 function Row({ request, onAct }: { request: AccessRequest; onAct: (act: Act) => void }) {
   const { email, name, company, message, status } = request;
   return (
-    <li className="answer-line">
+    <li>
       <div className="grow stack tight">
         <div className="row wrap">
           <strong>

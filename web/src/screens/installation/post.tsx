@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/client";
 import { statusOf } from "../../api/errors";
@@ -8,6 +8,7 @@ import { Article } from "../../ui/article/Article";
 import { Button } from "../../ui/Button";
 import { clean } from "../../ui/clean";
 import { Loaded } from "../../ui/Loaded";
+import { Empty } from "../../ui/states";
 import { toast } from "../../ui/Toast";
 import { posts as w } from "../../words/blog";
 import { type Content, contentOf, differs, keepMine, nothing, readMine } from "./draft";
@@ -59,8 +60,16 @@ export function EditPost() {
   const { operator } = useMe();
   const post = useQuery({ ...postQuery(id), enabled: operator });
   return (
-    <InstallationPage tab="blog" thing={clean(post.data?.title ?? w.newTitle)}>
-      <Loaded query={post}>{(latest) => <Edit key={latest.id} latest={latest} />}</Loaded>
+    <InstallationPage tab="blog" thing={clean(post.data?.title ?? w.post)}>
+      <Loaded query={post}>
+        {(latest) =>
+          latest === null ? (
+            <Empty title={w.missing} action={<Link to="/installation/blog">{w.all}</Link>} />
+          ) : (
+            <Edit key={latest.id} latest={latest} />
+          )
+        }
+      </Loaded>
     </InstallationPage>
   );
 }
@@ -94,16 +103,13 @@ function Edit({ latest }: { latest: Post }) {
       if (statusOf(error) === 409) void client.invalidateQueries({ queryKey: postQuery(latest.id).queryKey });
     },
   });
+  const settle = (text: Content | undefined) => {
+    save.reset();
+    set(text, latest.revision);
+  };
   return (
     <>
       <PostActs post={latest} changed={changed} />
-      {changed && base !== latest.revision && (
-        <div className="notice" role="alert">
-          <span className="grow">{w.meanwhile}</span>
-          <Button onClick={() => set(undefined)}>{w.takeTheirs}</Button>
-          <Button onClick={() => set(content, latest.revision)}>{w.keepMine}</Button>
-        </div>
-      )}
       <div className="post-columns">
         <PostForm
           content={content}
@@ -113,6 +119,10 @@ function Edit({ latest }: { latest: Post }) {
           act={w.save}
           busy={save.isPending}
           error={save.error}
+          conflict={
+            changed &&
+            base !== latest.revision && <Meanwhile onTheirs={() => settle(undefined)} onMine={() => settle(content)} />
+          }
         />
         <section className="card stack tight">
           <h2>{w.preview}</h2>
@@ -121,5 +131,16 @@ function Edit({ latest }: { latest: Post }) {
         </section>
       </div>
     </>
+  );
+}
+
+/** Meanwhile says that a colleague saved first: their text is beside this one, and nothing is overwritten unread. */
+function Meanwhile({ onTheirs, onMine }: { onTheirs: () => void; onMine: () => void }) {
+  return (
+    <div className="notice" role="alert">
+      <span>{w.meanwhile}</span>
+      <Button onClick={onTheirs}>{w.takeTheirs}</Button>
+      <Button onClick={onMine}>{w.keepMine}</Button>
+    </div>
   );
 }

@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { Button, Field } from "../../ui/Button";
 import { Area, Form, fieldOf, Problem } from "../../ui/form";
 import { posts as w } from "../../words/blog";
@@ -12,10 +13,12 @@ interface PostFormProps {
   act: string;
   busy: boolean;
   error: unknown;
+  /** What must be settled before it can be saved, in place of the error. */
+  conflict?: ReactNode;
 }
 
 /** PostForm is what an operator writes: title, address, summary and Markdown. */
-export function PostForm({ content, published, onChange, onSave, act, busy, error }: PostFormProps) {
+export function PostForm({ content, published, onChange, onSave, act, busy, error, conflict }: PostFormProps) {
   const set = (name: keyof Content) => (e: { target: { value: string } }) =>
     onChange({ ...content, [name]: e.target.value });
   return (
@@ -60,7 +63,7 @@ export function PostForm({ content, published, onChange, onSave, act, busy, erro
           wrong={fieldOf(error, "body")}
           onChange={set("body")}
         />
-        <Problem error={error} fields={["title", "slug", "summary", "body"]} />
+        {conflict || <Problem error={error} fields={["title", "slug", "summary", "body"]} />}
         <div className="row">
           <Button type="submit" look="primary" busy={busy}>
             {act}

@@ -1,5 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, type Body } from "../../api/client";
+import { statusOf } from "../../api/errors";
 import type { Period } from "../../app/periods/Periods";
 import { listQuery } from "../../app/queries";
 
@@ -37,8 +38,13 @@ export const postsQuery = listQuery([...postsKey, "list"], (cursor, signal) =>
   api.get("/admin/blog/posts", { params: { query: { limit: perPage, ...(cursor ? { cursor } : {}) } }, signal }),
 );
 
+/** postQuery reads a post; null: there is none. */
 export const postQuery = (id: string) =>
   queryOptions({
     queryKey: [...postsKey, "post", id],
-    queryFn: ({ signal }) => api.get("/admin/blog/posts/{id}", { params: { path: { id } }, signal }),
+    queryFn: ({ signal }): Promise<Post | null> =>
+      api.get("/admin/blog/posts/{id}", { params: { path: { id } }, signal }).catch((error) => {
+        if (statusOf(error) === 404) return null;
+        throw error;
+      }),
   });
