@@ -7,7 +7,6 @@ import { Empty } from "../../ui/states";
 import { words } from "../../words/en";
 import { installation as w } from "../../words/installation";
 import "../../ui/tabs.css";
-import "./installation.css";
 
 export type Tab = keyof typeof w.tabs;
 

@@ -40,7 +40,7 @@ export function NewPost() {
   });
   return (
     <InstallationPage tab="blog" thing={w.newTitle}>
-      <div className="post-columns">
+      <div className="columns">
         <PostForm
           content={content}
           onChange={write}
@@ -110,7 +110,7 @@ function Edit({ latest }: { latest: Post }) {
   return (
     <>
       <PostActs post={latest} changed={changed} />
-      <div className="post-columns">
+      <div className="columns">
         <PostForm
           content={content}
           published={latest.publishedAt !== null}

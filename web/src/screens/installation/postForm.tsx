@@ -59,6 +59,7 @@ export function PostForm({ content, published, onChange, onSave, act, busy, erro
           hint={w.bodyHint}
           required
           rows={16}
+          mono
           value={content.body}
           wrong={fieldOf(error, "body")}
           onChange={set("body")}
