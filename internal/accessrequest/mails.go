@@ -22,7 +22,7 @@ func noticeMail(to, publicURL string) mail.Message {
 	return mail.Message{To: to, Subject: "A request for access to Writ waits", Text: fmt.Sprintf(
 		`Somebody asks for access to your Writ server. You get this e-mail because you are one of its operators.
 
-Sign in to read and answer the requests that wait: %s/ui/
+Sign in to read and answer the requests that wait: %s/ui/installation/access
 
 More requests within %d minutes are not mailed again.
 `, publicURL, int(noticePause.Minutes()))}

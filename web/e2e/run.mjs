@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { seedAgents } from "./agents.seed.mjs";
 import { launch, openContext, signInContext } from "./browser.mjs";
 import { seed } from "./fixtures.mjs";
+import { seedInstallation } from "./installation.seed.mjs";
 import { seedPeople } from "./people.mjs";
 import { seedPolicies } from "./policies.seed.mjs";
 import { startProvider } from "./provider.mjs";
@@ -22,6 +23,7 @@ const server = await startServer({
   WRIT_GOOGLE_CLIENT_ID: provider.client.id,
   WRIT_GOOGLE_CLIENT_SECRET: provider.client.secret,
   ...payments(),
+  WRIT_REFERRAL_CREDIT_CENTS: "1000",
 });
 let failed = 0;
 const stops = [];
@@ -33,6 +35,7 @@ try {
   seeded.people = await seedPeople(server.url, owner, server.first.organizationId, server.first.apiKey);
   seeded.agents = await seedAgents(server.url, owner, server.first.organizationId);
   stops.push(seeded.agents.stop);
+  seeded.installation = await seedInstallation(server.url, owner);
   seeded.policies = await seedPolicies(server.url, owner, server.first.organizationId);
   let context;
   let demo;

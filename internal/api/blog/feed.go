@@ -110,7 +110,7 @@ func (h *Handlers) feedOf(posts []blog.Post) (atomFeed, error) {
 			Title:     post.Title,
 			Updated:   post.UpdatedAt.Format(time.RFC3339),
 			Published: post.PublishedAt.Format(time.RFC3339),
-			Link:      atomLink{"alternate", base + "/blog/" + post.Slug},
+			Link:      atomLink{"alternate", base + "/ui/blog/" + post.Slug}, // the page: people open it
 			Summary:   post.Summary,
 			Content:   atomText{"html", html},
 		})

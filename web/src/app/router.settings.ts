@@ -1,7 +1,7 @@
 // The addresses of an organization's settings.
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { frame } from "./router.roots";
-import { oneOf, search } from "./search";
+import { oneOf, search, text } from "./search";
 
 export const settings = [
   createRoute({
@@ -60,5 +60,11 @@ export const settings = [
     path: "/settings/billing",
     validateSearch: search({ checkout: oneOf("done", "left") }),
     component: lazyRouteComponent(() => import("../screens/settings/billing"), "Billing"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/settings/referrals",
+    validateSearch: search({ code: text(50) }),
+    component: lazyRouteComponent(() => import("../screens/settings/referrals"), "Referrals"),
   }),
 ] as const;

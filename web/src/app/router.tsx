@@ -1,4 +1,4 @@
-// Every address of the dashboard, here, in router.policies and in router.settings. A screen is loaded when it is opened.
+// Every address of the dashboard, here and in the files beside this one. A screen is loaded when it is opened.
 import { type AnyRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { approvalsSearch } from "../screens/approvals/search";
 import { entryFields } from "../screens/audit/search";
@@ -8,6 +8,7 @@ import { sessionSearch, sessionsSearch } from "../screens/sessions/search";
 import { traceSearch, tracesSearch } from "../screens/traces/search";
 import { queryClient } from "./queries";
 import { RouteError, RouteMissing } from "./RouteError";
+import { installation, open } from "./router.installation";
 import { policies } from "./router.policies";
 import { bare, frame, root } from "./router.roots";
 import { settings } from "./router.settings";
@@ -169,6 +170,7 @@ const framed = [
   }),
   ...policies,
   ...settings,
+  ...installation,
   createRoute({
     getParentRoute: () => frame,
     path: "/usage",
@@ -179,12 +181,6 @@ const framed = [
       period: oneOf("day", "month"),
     }),
     component: lazyRouteComponent(() => import("../screens/usage/screen"), "Usage"),
-  }),
-  createRoute({
-    getParentRoute: () => frame,
-    path: "/installation/usage",
-    validateSearch: search({ by: oneOf("day", "month") }),
-    component: lazyRouteComponent(() => import("../screens/installation/usage"), "InstallationUsage"),
   }),
   createRoute({
     getParentRoute: () => frame,
@@ -226,6 +222,7 @@ const unframed = [
     validateSearch: search({ token: text(200) }),
     component: lazyRouteComponent(() => import("../screens/auth/invite"), "AcceptInvite"),
   }),
+  ...open,
 ];
 
 export const router = createRouter({

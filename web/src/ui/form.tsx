@@ -79,10 +79,12 @@ interface AreaProps extends TextareaHTMLAttributes<HTMLTextAreaElement> {
   label: string;
   hint?: ReactNode;
   wrong?: string | undefined;
+  /** Whether every character takes the same room. */
+  mono?: boolean;
 }
 
 /** Area is a field of several lines. */
-export function Area({ label, hint, wrong, ...rest }: AreaProps) {
+export function Area({ label, hint, wrong, mono, ...rest }: AreaProps) {
   const id = useId();
   return (
     <div className="field">
@@ -90,7 +92,7 @@ export function Area({ label, hint, wrong, ...rest }: AreaProps) {
       <textarea
         {...rest}
         id={id}
-        className="input"
+        className={mono ? "input mono" : "input"}
         aria-invalid={wrong ? true : undefined}
         aria-describedby={wrong || hint ? `${id}-note` : undefined}
       />

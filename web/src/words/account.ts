@@ -48,7 +48,12 @@ export const account = {
   fileName: "writ-account.json",
   end: "Delete the account",
   endHelp:
-    "Your sessions and memberships end, and your keys with them. Logs keep your entries under an id that nobody can trace to you.",
+    "Your sessions and memberships end, and your keys unless you hand them over. Logs keep your entries under an id that nobody can trace to you.",
+  heirs: "Your keys and agents",
+  heirsHelp: "Hand them over, or the keys end and the agents are suspended. Keys of terminals always end.",
+  heirIn: (organization: string) => `In ${organization} they go to`,
+  heirNobody: "nobody: they end",
+  heirAlone: (organization: string) => `In ${organization} nobody else may have keys: yours end.`,
   endTitle: "Delete your account?",
   endForGood: "This cannot be undone.",
 };

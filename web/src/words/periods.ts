@@ -14,10 +14,9 @@ export const periods = {
   agents: "Active agents",
   stored: "Stored",
   help: "Days are of UTC. What is sent counts on the day it is received, and stays counted when retention removes it. Seats are the most members at once; stored are the texts of traces that were kept.",
-  installation: "Installation usage",
   installationHelp: "What all organizations of this server used together. Only operators see this.",
   organizations: "Organizations, the last 30 days",
   organization: "Organization",
   nobody: "No organization has used anything in the last 30 days.",
-  notOperator: "Only people who run this installation see its usage.",
+  cut: (n: number) => `The ${n} with the most decisions are listed.`,
 };

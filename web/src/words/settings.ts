@@ -12,6 +12,7 @@ export const settings = {
     enforcement: "Enforcement",
     retention: "Retention",
     billing: "Billing",
+    referrals: "Referrals",
   },
   save: "Save",
   saved: "Saved.",

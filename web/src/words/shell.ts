@@ -33,7 +33,7 @@ export const shell = {
   keysOff: "Single keys are off. You can turn them on in your account.",
   account: "Account",
   organizations: "Organizations",
-  installationUsage: "Installation usage",
+  installation: "Installation",
   signOut: "Sign out",
   theme: "Theme",
   themes: { system: "As the system", light: "Light", dark: "Dark" },

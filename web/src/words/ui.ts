@@ -4,6 +4,7 @@ export const ui = {
   all: "All",
   allTime: "All time",
   apply: "Apply",
+  articleTable: "Table",
   asLine: "As one line",
   asTable: "As table",
   auto: "auto",

@@ -46,7 +46,7 @@ export function AccountMenu() {
           </DropdownMenu.Item>
           {me.operator && (
             <DropdownMenu.Item className="menu-item" onSelect={() => navigate({ to: "/installation/usage" })}>
-              {words.shell.installationUsage}
+              {words.shell.installation}
             </DropdownMenu.Item>
           )}
           <DropdownMenu.Item className="menu-item" onSelect={leave}>

@@ -7,6 +7,7 @@ import { optionsQuery } from "../../app/queries";
 import { Button, Field } from "../../ui/Button";
 import { explain } from "../../ui/states";
 import { words } from "../../words/en";
+import { AskInstead } from "./AskInstead";
 import { Page } from "./Page";
 import { holdPassword } from "./verify";
 
@@ -38,7 +39,12 @@ export function Register() {
   const named = (["name", "email", "password"] as const).some(wrong);
   return (
     <Page title={words.auth.registerTitle}>
-      {options.data && !options.data.signUp && !token && <p>{words.auth.closed}</p>}
+      {options.data && !options.data.signUp && !token && (
+        <>
+          <p>{words.auth.closed}</p>
+          <AskInstead />
+        </>
+      )}
       <form className="stack" onSubmit={submit}>
         <Field
           label={words.auth.name}

@@ -9,6 +9,7 @@ import { useSession } from "../../auth/useSession";
 import { Button, Field } from "../../ui/Button";
 import { SkeletonLines } from "../../ui/states";
 import { words } from "../../words/en";
+import { AskInstead } from "./AskInstead";
 import { Page } from "./Page";
 
 const route = getRouteApi("/bare/sign-in");
@@ -58,6 +59,7 @@ export function SignIn() {
           </Link>
         </p>
       )}
+      {options.data?.signUp === false && <AskInstead />}
     </Page>
   );
 }

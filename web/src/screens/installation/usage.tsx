@@ -1,46 +1,28 @@
-import { queryOptions, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { api } from "../../api/client";
 import { useMe } from "../../app/org";
-import { type Period, Periods } from "../../app/periods/Periods";
-import { usePage } from "../../app/shell/page";
+import { Periods } from "../../app/periods/Periods";
 import { AgentText } from "../../ui/AgentText";
 import { count, money } from "../../ui/format";
 import { Loaded } from "../../ui/Loaded";
-import { Empty, SkeletonLines } from "../../ui/states";
-import { words } from "../../words/en";
+import { SkeletonLines } from "../../ui/states";
 import { periods as w } from "../../words/periods";
+import { InstallationPage } from "./parts";
+import { organizationsQuery, usageQuery } from "./queries";
 
 const route = getRouteApi("/frame/installation/usage");
 
-const usageQuery = (by: Period) =>
-  queryOptions({
-    queryKey: ["installation", "usage", by],
-    queryFn: ({ signal }) => api.get("/admin/dashboard/usage", { params: { query: { by } }, signal }),
-  });
-
-const organizationsQuery = queryOptions({
-  queryKey: ["installation", "usage", "organizations"],
-  queryFn: ({ signal }) => api.get("/admin/dashboard/usage/organizations", { params: { query: {} }, signal }),
-});
+// The server lists no more organizations than these.
+const mostListed = 200;
 
 /** InstallationUsage is what all organizations used, for the people who run the server. */
 export function InstallationUsage() {
   const { by = "day" } = route.useSearch();
   const navigate = useNavigate();
   const { operator } = useMe();
-  usePage({ name: w.installation, to: "/installation/usage" });
   const used = useQuery({ ...usageQuery(by), enabled: operator });
-  if (!operator)
-    return (
-      <div className="screen">
-        <h1>{w.installation}</h1>
-        <Empty title={words.errors.forbidden}>{w.notOperator}</Empty>
-      </div>
-    );
   return (
-    <div className="screen">
-      <h1>{w.installation}</h1>
+    <InstallationPage tab="usage">
       <p className="muted">{w.installationHelp}</p>
       <Periods
         by={by}
@@ -51,7 +33,7 @@ export function InstallationUsage() {
         file={`/admin/dashboard/usage?format=csv&by=${by}`}
       />
       <Organizations />
-    </div>
+    </InstallationPage>
   );
 }
 
@@ -98,6 +80,7 @@ function Organizations() {
                   ))}
                 </tbody>
               </table>
+              {items.length >= mostListed && <p className="small faint">{w.cut(mostListed)}</p>}
             </div>
           )
         }

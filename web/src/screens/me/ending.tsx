@@ -6,14 +6,17 @@ import { leave } from "../../auth/session";
 import { Button, Field } from "../../ui/Button";
 import { ConfirmDialog } from "../../ui/Dialog";
 import { account as w } from "../../words/account";
+import { Heirs } from "./Heirs";
+import { keysTo } from "./heir";
 
 /** Ending gives the person their data, and ends the account. */
 export function Ending() {
   const { user } = useMe();
   const [open, setOpen] = useState(false);
   const [password, setPassword] = useState("");
+  const [heirs, setHeirs] = useState<Record<string, string>>({});
   const end = async () => {
-    await api.delete("/user", { body: { password, confirm: user.email } });
+    await api.delete("/user", { body: { password, confirm: user.email, keysTo: keysTo(heirs) } });
     await leave();
   };
   return (
@@ -38,6 +41,7 @@ export function Ending() {
         open={open}
         onClose={() => {
           setPassword("");
+          setHeirs({});
           setOpen(false);
         }}
         title={w.endTitle}
@@ -49,6 +53,7 @@ export function Ending() {
         <p>
           {w.endHelp} {w.endForGood}
         </p>
+        <Heirs chosen={heirs} onChoose={setHeirs} />
         <Field
           label={w.passwordAgain}
           type="password"

@@ -24,3 +24,14 @@ export const factorQuery = queryOptions({
   queryKey: ["me", "second-factor"],
   queryFn: ({ signal }) => api.get("/user/second-factor", { signal }),
 });
+
+/** membersQuery reads to whom keys may be handed over, as far as one page goes. */
+export const membersQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "heirs"],
+    queryFn: ({ signal }) =>
+      api.get("/organization/{orgId}/members", {
+        params: { path: { orgId: org }, query: { limit: 200 } },
+        signal,
+      }),
+  });

@@ -5,7 +5,7 @@ import { useMay, useOrg } from "../../app/org";
 import { usePage } from "../../app/shell/page";
 import { Empty } from "../../ui/states";
 import { words } from "../../words/en";
-import { billingQuery } from "./queries";
+import { billingQuery, referralsQuery } from "./queries";
 import "./settings.css";
 
 const w = words.settings;
@@ -23,6 +23,7 @@ const tabs: [Tab, string][] = [
   ["enforcement", "/settings/enforcement"],
   ["retention", "/settings/retention"],
   ["billing", "/settings/billing"],
+  ["referrals", "/settings/referrals"],
 ];
 
 interface PageProps {
@@ -46,16 +47,20 @@ export function SettingsPage({ tab, thing, acts, fill, needs, children }: PagePr
     { name: w.tabs[tab], ...(thing ? { to } : {}) },
     ...(thing ? [{ name: thing }] : []),
   );
-  // Where nobody pays there is nothing to show.
-  const pays = useQuery(billingQuery(useOrg().id)).data;
+  // Where nobody pays or refers there is nothing to show.
+  const org = useOrg();
+  const pays = useQuery(billingQuery(org.id)).data;
+  const refers = useQuery(referralsQuery(org.id)).data;
+  const off = (id: Tab) => (id === "billing" && !pays) || (id === "referrals" && !refers);
+  const shownTabs = tabs.filter(([id]) => id === tab || !off(id));
   const refused = useMay(needs ?? "organization.read");
-  // A phone shows three tabs of ten: the one that is open must be among them.
+  // A phone shows three tabs of eleven: the one that is open must be among them.
   const strip = useRef<HTMLElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is another place
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is another place, and one more moves the others
   useEffect(() => {
     const shown = strip.current?.querySelector<HTMLElement>("[data-shown]");
     if (strip.current && shown) strip.current.scrollLeft = shown.offsetLeft - strip.current.offsetLeft - 48;
-  }, [tab]);
+  }, [tab, shownTabs.length]);
   return (
     <div className={fill ? "screen fill" : "screen"}>
       <div className="screen-head">
@@ -63,19 +68,17 @@ export function SettingsPage({ tab, thing, acts, fill, needs, children }: PagePr
         {!refused && acts}
       </div>
       <nav className="setting-tabs" ref={strip} aria-label={w.title}>
-        {tabs
-          .filter(([id]) => id !== "billing" || id === tab || pays)
-          .map(([id, path]) => (
-            <Link
-              key={id}
-              to={path}
-              className="setting-tab"
-              activeOptions={{ exact: true, includeSearch: false }}
-              data-shown={id === tab || undefined}
-            >
-              {w.tabs[id]}
-            </Link>
-          ))}
+        {shownTabs.map(([id, path]) => (
+          <Link
+            key={id}
+            to={path}
+            className="setting-tab"
+            activeOptions={{ exact: true, includeSearch: false }}
+            data-shown={id === tab || undefined}
+          >
+            {w.tabs[id]}
+          </Link>
+        ))}
       </nav>
       {refused ? <Empty title={words.errors.forbidden}>{refused}</Empty> : children}
     </div>

@@ -127,6 +127,22 @@ export const invoicesQuery = (org: string) =>
       api.get("/billing/invoices", { params: { query: { organizationId: org, limit: 50 } }, signal }),
   });
 
+/** referralsQuery reads what referrals brought; null: they are off on this server. */
+export const referralsQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "referrals"],
+    queryFn: ({ signal }) => orNone(api.get("/referral/stats", { params: { query: { organizationId: org } }, signal })),
+    staleTime: fresh.settings,
+  });
+
+/** referralCodeQuery reads the organization's code; null: it has none yet. */
+export const referralCodeQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "referrals", "code"],
+    queryFn: ({ signal }) => orNone(api.get("/referral/code", { params: { query: { organizationId: org } }, signal })),
+    staleTime: fresh.settings,
+  });
+
 export const retentionQuery = (org: string) =>
   queryOptions({
     queryKey: [org, "retention"],
