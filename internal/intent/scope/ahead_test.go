@@ -7,7 +7,7 @@ import (
 	"writ/internal/intent/scope"
 )
 
-// TestAReportedSessionIsReadAhead: the decision after a report finds the session read. What no decision has read is not.
+// TestAReportedSessionIsReadAhead: the decision after a report finds the session read. What nobody asked for is not.
 func TestAReportedSessionIsReadAhead(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
