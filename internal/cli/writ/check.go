@@ -57,10 +57,7 @@ Exit codes: 0 allowed, 1 denied or not decided, 2 the command line is wrong, 3 a
 }
 
 func (c *checking) run(ctx context.Context, s cli.Streams, tool string, arguments []string) (err error) {
-	c.call.Tool = tool
-	if server, name, found := strings.Cut(tool, "."); found {
-		c.call.MCP, c.call.Tool = server, name
-	}
+	c.call.Tool = tool // the server knows where the name of its server ends
 	if c.call.Arguments, err = parseArguments(s, arguments); err != nil {
 		return err
 	}
