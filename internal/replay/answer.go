@@ -192,7 +192,9 @@ func doubtNames(
 // forgottenNames are those that a harness's name for a tool, or the tool's own, may have stood for.
 func forgottenNames(n toolname.Name) (names []toolname.Candidate) {
 	for _, source := range toolname.Hosts() {
-		for _, called := range []string{n.Tool, toolname.Claude(n), toolname.Gemini(n), n.Server + toolname.Dot + n.Tool} {
+		for _, called := range []string{
+			n.Tool, toolname.Claude(n), toolname.Gemini(n), n.Server + toolname.Dot + n.Tool,
+		} {
 			candidates, _ := toolname.CalledFor(n, called, source)
 			for _, c := range candidates {
 				if c.Name != n && !slices.Contains(names, c) {
