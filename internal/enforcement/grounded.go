@@ -125,7 +125,7 @@ func (c *call) ground(v *view, fit plan.Result) grounded {
 func (c *call) groundedTool(v *view, fit plan.Result) string {
 	if toolname.MayJoin(c.request.Tool) {
 		for _, n := range c.names(v, fit) {
-			if spelled := c.spelled(n.Candidate); spelled != nil {
+			if spelled := c.spelled(v, n.Candidate); spelled != nil {
 				return spelled[0].Tool
 			}
 		}

@@ -93,7 +93,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	c.grounded = c.ground(v, fit)
 	d.grounded = c.grounded
 	questions := c.questions(v, fit, now)
-	d.spelled = c.spelledIn(questions)
+	d.spelled = c.spelledIn(v, questions)
 	if refused, ok := v.refuseStopped(questions); ok {
 		d.Decision = refused
 		return d

@@ -17,18 +17,22 @@ func (d *candidate) place(c *call, v *view) {
 		return
 	}
 	if first := v.candidates(r.Tool, r.Server, r.Source)[0]; first.Naming == toolname.Certain {
-		d.server, d.spelled = first.Server, c.spelled(first)
+		d.server, d.spelled = first.Server, c.spelled(v, first)
 	}
 }
 
 // spelled are the names that the call certainly is of, and writes with the server in front of the tool. All spellings
-// are one call, in the record as for approvers. What the proxy carries out has the name that it is called by.
-func (c *call) spelled(names ...toolname.Candidate) (spelled []toolname.Name) {
+// are one call, in the record as for approvers. What the proxy carries out has the name that it is called by. A joined
+// name that can be read in several ways is only itself, unless a person has approved the server: else who agrees to one
+// tool would agree to another.
+func (c *call) spelled(v *view, names ...toolname.Candidate) (spelled []toolname.Name) {
 	if c.request.Carried != nil {
 		return nil
 	}
+	isClear := len(toolname.Readings(c.request.Tool)) < 2
 	for _, n := range names {
-		if n.Naming == toolname.Certain && toolname.Spells(c.request.Tool, n.Name) {
+		if n.Naming == toolname.Certain && toolname.Spells(c.request.Tool, n.Name) &&
+			(isClear || v.servers.Approves(n.Server)) {
 			spelled = append(spelled, n.Name)
 		}
 	}
@@ -36,13 +40,13 @@ func (c *call) spelled(names ...toolname.Candidate) (spelled []toolname.Name) {
 }
 
 // spelledIn are the spelled names among those that policies judge.
-func (c *call) spelledIn(questions []engine.Question) (spelled []toolname.Name) {
+func (c *call) spelledIn(v *view, questions []engine.Question) (spelled []toolname.Name) {
 	if !toolname.MayJoin(c.request.Tool) {
 		return nil
 	}
 	for _, q := range questions {
 		n := toolname.Name{Server: q.Call.Server, Tool: q.Call.Tool}
-		spelled = append(spelled, c.spelled(toolname.Candidate{Name: n, Naming: q.Naming})...)
+		spelled = append(spelled, c.spelled(v, toolname.Candidate{Name: n, Naming: q.Naming})...)
 	}
 	return spelled
 }
@@ -74,10 +78,9 @@ func (s *Service) Named(ctx context.Context, p principal.Principal, planID, call
 	if v.plan != nil && v.plan.Binding.KeyID != p.KeyID {
 		v.plan = nil
 	}
-	for _, n := range v.candidates(called, "", "") {
-		if n.Naming == toolname.Certain && toolname.Spells(called, n.Name) {
-			return n.Server, n.Tool, nil
-		}
+	c.request.Tool = called
+	if spelled := c.spelled(v, v.candidates(called, "", "")...); spelled != nil {
+		return spelled[0].Server, spelled[0].Tool, nil
 	}
 	return "", called, nil
 }

@@ -140,6 +140,38 @@ func TestAKilledToolStopsInEverySpelling(t *testing.T) {
 	}
 }
 
+// TestAnUnclearNameIsItself: where a joined name may be of two servers, and none is registered, who agrees to the tool
+// of one has not agreed to that of the other.
+func TestAnUnclearNameIsItself(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		o.ActivePolicy(o.Owner, o.ID, "version: v1\nname: all\nrules: [{id: all, effect: hold, tools: ['*']}]\n")
+		ask := func(call m) m {
+			_, said := surface{path: "/iap/enforce"}.ask(t, o, client.PlanToken{}, call)
+			return said
+		}
+		one, other := m{"server": "my", "tool": "bank__pay"}, m{"tool": "mcp__my__bank__pay"}
+		held := ask(one)
+		id := fmt.Sprint(held["approvalId"])
+		if _, err := o.Owner.Approve(t.Context(), o.ID, client.Approval{ID: id}); err != nil {
+			t.Fatal(held, err)
+		}
+		if said := ask(other); said["decision"] != "hold" || said["approvalId"] == id {
+			t.Errorf("%v", said)
+		}
+		if said := ask(one); said["allowed"] != true {
+			t.Errorf("%v", said)
+		}
+		if _, err := o.Owner.RegisterMCPServer(t.Context(), o.ID, client.NewMCPServer{Name: "my"}); err != nil {
+			t.Fatal(err)
+		}
+		held = ask(other)
+		if said := ask(one); held["decision"] != "hold" || said["approvalId"] != held["approvalId"] {
+			t.Errorf("a person has approved the server: %v, %v", held, said)
+		}
+	})
+}
+
 // TestLongestServerCuts: of two servers with a dot between them, the longest that is registered has the tool.
 func TestLongestServerCuts(t *testing.T) {
 	t.Parallel()
