@@ -4,13 +4,15 @@ set -eu
 ask() {   # ask ROUTE BODY; no answer within ten seconds is no allow
   printf '%s' "$2" | curl -s --max-time 10 "$WRIT_URL$1" -H "x-api-key: $WRIT_API_KEY" -H 'Content-Type: application/json' --data-binary @-
 }
+text() { printf '"%s"' "$(printf '%s' "$1" | sed 's/[\\"]/\\&/g')"; }   # a text as JSON; the server refuses control characters
 field() { grep -o "\"$1\": *\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }   # a text member of a JSON answer
 
 plan=$(ask /iap/sdk/token '{"agent_id": "billing", "plan": {"goal": "pay the rent", "steps": [
   {"mcp": "bank", "action": "send_money", "params": {"to": "landlord"}}]}}')
 
 pay() {   # pay TO AMOUNT
-  arguments="{\"to\": \"$1\", \"amount\": $2}"
+  case $2 in *[!0-9]* | '') echo "not done: $2 is no amount" && return ;; esac
+  arguments="{\"to\": $(text "$1"), \"amount\": $2}"
   answer=$(ask /iap/sdk/enforce "{\"mcp\": \"bank\", \"tool\": \"send_money\", \"arguments\": $arguments, \"intent_token\": $plan}") || answer=''
   case $answer in
   *'"allowed":true'*) echo "sent $2 to $1" ;;
@@ -21,3 +23,5 @@ pay() {   # pay TO AMOUNT
 }
 pay landlord 900
 pay mallory 900
+pay 'landlord", "note": "a member of its own' 900
+pay landlord '900, "note": "another"'

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,6 +19,26 @@ import (
 //
 //go:embed examples.json
 var examplesText []byte
+
+// answersText are the answers to those requests, which the test records: one for each route.
+//
+//go:embed answers.json
+var answersText []byte
+
+// exampleAnswer is an answer without what differs from run to run.
+type exampleAnswer struct {
+	Status int             `json:"status"`
+	Body   json.RawMessage `json:"body"`
+}
+
+// readAnswers reads the answers by their requests. That they can be read is tested.
+func readAnswers() map[string]exampleAnswer {
+	var read map[string]exampleAnswer
+	if err := json.Unmarshal(answersText, &read); err != nil {
+		panic(fmt.Sprintf("read the answers of the document: %v", err))
+	}
+	return read
+}
 
 // exampleRequests are the examples, with a value for the document in the place of each {{name}}.
 type exampleRequests struct {
@@ -101,9 +122,9 @@ func (e exampleRequest) curl() string {
 	return line + ` "$WRIT_URL` + e.target() + `"`
 }
 
-// documentExamples shows the examples in the document: the body, the parameters, and the whole request.
+// documentExamples shows the examples in the document: the body, the parameters, the whole request, and its answer.
 func documentExamples(r *route.Router) {
-	read := readExamples()
+	read, answers := readExamples(), readAnswers()
 	for _, e := range read.Examples {
 		if e.Again {
 			continue
@@ -115,6 +136,9 @@ func documentExamples(r *route.Router) {
 		}
 		if e.Body != nil {
 			op.RequestBody.Content[route.JSONType].Example = e.Body
+		}
+		if answer, ok := answers[e.Request]; ok {
+			op.Responses[strconv.Itoa(answer.Status)].Content[route.JSONType].Example = answer.Body
 		}
 		for _, p := range op.Parameters {
 			if value, ok := e.Path[p.Name]; ok && p.In == "path" && isText(p.Schema) {

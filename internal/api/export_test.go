@@ -25,6 +25,21 @@ func ReadExamples() (exampleRequests, error) {
 	return read, errors.Join(err, json.Unmarshal(text, &read))
 }
 
+// ExampleAnswer is an answer to one.
+type ExampleAnswer = exampleAnswer
+
+// AnswersFile has the answers that the document shows.
+const AnswersFile = "answers.json"
+
+// ReadAnswers are the answers that the document shows, by their requests.
+func ReadAnswers() (read map[string]ExampleAnswer, err error) {
+	text, err := os.ReadFile(AnswersFile)
+	if err == nil && !bytes.Equal(text, answersText) {
+		err = errors.New("the document has other answers than the file")
+	}
+	return read, errors.Join(err, json.Unmarshal(text, &read))
+}
+
 // HasExample reports whether routes of a path have examples.
 func HasExample(path string) bool { return exampled(path) }
 

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -24,6 +25,7 @@ import (
 type Asked struct {
 	Tool      string
 	Domain    string // what the client calls the server
+	Server    string // of the tool, where the client calls none and the tool's name says it
 	Arguments []byte // a JSON object; nil: not stated, and then no decision finds the approval
 	Amount    *float64
 	Email     string // of the person the agent works for
@@ -140,7 +142,7 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 	}
 	r.AskedFor = redaction.Text(a.Reason)
 	r.OrgID, r.KeyID, r.OwnerID, r.Step = p.OrgID, p.KeyID, p.UserID, -1
-	r.Server, r.Tool = toolname.Resolve(r.Tool, r.Domain, "")
+	r.Server, r.Tool = toolname.Resolve(r.Tool, cmp.Or(r.Domain, a.Server), "")
 	r.Email = strings.ToLower(r.Email)
 	return r, s.readAskedArguments(ctx, a.Arguments, &r)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,13 +42,11 @@ func (s *Service) FindReleasable(
 		return nil, fault.New(fault.Forbidden, "this is asked with an API key of the scope %s, in an organization",
 			principal.RequestDelegation)
 	}
-	if !names.Valid(q.Tool) || !names.Valid(q.Email) {
+	if !names.Valid(q.Tool) || !names.Valid(q.Email) || toolname.TooManyReadings(q.Tool) {
 		return nil, nil // no such request
 	}
 	email := strings.ToLower(strings.TrimSpace(q.Email))
-	server, tool := toolname.Resolve(q.Tool, "", "")
-	_, _, named := toolname.Split(q.Tool) // else any server may be meant
-	open, err := selectOpen(ctx, reader, p, tool, email, now)
+	open, err := findOpen(ctx, reader, p, q.tools(), email, now)
 	if err != nil || len(open) != 1 {
 		return nil, err
 	}
@@ -55,11 +54,52 @@ func (s *Service) FindReleasable(
 		return nil, err
 	}
 	r := &open[0]
-	if named && r.Server != server || !r.Granted(now) || len(r.editedDigest) > 0 || r.Email != email ||
+	if !q.names(r.Call) || !r.Granted(now) || len(r.editedDigest) > 0 || r.Email != email ||
 		r.Amount == nil || *r.Amount != q.Amount {
 		return nil, nil
 	}
 	return r, nil
+}
+
+// findOpen is selectOpen for all tools that may be meant. Two are enough.
+func findOpen(
+	ctx context.Context, reader database.Reader, p principal.Principal, tools []string, email string, now time.Time,
+) (open []Request, err error) {
+	for _, tool := range tools {
+		found, err := selectOpen(ctx, reader, p, tool, email, now)
+		if open = append(open, found...); err != nil || len(open) > 1 {
+			return open, err
+		}
+	}
+	return open, nil
+}
+
+// tools are those that the question may be about: the name itself, and every end of it before which a client may have
+// written the server.
+func (q *Question) tools() []string {
+	called := strings.TrimSpace(q.Tool)
+	_, tool := toolname.Resolve(called, "", "")
+	tools := []string{tool}
+	add := func(tool string) {
+		if !slices.Contains(tools, tool) {
+			tools = append(tools, tool)
+		}
+	}
+	for _, n := range toolname.Readings(called) {
+		add(n.Tool)
+	}
+	for _, n := range toolname.Guesses(called) {
+		if toolname.Spells(called, n) { // with a dot
+			add(n.Tool)
+		}
+	}
+	return tools
+}
+
+// names reports whether a call is one that the question may mean. A name without a server may mean any.
+func (q *Question) names(c Call) bool {
+	called := strings.TrimSpace(q.Tool)
+	return c.Tool == called || toolname.Spells(called, toolname.Name{Server: c.Server, Tool: c.Tool})
 }
 
 // Release uses up the grant of a request for a decision, within its transaction.

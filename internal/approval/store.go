@@ -76,10 +76,13 @@ func (c Call) sameTool(other Call) bool {
 	return strings.EqualFold(c.Server, other.Server) && strings.EqualFold(c.bareTool(), other.bareTool())
 }
 
-// bareTool is the tool without the server that some harnesses write before it.
+// bareTool is the tool without the server that some clients write before it.
 func (c Call) bareTool() string {
 	if server, tool, ok := toolname.Split(c.Tool); ok && strings.EqualFold(server, c.Server) {
 		return tool
+	}
+	if before := c.Server + toolname.Dot; len(c.Tool) > len(before) && strings.EqualFold(c.Tool[:len(before)], before) {
+		return c.Tool[len(before):]
 	}
 	return c.Tool
 }

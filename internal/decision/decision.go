@@ -14,6 +14,7 @@
 package decision
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -97,9 +98,14 @@ type Details struct {
 	Paths    jsontext.Value `json:"resolvedPaths,omitzero"` // the resolved paths of the arguments, redacted
 	Shadows  []Shadow       `json:"shadows,omitempty"`      // most decisions have none
 	Source   string         `json:"source,omitzero"`
-	UserID   string         `json:"user,omitzero"`
-	Email    string         `json:"userEmail,omitzero"`
+	// SpelledAs is the whole name that was called, if Tool is only the part behind the server.
+	SpelledAs string `json:"spelledAs,omitzero"`
+	UserID    string `json:"user,omitzero"`
+	Email     string `json:"userEmail,omitzero"`
 }
+
+// Called is the name that was called; where the details were erased, only the tool's own.
+func (r *Record) Called() string { return cmp.Or(r.SpelledAs, r.Tool) }
 
 // Where the arguments of a decision came from, if not from the call.
 const (

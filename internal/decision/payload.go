@@ -56,6 +56,7 @@ func (r *Record) payload() (audit.Canonical, error) {
 	o.Optional("policyName", r.PolicyName)
 	o.String("reason", r.Reason)
 	o.Optional("source", r.Source)
+	o.Optional("spelledAs", r.SpelledAs)
 	o.Optional("user", r.UserID)
 	o.Optional("userEmail", r.Email)
 	return o.Bytes()

@@ -97,7 +97,7 @@ func (s *Service) consume(ctx context.Context, tx *database.Tx, c *call, o *outc
 // approvalCall is the call as an approver sees it.
 func (c *call) approvalCall(o *outcome) approval.Call {
 	r := &c.request
-	_, tool := toolname.Resolve(r.Tool, o.server, r.Source)
+	_, tool := toolname.Resolve(o.tool(c), o.server, r.Source)
 	asked := approval.Call{
 		OrgID:     c.by.OrgID,
 		KeyID:     c.by.KeyID,

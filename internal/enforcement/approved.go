@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"writ/internal/approval"
@@ -192,7 +193,15 @@ func namesOf(r *approval.Request) []toolname.Candidate {
 	if server, _, ok := toolname.Split(r.Tool); ok && server == r.Server {
 		return toolname.Candidates(r.Tool, "", "")
 	}
-	return toolname.Candidates(r.Tool, r.Server, "")
+	names := toolname.Candidates(r.Tool, r.Server, "")
+	// A harness may have joined them, and a rule about another reading of that restricts.
+	named := toolname.Name{Server: r.Server, Tool: r.Tool}
+	for _, n := range toolname.Readings(toolname.Claude(named)) {
+		if n != named && !slices.ContainsFunc(names, func(c toolname.Candidate) bool { return c.Name == n }) {
+			names = append(names, toolname.Candidate{Name: n, Naming: toolname.Claimed})
+		}
+	}
+	return names
 }
 
 // needsNoArguments reports whether policies let a call be approved whose arguments are unknown: the tool is not always

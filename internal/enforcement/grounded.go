@@ -109,7 +109,7 @@ func (c *call) ground(v *view, fit plan.Result) grounded {
 		// Where outputs were dropped no other one grounds anything. What is only observed then costs nothing more.
 		follows: v.asks() || !v.known.Known.Dropped(),
 	}
-	call := grounding.Call{Tool: c.request.Tool, Class: class, Arguments: c.args.Decoded, Kinds: kinds}
+	call := grounding.Call{Tool: c.groundedTool(v, fit), Class: class, Arguments: c.args.Decoded, Kinds: kinds}
 	if c.verifies {
 		g.Result = groundStep(v, class)
 		return g
@@ -119,6 +119,18 @@ func (c *call) ground(v *view, fit plan.Result) grounded {
 	options := grounding.Options{UnplannedBeforeText: v.settings.UnplannedBeforeText}
 	g.Result = grounding.Judge(v.known.Known, declared, call, options)
 	return g
+}
+
+// groundedTool is the tool of the call, as calls of the session are remembered.
+func (c *call) groundedTool(v *view, fit plan.Result) string {
+	if toolname.MayJoin(c.request.Tool) {
+		for _, n := range c.names(v, fit) {
+			if spelled := c.spelled(v, n.Candidate); spelled != nil {
+				return spelled[0].Tool
+			}
+		}
+	}
+	return c.request.Tool
 }
 
 // groundStep judges a step whose call nobody has seen: reads pass, and everything while only the user can have spoken.
@@ -229,8 +241,8 @@ func (s *Service) remember(
 	}
 	allowed := scope.Call{
 		DecisionID: c.id,
-		Tool:       c.request.Tool,
-		WireName:   toolname.Wire(o.server, c.request.Tool),
+		Tool:       o.tool(c),
+		WireName:   toolname.Wire(o.server, o.tool(c)),
 		Digest:     c.digest,
 		Arguments:  c.args.Canonical.Text(),
 		Class:      o.grounded.class,

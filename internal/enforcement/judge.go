@@ -29,6 +29,7 @@ type candidate struct {
 	server string // as judged
 	// placedOn is the server of the call if server is only the one in the tool's own name; mostly empty.
 	placedOn    string
+	spelled     []toolname.Name // those that the call writes in one with their servers; see tool
 	plan        *plan.Declared
 	steps       []int             // of the plan, that the call fits
 	chain       [][]int           // those of a delegated plan and of each that it came from; nil: it was not delegated
@@ -65,7 +66,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		session:     v.guarded(),
 	}
 	d.delegatedBy = v.delegatorOwners()
-	d.server, _ = toolname.Resolve(c.request.Tool, c.request.Server, c.request.Source)
+	d.place(c, v)
 	d.caller = c.toolcall(v, toolname.Name{}, -1, now)
 	if d.caller.Agent.Attested {
 		d.certificate = c.by.Attested.CertificateID
@@ -92,6 +93,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	c.grounded = c.ground(v, fit)
 	d.grounded = c.grounded
 	questions := c.questions(v, fit, now)
+	d.spelled = c.spelledIn(v, questions)
 	if refused, ok := v.refuseStopped(questions); ok {
 		d.Decision = refused
 		return d

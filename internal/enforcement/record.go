@@ -28,7 +28,7 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 		AgentID:   r.AgentID,
 		SessionID: r.SessionID,
 		Server:    o.server,
-		Tool:      r.Tool,
+		Tool:      o.tool(c),
 		Ruling:    o.Ruling,
 		Verified:  c.verifies,
 		Details: decision.Details{
@@ -51,6 +51,9 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 			Demanded:      o.Demanded,
 			Grounding:     o.grounded.Doubts,
 		},
+	}
+	if entry.Tool != r.Tool {
+		entry.SpelledAs = r.Tool
 	}
 	if o.Verdict == verdict.Allow {
 		entry.Confine = o.Confine

@@ -42,7 +42,7 @@ func (s *Service) judgeSteps(ctx context.Context, c *call, v *view, fit plan.Res
 	caller := c.toolcall(v, toolname.Name{}, -1, s.db.Now())
 	if refused, ok := c.refuseSteps(v, caller, fit); ok {
 		d := candidate{Decision: refused, since: v.policies.Version, plan: v.plan}
-		d.server, _ = toolname.Resolve(c.request.Tool, "", c.request.Source)
+		d.place(c, v)
 		d.caller, d.counting = caller, v.agent.Counting
 		return []*judgedStep{{call: c, candidate: d}}, nil
 	}
@@ -126,6 +126,7 @@ func (s *Service) judgeStep(ctx context.Context, c *call, v *view, alike []int, 
 	j := &judgedStep{call: c, questions: c.questions(v, plan.Result{OK: true, Steps: alike[:1]}, s.db.Now())}
 	j.since, j.plan, j.steps, j.widened = v.policies.Version, v.plan, alike, fit.Drift == plan.Widened
 	j.endedBefore, j.counting = v.agent.EndedBefore, v.agent.Counting
+	j.spelled = c.spelledIn(v, j.questions)
 	if refused, ok := v.refuseStopped(j.questions); ok {
 		j.Decision, j.caller = refused, j.questions[0].Call
 		j.server = j.caller.Server

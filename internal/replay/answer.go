@@ -144,7 +144,12 @@ func candidates(r *decision.Record, call *toolcall.Call) []toolname.Candidate {
 	if call.Server == toolname.Unknown && toolname.IsGemini(call.Tool) {
 		first.Naming = toolname.Joined
 	}
-	names := toolname.Others([]toolname.Candidate{first}, r.Tool)
+	names := []toolname.Candidate{first}
+	if r.SpelledAs != "" && toolname.IsBare(r.SpelledAs) { // with a dot, which may be of a tool without a server
+		whole := toolname.Name{Server: toolname.Local, Tool: r.SpelledAs}
+		names = append(names, toolname.Candidate{Name: whole, Naming: toolname.Claimed})
+	}
+	names = toolname.Others(names, r.Called())
 	if r.CalledAs == "" {
 		return names
 	}
@@ -187,7 +192,9 @@ func doubtNames(
 // forgottenNames are those that a harness's name for a tool, or the tool's own, may have stood for.
 func forgottenNames(n toolname.Name) (names []toolname.Candidate) {
 	for _, source := range toolname.Hosts() {
-		for _, called := range []string{n.Tool, toolname.Claude(n), toolname.Gemini(n)} {
+		for _, called := range []string{
+			n.Tool, toolname.Claude(n), toolname.Gemini(n), n.Server + toolname.Dot + n.Tool,
+		} {
 			candidates, _ := toolname.CalledFor(n, called, source)
 			for _, c := range candidates {
 				if c.Name != n && !slices.Contains(names, c) {

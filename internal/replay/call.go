@@ -133,10 +133,13 @@ func (k *Known) lacksOfPlan(r decision.Record) {
 }
 
 // nameOf is the server and the tool that policies judged. A harness writes both into
-// one name, which is recorded as it was called.
+// one name, which older records have as it was called.
 func nameOf(r decision.Record) (server, tool string) {
 	if r.PlacedOn != "" {
 		return toolname.Resolve(r.Tool, r.PlacedOn, r.Source)
+	}
+	if r.SpelledAs != "" {
+		return r.Server, r.Tool
 	}
 	if server, tool, ok := toolname.Split(r.Tool); ok && server == r.Server {
 		return server, tool
@@ -157,7 +160,7 @@ func placeForgotten(r *decision.Record) bool {
 // otherName is the other meaning of a record: if the client stated the server, the
 // tool was judged under its whole name.
 func otherName(r decision.Record) (server, tool string, ok bool) {
-	if r.PlacedOn != "" {
+	if r.PlacedOn != "" || r.SpelledAs != "" {
 		return "", "", false
 	}
 	server, tool = toolname.Resolve(r.Tool, r.Server, r.Source)

@@ -31,7 +31,7 @@ func (k *Known) readPlan(call *toolcall.Call, r decision.Record, declared *plan.
 	if declared == nil {
 		return
 	}
-	steps := declared.Fit(plan.Call{Tool: r.Tool, NoArguments: true}).Steps
+	steps := declared.Fit(plan.Call{Tool: r.Called(), NoArguments: true}).Steps
 	if len(steps) == 0 {
 		return // the client asked without arguments, under another name
 	}
@@ -45,7 +45,7 @@ func (k *Known) readPlan(call *toolcall.Call, r decision.Record, declared *plan.
 		used = n
 	}
 	for _, i := range steps {
-		for _, n := range declared.Steps[i].Names(r.Tool) {
+		for _, n := range declared.Steps[i].Names(r.Called()) {
 			k.names.add(toolName{n.Server, n.Tool}, i == used, n.Naming != toolname.Certain)
 		}
 	}
@@ -56,7 +56,7 @@ func (k *Known) readPlan(call *toolcall.Call, r decision.Record, declared *plan.
 // too, unless the plan puts the tool there anyway, or the client stated the server,
 // which no record says.
 func (k *Known) readHost(r decision.Record, planSource string) {
-	host, ok := toolname.BareHost(r.Tool, cmp.Or(r.Source, planSource))
+	host, ok := toolname.BareHost(r.Called(), cmp.Or(r.Source, planSource))
 	placed := slices.ContainsFunc(k.names.surely, func(n toolName) bool {
 		return n.server == toolname.Local || ok && n.server == host
 	})

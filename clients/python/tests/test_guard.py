@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 import unittest
+import urllib.parse
 import warnings
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -81,6 +82,36 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
 
+class Waiting(StandIn):
+    """A server that holds every call, and approves all of them once so many wait at once."""
+
+    request_queue_size = 256
+
+    def __init__(self, until):
+        self.until, self.waiting, self.approved = until, set(), set()
+        super().__init__({"status": 200})
+        self.RequestHandlerClass = WaitingHandler
+
+
+class WaitingHandler(Handler):
+    def do_POST(self):
+        self.sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.answer()
+
+    def play(self, **_):
+        server, path = self.server, urllib.parse.urlsplit(self.path)
+        if path.path == "/delegation/poll":
+            asked = urllib.parse.parse_qs(path.query)["delegationId"][0]
+            server.waiting.add(asked)
+            if len(server.waiting) >= server.until:
+                server.approved.add(asked)
+            status = "approved" if asked in server.approved else "pending"
+            return self.send(200, json.dumps({"status": status}), {})
+        approval = str(self.sent["arguments"]["n"])
+        held = {**ALLOW, "allowed": False, "decision": "hold", "approvalId": approval}
+        self.send(200, json.dumps(ALLOW if approval in server.approved else held), {})
+
+
 def declared(server):
     # Only an answer that never ends needs a limit, and then it does not matter which answer it cuts off.
     return Writ(server.url, "ak_test_1", timeout=0.4 if server.case["status"] < 0 else 60).declare(PLAN)
@@ -122,6 +153,33 @@ class GuardTest(unittest.TestCase):
                     with self.assertRaises(Denied):
                         asyncio.run(pay("landlord"))
                 self.assertEqual(ran, ["landlord"] if case.get("runs") else [])
+
+    def test_held_coroutines_occupy_few_threads(self):
+        with Waiting(until=200) as server:
+            plan, ran = declared(server), []
+
+            @plan.guard("bank.send_money", wait=600)
+            async def pay(n):
+                ran.append(n)
+
+            async def main():
+                await asyncio.gather(*(pay(n) for n in range(200)))
+
+            asyncio.run(main())
+            self.assertEqual(sorted(ran), list(range(200)))
+            names = [thread.name for thread in threading.enumerate()]
+            self.assertLessEqual(len([name for name in names if name.startswith("writ-client")]), 16)
+            self.assertFalse([name for name in names if name.startswith("asyncio")])
+
+    def test_the_server_cuts_names(self):
+        sent = []
+        with StandIn({"status": 200, "body": json.dumps({**ALLOW, "server": "acme.bank", "step": 2})}) as server:
+            plan = declared(server)
+            decide, report = plan.decide, plan.report
+            plan.decide = lambda *args: sent.append(args) or decide(*args)
+            plan.report = lambda *args, **more: sent.append((args[0], more["server"], more["step"]))
+            plan.guard("acme.bank.pay")(lambda to: None)("landlord")
+        self.assertEqual(sent, [("acme.bank.pay", {"to": "landlord"}), ("pay", "acme.bank", 2)])
 
     def test_no_server_is_a_deny(self):
         self.assertRaises(Denied, Writ("http://127.0.0.1:9", "k").declare, PLAN)

@@ -15,6 +15,7 @@ name: python-client
 rules:
   - {id: small, effect: allow, tools: ["till.pay"], when: args.amount > 0 && args.amount <= 1000}
   - {id: large, effect: hold, tools: ["till.pay"], when: args.amount > 1000}
+  - {id: acme, effect: allow, tools: ["acme.till.pay", "acme.list"]}
 """
 
 
@@ -52,6 +53,15 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(self.ran, [900])
         report = person("GET", f"/iap/plan/{self.plan.id}/report")
         self.assertEqual((report["allowed"], report["executed"], report["drift"]), (1, 1, []))
+
+    def test_a_server_with_a_dot_in_its_name(self):
+        steps = [{"mcp": "acme", "action": "list"}, {"mcp": "acme.till", "action": "pay"}]
+        plan = Writ(URL, os.environ["WRIT_API_KEY"], agent="billing").declare({"goal": "pay", "steps": steps})
+        plan.guard("acme.till.pay")(lambda amount: self.ran.append(amount))(5)
+        plan.guard("acme.list")(lambda amount: self.ran.append(amount))(6)
+        self.assertEqual(self.ran, [5, 6])
+        report = person("GET", f"/iap/plan/{plan.id}/report")
+        self.assertEqual((report["allowed"], report["executed"], report["drift"]), (2, 2, []))
 
     def test_coroutine(self):
         @self.plan.guard("till.pay", wait=60, on_held=answering("approve"))

@@ -89,8 +89,8 @@ class Plan:
     ) -> Callable[[_F], _F]:
         """Decorates a function, or a coroutine function, that runs only when the server allows the call.
 
-        tool is "server.tool", or its name alone; the arguments of the call are those of the function, by name, with its
-        defaults. The function gets a copy of them: what was judged, as JSON, and nothing else.
+        tool is "server.tool", or its name alone: the server that decides knows which part is which. The arguments of
+        the call are those of the function, by name, with its defaults. The function gets a copy of them: what was judged, as JSON, and nothing else.
 
         wait is how long to wait for a person where a call is held, in seconds; on_held is called when that begins.
         on_denied gives what to return where the call may not run, such as words for a model; unless set, Denied is

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import inspect
 import json
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 from .denied import Denied
@@ -45,7 +47,7 @@ def guard(plan: Plan, name: str, function: Callable[..., Any], options: Options)
         async def guarded_async(*args: Any, **kwargs: Any) -> Any:
             try:
                 copy = _arguments(signature, args, kwargs)
-                call, denied = await asyncio.to_thread(_decided, plan, name, copy, options)
+                call, denied = await _decided_async(plan, name, copy, options)
             except Denied as error:
                 call, denied = None, error
             if call is None:
@@ -54,9 +56,9 @@ def guard(plan: Plan, name: str, function: Callable[..., Any], options: Options)
             try:
                 result = await function(**_copy(call.arguments))
             except BaseException as error:  # also where the task is cancelled: the call may have run
-                await asyncio.shield(asyncio.to_thread(_report, plan, call, began, options, None, error))
+                await asyncio.shield(_in_thread(_report, plan, call, began, options, None, error))
                 raise
-            await asyncio.to_thread(_report, plan, call, began, options, result, None)
+            await _in_thread(_report, plan, call, began, options, result, None)
             return result
 
         return guarded_async
@@ -113,34 +115,105 @@ def _decided(
     plan: Plan, name: str, arguments: Dict[str, Any], options: Options
 ) -> Tuple[Optional[_Call], Optional[Denied]]:
     """The call as it was allowed, or why it was not; where it is held, after a person agreed."""
-    server, dot, tool = name.partition(".")
-    call = _Call(server, tool, arguments) if dot else _Call(None, name, arguments)
+    call = _Call(None, name, arguments)  # the server knows where the name of its server ends
     try:
-        decision = _allowed(plan, call, options)
-    except Denied as denied:
-        return None, denied
+        return _judged(call, _allowed(plan, call, options)), None
     except Exception as error:
-        denied = Denied(str(error))
-        denied.__cause__ = error
-        return None, denied
-    return call._replace(server=decision.get("server") or call.server, step=decision.get("step")), None
+        return None, _denied(error)
+
+
+async def _decided_async(
+    plan: Plan, name: str, arguments: Dict[str, Any], options: Options
+) -> Tuple[Optional[_Call], Optional[Denied]]:
+    """_decided for coroutines: a call that waits for a person occupies no thread."""
+    call = _Call(None, name, arguments)
+    try:
+        return _judged(call, await _allowed_async(plan, call, options)), None
+    except Exception as error:
+        return None, _denied(error)
+
+
+def _denied(error: Exception) -> Denied:
+    if isinstance(error, Denied):
+        return error
+    denied = Denied(str(error))
+    denied.__cause__ = error
+    return denied
+
+
+def _judged(call: _Call, decision: Dict[str, Any]) -> _Call:
+    """The call under the server and the tool that it was judged for."""
+    server, tool = decision.get("server"), call.tool
+    if server and tool.startswith(server + "."):
+        tool = tool[len(server) + 1 :]
+    return call._replace(server=server or None, tool=tool, step=decision.get("step"))
 
 
 def _allowed(plan: Plan, call: _Call, options: Options) -> Dict[str, Any]:
     try:
-        return plan.decide(call.tool, call.arguments, call.server)
+        return plan.decide(call.tool, call.arguments)
     except Denied as denied:
-        if denied.verdict == "deny" or denied.approval_id is None or options.wait <= 0:
-            raise
-        if options.on_held is not None:
-            options.on_held(denied)
-        approval = plan.wait(denied.approval_id, options.wait)
-        if approval["status"] == "pending":
-            raise
-        if "editedArguments" in approval:
-            reason = "a person agreed to other arguments: call again with those"
-            raise Denied(reason, "deny", denied.decision, approval["editedArguments"]) from denied
-    return plan.decide(call.tool, call.arguments, call.server)  # the approval allows nothing by itself: this does, once
+        held = _held(denied, options)
+    if options.on_held is not None:
+        options.on_held(held)
+    _agreed(held, plan.wait(_approval(held), options.wait))
+    return plan.decide(call.tool, call.arguments)  # the approval allows nothing by itself: this does, once
+
+
+async def _allowed_async(plan: Plan, call: _Call, options: Options) -> Dict[str, Any]:
+    try:
+        return await _in_thread(plan.decide, call.tool, call.arguments)
+    except Denied as denied:
+        held = _held(denied, options)
+    if options.on_held is not None:
+        await _in_thread(options.on_held, held)
+    _agreed(held, await _wait_async(plan, _approval(held), options.wait))
+    return await _in_thread(plan.decide, call.tool, call.arguments)
+
+
+def _held(denied: Denied, options: Options) -> Denied:
+    """The denial, if it is one to wait for; else it is raised."""
+    if denied.verdict == "deny" or denied.approval_id is None or options.wait <= 0:
+        raise denied
+    return denied
+
+
+def _approval(held: Denied) -> str:
+    assert held.approval_id is not None
+    return held.approval_id
+
+
+def _agreed(held: Denied, approval: Dict[str, Any]) -> None:
+    """Raises unless it is worth asking again."""
+    if approval["status"] == "pending":
+        raise held
+    if "editedArguments" in approval:
+        reason = "a person agreed to other arguments: call again with those"
+        raise Denied(reason, "deny", held.decision, approval["editedArguments"]) from held
+
+
+# The threads in which coroutines ask the server. A question takes as long as its answer, and none waits for a person.
+_THREADS = ThreadPoolExecutor(max_workers=16, thread_name_prefix="writ-client")
+
+# How often a call that waits for a person asks again, in seconds: soon at first, and less the longer it waits.
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 5.0
+
+
+async def _in_thread(function: Callable[..., Any], *args: Any) -> Any:
+    within = contextvars.copy_context()
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, lambda: within.run(function, *args))
+
+
+async def _wait_async(plan: Plan, approval_id: str, seconds: float) -> Dict[str, Any]:
+    """Plan.wait without a thread that waits: it asks again and again, and sleeps in between."""
+    end, pause = time.monotonic() + seconds, _FIRST_PAUSE
+    while True:
+        approval: Dict[str, Any] = await _in_thread(plan.wait, approval_id, 0)
+        left = end - time.monotonic()
+        if approval["status"] != "pending" or left <= 0:
+            return approval
+        await asyncio.sleep(min(pause, left))
+        pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
 def _report(

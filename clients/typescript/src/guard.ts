@@ -25,12 +25,11 @@ export function guard<A extends object, R>(
   run: (args: A) => R,
   options: GuardOptions<R> = {},
 ): Guarded<A, R> {
-  const tool = toolOf(name);
   return async (args: A): Promise<Awaited<R>> => {
     let call: Call;
     let decision: Decision;
     try {
-      call = { ...tool, arguments: copyOf(args) };
+      call = { tool: name, arguments: copyOf(args) }; // the server knows where the name of its server ends
       decision = await allowed(plan, call, options);
     } catch (error) {
       const denied = error instanceof Denied ? error : new Denied(wordsOf(error), { cause: error });
@@ -41,10 +40,12 @@ export function guard<A extends object, R>(
   };
 }
 
-function toolOf(name: string): { server?: string; tool: string } {
-  const dot = name.indexOf(".");
-  if (dot < 0) return { tool: name };
-  return { server: name.slice(0, dot), tool: name.slice(dot + 1) };
+/** judgedAs is a call under the server and the tool that it was judged for. */
+function judgedAs(call: Call, { server, step }: Decision): Call & { step?: number } {
+  const judged = { ...call, ...(step === undefined ? {} : { step }) };
+  if (server === undefined) return judged;
+  const before = `${server}.`;
+  return { ...judged, server, tool: call.tool.startsWith(before) ? call.tool.slice(before.length) : call.tool };
 }
 
 /** copyOf is what JSON keeps of arguments. Nobody can change it while it is judged, and it is what runs. */
@@ -75,11 +76,11 @@ async function allowed<R>(plan: Plan, call: Call, { wait = 0, onHeld }: GuardOpt
 async function carryOut<A extends object, R>(
   plan: Plan,
   call: Call,
-  { server, step }: Decision,
+  decision: Decision,
   run: (args: A) => R,
   { onUnreported = (error) => console.warn("writ: a call was not reported:", error) }: GuardOptions<R>,
 ): Promise<Awaited<R>> {
-  const judged = { ...call, ...(server === undefined ? {} : { server }), ...(step === undefined ? {} : { step }) };
+  const judged = judgedAs(call, decision);
   const began = Date.now();
   const report = async (outcome: { status: "success" | "failed"; output?: unknown; error?: string }) => {
     try {

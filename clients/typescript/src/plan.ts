@@ -24,7 +24,7 @@ export class Plan {
 
   /**
    * guard gives a function that runs only when the server allows the call. The tool is "server.tool", or its name
-   * alone. The function gets a copy of its arguments: what was judged, as JSON, and nothing else.
+   * alone; the server that decides knows which part is which. The function gets a copy of its arguments: what was judged, as JSON, and nothing else.
    */
   guard<A extends object, R>(tool: string, run: (args: A) => R, options?: GuardOptions<R>): Guarded<A, R> {
     return guard(this, tool, run, options);

@@ -11,6 +11,7 @@ name: typescript-client
 rules:
   - {id: small, effect: allow, tools: ["vault.pay"], when: args.amount > 0 && args.amount <= 1000}
   - {id: large, effect: hold, tools: ["vault.pay"], when: args.amount > 1000}
+  - {id: acme, effect: allow, tools: ["acme.vault.pay", "acme.list"]}
 `;
 
 async function person(method, path, body, type = "application/json") {
@@ -51,6 +52,20 @@ test("an allowed call runs, is reported, and its receipt is verified", async () 
   await assert.rejects(verifyReceipt(receipt, keys, { record, payload: `${payload} `, salt }), NotVerified);
   const forged = { record: record.replace('"allow"', '"deny"') };
   await assert.rejects(verifyReceipt(receipt, keys, forged), NotVerified);
+});
+
+test("the server knows where a name with dots is cut", async () => {
+  const named = [
+    { mcp: "acme", action: "list" },
+    { mcp: "acme.vault", action: "pay" },
+  ];
+  const plan = await writ.declare({ goal: "pay", steps: named });
+  const ran = [];
+  await plan.guard("acme.vault.pay", (args) => ran.push(args.amount))({ amount: 5 });
+  await plan.guard("acme.list", (args) => ran.push(args.amount))({ amount: 6 });
+  assert.deepEqual(ran, [5, 6]);
+  const report = await person("GET", `/iap/plan/${plan.id}/report`);
+  assert.deepEqual([report.allowed, report.executed, report.drift], [2, 2, []]);
 });
 
 test("what is not in the plan, or after its end, does not run", async () => {

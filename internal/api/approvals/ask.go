@@ -84,8 +84,16 @@ func (h *Handlers) ask(
 		return nil, route.NoOrganization()
 	}
 	b := &in.Body
+	server, tool, err := "", b.Tool, error(nil)
+	if route.OrEmpty(b.Domain) == "" {
+		server, tool, err = h.Enforcement.Named(ctx, caller, route.OrEmpty(b.PlanID), strings.TrimSpace(b.Tool))
+	}
+	if err != nil {
+		return nil, err
+	}
 	request, opened, err := h.Approvals.Ask(ctx, caller, approval.Asked{
-		Tool:      b.Tool,
+		Tool:      tool,
+		Server:    server,
 		Domain:    route.OrEmpty(b.Domain),
 		Arguments: b.Arguments.OrNone(),
 		Amount:    b.Amount,

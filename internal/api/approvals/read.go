@@ -243,7 +243,7 @@ func isStepOf(r approval.Request, i int, step plan.Step) bool {
 	if r.Step >= 0 {
 		return i == r.Step
 	}
-	return step.Server == r.Server && strings.EqualFold(step.Tool, r.Tool)
+	return step.Server == r.Server && strings.EqualFold(step.Tool, r.Tool) || step.Joins(r.Server, r.Tool)
 }
 
 // How much is shown beside a request.
@@ -284,12 +284,13 @@ func (h *Handlers) addHistory(
 	return nil
 }
 
-// namesOf are the names of the tool in the log: clients may
-// put the server in front of it.
+// namesOf are the names of the tool in the log: older entries have the server in front of
+// it, where the client put it there.
 func namesOf(r approval.Request) []string {
 	names := []string{r.Tool}
 	if r.Server != "" {
-		names = append(names, r.Server+"__"+r.Tool, "mcp__"+r.Server+"__"+r.Tool, "mcp_"+r.Server+"_"+r.Tool)
+		names = append(names, r.Server+"__"+r.Tool, "mcp__"+r.Server+"__"+r.Tool, "mcp_"+r.Server+"_"+r.Tool,
+			r.Server+"."+r.Tool)
 	}
 	return names
 }

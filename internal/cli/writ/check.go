@@ -32,8 +32,8 @@ func check(s cli.Streams) *cobra.Command {
 		Long: `Ask whether a call of a tool may run now, with your API key and the plan that was declared last. The answer is a
 decision: it is recorded, and uses up what the call uses up.
 
-TOOL is server.tool. ARGUMENTS are one JSON object, or name=value pairs in which a value that is JSON is taken as
-such; - reads the object from stdin:
+TOOL is server.tool, of a server that the plan names or that is registered. ARGUMENTS are one JSON object, or name=value
+pairs in which a value that is JSON is taken as such; - reads the object from stdin:
 
   writ check bank.send_money to=landlord amount=900
   writ check bank.send_money '{"to": "landlord", "amount": 900}'
@@ -57,10 +57,7 @@ Exit codes: 0 allowed, 1 denied or not decided, 2 the command line is wrong, 3 a
 }
 
 func (c *checking) run(ctx context.Context, s cli.Streams, tool string, arguments []string) (err error) {
-	c.call.Tool = tool
-	if server, name, found := strings.Cut(tool, "."); found {
-		c.call.MCP, c.call.Tool = server, name
-	}
+	c.call.Tool = tool // the server knows where the name of its server ends
 	if c.call.Arguments, err = parseArguments(s, arguments); err != nil {
 		return err
 	}

@@ -197,7 +197,7 @@ func (a *answering) run(
 	s cli.Streams, answer func(context.Context, *client.Client, client.Proposal) (client.Proposal, error),
 ) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if beneathHost() {
+		if refuseBeneathHost() != nil {
 			return a.sayElsewhere(s)
 		}
 		id := strings.TrimSpace(strings.Join(args, ""))

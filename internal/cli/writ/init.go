@@ -60,8 +60,8 @@ With --check nothing is written: exit code 0 says that the Gemini CLI is guarded
 			if i.check {
 				return checkGuarded(&i.server, s)
 			}
-			if beneathHost() {
-				return errBeneathHost
+			if err := refuseBeneathHost(); err != nil {
+				return err
 			}
 			return i.run(cmd.Context(), s)
 		},

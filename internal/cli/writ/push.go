@@ -88,8 +88,10 @@ func printPushed(s cli.Streams, done pushed) error {
 
 // push stores a document, and activates the very version that was stored.
 func (p *pushing) push(ctx context.Context, c *client.Client, kind, text string) (pushed, error) {
-	if p.activate && beneathHost() {
-		return pushed{}, errBeneathHost
+	if p.activate {
+		if err := refuseBeneathHost(); err != nil {
+			return pushed{}, err
+		}
 	}
 	stored, err := c.ImportPolicy(ctx, p.orgID, kind, text)
 	if err != nil {

@@ -67,10 +67,10 @@ func shadowEnd(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// policyID finds a policy by its id or exact name.
+// policyID finds a policy by its id or exact name. Where an organization is given, it is one of that organization.
 func (p *asPerson) policyID(ctx context.Context, c *client.Client, named string) (string, error) {
 	if id := uuidOf(named); id != "" {
-		return id, nil
+		return id, p.requirePolicy(ctx, c, id)
 	}
 	found, err := c.Policies(ctx, client.PolicyFilter{OrganizationID: p.orgID, Name: named}, client.List{Limit: 2})
 	if err != nil {
@@ -80,6 +80,23 @@ func (p *asPerson) policyID(ctx context.Context, c *client.Client, named string)
 		return "", fmt.Errorf("%d policies are called %q: give the id", len(found.Items), named)
 	}
 	return found.Items[0].ID, nil
+}
+
+// requirePolicy refuses a policy of another organization than the one that the person works in: its id alone would have
+// the command change what they did not mean.
+func (p *asPerson) requirePolicy(ctx context.Context, c *client.Client, id string) error {
+	if p.orgID == "" {
+		return nil
+	}
+	found, err := c.Policy(ctx, id)
+	if err != nil {
+		return fmt.Errorf("look for the policy %s: %w", id, err)
+	}
+	if uuidOf(found.OrganizationID) != uuidOf(p.orgID) {
+		return fmt.Errorf("the policy %s (%s) belongs to another organization than %s: give its own with --organization",
+			cli.Line(found.Name), id, p.orgID)
+	}
+	return nil
 }
 
 // shadow is a shadow as `writ policy shadow list --json` prints it.

@@ -20,19 +20,23 @@ export const billing = {
   current: "Your plan",
   plans: "Plans",
   thisMonth: (month: string) => `Used in ${month}`,
-  unlimited: "no limit",
-  of: (used: string, quota: string) => `${used} of ${quota}`,
+  of: (used: string, quota: string | null) => (quota === null ? `${used}, no limit` : `${used} of ${quota}`),
   decisions: "Decisions",
   decisionsOver: "Past the quota. Decisions go on: they are never refused for money.",
   spans: "Spans",
   spansOver: "Used up: more are refused until next month, or until you choose a larger plan.",
   seats: "Seats",
   seatsOver: "All taken, with open invitations: nobody more can be invited.",
-  quotas: (decisions: string, spans: string, seats: string) =>
-    `${decisions} decisions and ${spans} spans a month, ${seats} seats`,
+  quotas: (decisions: string | null, spans: string | null, seats: string | null) =>
+    `${most(decisions, "decisions")} and ${most(spans, "spans")} a month, ${most(seats, "seats")}`,
   invoices: "Invoices",
   noInvoices: "No invoice yet.",
   invoice: "Invoice",
   open: "Open",
   leaving: "This opens a page of the payment provider.",
 };
+
+/** most is how many of something a plan has: "5 seats", "no limit on seats". */
+function most(quota: string | null, what: string): string {
+  return quota === null ? `no limit on ${what}` : `${quota} ${what}`;
+}

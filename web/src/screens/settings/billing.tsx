@@ -100,7 +100,7 @@ function Current({ account }: { account: Account }) {
   );
 }
 
-const quotaOf = (n: number | null) => (n === null ? w.unlimited : count(n));
+const quotaOf = (n: number | null) => (n === null ? null : count(n));
 
 function Used() {
   const org = useOrg();

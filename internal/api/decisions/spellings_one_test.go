@@ -1,0 +1,226 @@
+package decisions_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"writ/client"
+	"writ/internal/testserver"
+)
+
+// TestOneCallHasOneApproval: a call that is declared in one spelling and held in a second may be made in a third, once.
+// The log and the approvers see one server and one tool.
+func TestOneCallHasOneApproval(t *testing.T) {
+	t.Parallel()
+	eachSpelled(t, func(t *testing.T, o *testserver.Org) {
+		plans := spelledPlans(t)
+		declared := slices.Sorted(maps.Keys(plans))
+		for i := range spellings {
+			name := declared[i%len(declared)]
+			token := o.Declared(o.Agent.APIKey, client.PlanRequest{
+				Plan: json.RawMessage(plans[name]), AgentID: "teller", ExpiresIn: 600,
+			})
+			call := spelledCall{tool: "pay", amount: 1000 + i}
+			ask := func(spelled int) m {
+				_, said := surfaces[1].ask(t, o, token, call.spelled(spelled%len(spellings), true))
+				return said
+			}
+			second, third := i, i+1+i%(len(spellings)-1)
+			held := ask(second)
+			if held["decision"] != "hold" {
+				t.Fatalf("plan of %s, %s: %v", name, spellings[second].name, held)
+			}
+			for other := range spellings { // every spelling waits for the same answer
+				if said := ask(other); said["approvalId"] != held["approvalId"] {
+					t.Errorf("plan of %s: %s waits for %v, %s for %v", name, spellings[second].name, held["approvalId"],
+						spellings[other].name, said["approvalId"])
+				}
+			}
+			id := fmt.Sprint(held["approvalId"])
+			if _, err := o.Owner.Approve(t.Context(), o.ID, client.Approval{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+			if said := ask(third); said["allowed"] != true {
+				t.Errorf("plan of %s, held as %s, called as %s: %v", name, spellings[second].name,
+					spellings[third%len(spellings)].name, said)
+			}
+			if said := ask(second); said["decision"] != "hold" || said["approvalId"] == id {
+				t.Errorf("the grant was used, and %s is %v", spellings[second].name, said)
+			}
+		}
+		wantOneName(t, o)
+	})
+}
+
+// wantOneName: all decisions, and all requests for approval, name the server and the tool.
+func wantOneName(t *testing.T, o *testserver.Org) {
+	t.Helper()
+	log, err := o.Owner.LogEntries(t.Context(), o.ID, client.LogFilter{
+		Action: "call.decided", List: client.List{Limit: 100},
+	})
+	if err != nil || len(log.Items) < 50 {
+		t.Fatalf("%d decisions, %v", len(log.Items), err)
+	}
+	for _, e := range log.Items {
+		if e.Server != "bank" || e.Tool != "pay" {
+			t.Errorf("entry %d is of %s %s", e.Index, e.Server, e.Tool)
+		}
+	}
+	asked, err := o.Owner.ApprovalRequests(t.Context(), o.ID, client.ApprovalFilter{List: client.List{Limit: 100}})
+	if err != nil || len(asked.Items) == 0 {
+		t.Fatalf("%d requests, %v", len(asked.Items), err)
+	}
+	for _, r := range asked.Items {
+		if r.Server != "bank" || r.Tool != "pay" {
+			t.Errorf("request %s is of %s %s", r.ID, r.Server, r.Tool)
+		}
+	}
+}
+
+// TestAskedBySpellings: a client that asks for the approval itself finds the request of the call in every spelling, and
+// the grant is released under each.
+func TestAskedBySpellings(t *testing.T) {
+	t.Parallel()
+	eachSpelled(t, func(t *testing.T, o *testserver.Org) {
+		for i, tool := range []string{"pay", "bank.pay", "bank__pay", "mcp__bank__pay"} {
+			arguments := m{"amount": 7 + i}
+			_, held := surface{path: "/iap/enforce"}.ask(t, o, client.PlanToken{}, m{
+				"server": "bank", "tool": "pay", "arguments": arguments, "user_email": "ada@example.org",
+			})
+			body := m{"tool": tool, "arguments": arguments, "requesterEmail": "ada@example.org"}
+			if tool == "pay" {
+				body["domain"] = "bank"
+			}
+			_, asked := surface{path: "/delegation/request"}.ask(t, o, client.PlanToken{}, body)
+			if asked["id"] != held["approvalId"] && asked["approvalId"] != held["approvalId"] {
+				t.Fatalf("%s: held for %v, asked for %v", tool, held["approvalId"], asked)
+			}
+			id := fmt.Sprint(held["approvalId"])
+			if _, err := o.Owner.Approve(t.Context(), o.ID, client.Approval{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+			for want := range 2 { // an answer of true uses it up
+				answer := o.Request(t, "GET", "/delegation/check-approved?tool="+tool, "", "X-API-Key", o.Agent.APIKey,
+					"X-User-Email", "ada@example.org")
+				if got := strings.Contains(string(answer.Body), `"approved":true`); got != (want == 0) {
+					t.Errorf("%s, asked %d times: %s", tool, want+1, answer.Body)
+				}
+			}
+		}
+	})
+}
+
+// TestAKilledToolStopsInEverySpelling: also where the record has only one of its names.
+func TestAKilledToolStopsInEverySpelling(t *testing.T) {
+	t.Parallel()
+	for _, subject := range []string{"bank.balance", "mcp__bank__balance", "balance"} {
+		eachSpelled(t, func(t *testing.T, o *testserver.Org) {
+			call := spelledCall{tool: "balance", amount: 5}
+			ask := func(i int) m {
+				_, said := surface{path: "/iap/enforce"}.ask(t, o, client.PlanToken{}, call.spelled(i, true))
+				return said
+			}
+			if said := ask(7); said["allowed"] != true {
+				t.Fatalf("before: %v", said)
+			}
+			if _, err := o.Owner.KillScope(t.Context(), o.ID, "tool", subject, "broken", false); err != nil {
+				t.Fatal(err)
+			}
+			for i, s := range spellings {
+				if said := ask(i); said["allowed"] != false {
+					t.Errorf("%s is stopped, and %s is %v", subject, s.name, said)
+				}
+			}
+		})
+	}
+}
+
+// TestAnUnclearNameIsItself: where a joined name may be of two servers, and none is registered, who agrees to the tool
+// of one has not agreed to that of the other.
+func TestAnUnclearNameIsItself(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		o.ActivePolicy(o.Owner, o.ID, "version: v1\nname: all\nrules: [{id: all, effect: hold, tools: ['*']}]\n")
+		ask := func(call m) m {
+			_, said := surface{path: "/iap/enforce"}.ask(t, o, client.PlanToken{}, call)
+			return said
+		}
+		one, other := m{"server": "my", "tool": "bank__pay"}, m{"tool": "mcp__my__bank__pay"}
+		held := ask(one)
+		id := fmt.Sprint(held["approvalId"])
+		if _, err := o.Owner.Approve(t.Context(), o.ID, client.Approval{ID: id}); err != nil {
+			t.Fatal(held, err)
+		}
+		if said := ask(other); said["decision"] != "hold" || said["approvalId"] == id {
+			t.Errorf("%v", said)
+		}
+		if said := ask(one); said["allowed"] != true {
+			t.Errorf("%v", said)
+		}
+		if _, err := o.Owner.RegisterMCPServer(t.Context(), o.ID, client.NewMCPServer{Name: "my"}); err != nil {
+			t.Fatal(err)
+		}
+		held = ask(other)
+		if said := ask(one); held["decision"] != "hold" || said["approvalId"] != held["approvalId"] {
+			t.Errorf("a person has approved the server: %v, %v", held, said)
+		}
+	})
+}
+
+// TestLongestServerCuts: of two servers with a dot between them, the longest that is registered has the tool.
+func TestLongestServerCuts(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		o.ActivePolicy(o.Owner, o.ID, "version: v1\nname: all\ndefault: allow\nrules: []\n")
+		for _, name := range []string{"acme", "acme.bank"} {
+			if _, err := o.Owner.RegisterMCPServer(t.Context(), o.ID, client.NewMCPServer{Name: name}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for tool, want := range map[string][2]string{
+			"acme.bank.pay": {"acme.bank", "pay"}, "acme.pay": {"acme", "pay"}, "shop.pay": {"local", "shop.pay"},
+		} {
+			_, said := surface{path: "/iap/enforce"}.ask(t, o, client.PlanToken{}, m{"tool": tool})
+			answer := o.Request(t, http.MethodGet, "/audit-log/entries?tool="+want[1]+"&server="+want[0], "",
+				"Authorization", "Bearer "+o.Owner.AccessToken)
+			if said["server"] != want[0] || !strings.Contains(string(answer.Body), fmt.Sprint(said["decisionId"])) {
+				t.Errorf("%s: %v, %d %s", tool, said, answer.Status, answer.Body)
+			}
+		}
+	})
+}
+
+// TestReportsInEverySpelling: a report finds the decision of its call, however either is spelled.
+func TestReportsInEverySpelling(t *testing.T) {
+	t.Parallel()
+	eachSpelled(t, func(t *testing.T, o *testserver.Org) {
+		token := o.Declared(o.Agent.APIKey, client.PlanRequest{
+			Plan: json.RawMessage(spelledPlans(t)["policies"]), AgentID: "teller", ExpiresIn: 600,
+		})
+		reported := []string{"balance", "bank.balance", "bank__balance", "mcp__bank__balance", "mcp_bank_balance"}
+		for i, tool := range reported {
+			_, said := surfaces[1].ask(t, o, token, spelledCall{tool: "balance", amount: i}.spelled(7, true))
+			if said["allowed"] != true {
+				t.Fatalf("%v", said)
+			}
+			answer := o.Request(t, "POST", "/iap/audit", testserver.JSON(t, m{
+				"token": token.JWT, "tool": tool, "input": m{"amount": i}, "status": "success",
+			}), "X-API-Key", o.Agent.APIKey)
+			if answer.Status >= 300 {
+				t.Fatalf("%s: %d %s", tool, answer.Status, answer.Body)
+			}
+		}
+		if err := o.Executions.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		found, err := o.Owner.Findings(t.Context(), o.ID, "", client.List{})
+		if err != nil || len(found.Items) != 0 {
+			t.Errorf("%+v, %v", found.Items, err)
+		}
+	})
+}
