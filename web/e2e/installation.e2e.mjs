@@ -139,11 +139,18 @@ async function ask(env, server) {
   const wrong = [...(await problemsOf(page)), ...(await axeProblems(page))];
   await env.shoot(page, "request-access-received");
   const more = () => context.request.post("/access-requests", { data: { email: "ann@example.org" } });
-  for (let n = 0; n < 10 && (await more()).status() !== 429; n++);
-  await page.goto("/ui/request-access");
-  await page.getByLabel("E-mail").fill("ann@example.org");
-  await page.getByRole("button", { name: "Send" }).click();
-  await page.getByText("You can send yours in a minute").first().waitFor();
+  const paused = page.getByText("You can send yours in a minute");
+  // A new minute may begin in between: then it is taken, and asked again.
+  let seen = false;
+  for (let tries = 0; tries < 3 && !seen; tries++) {
+    for (let n = 0; n < 10 && (await more()).status() !== 429; n++);
+    await page.goto("/ui/request-access");
+    await page.getByLabel("E-mail").fill("ann@example.org");
+    await page.getByRole("button", { name: "Send" }).click();
+    await paused.or(page.getByText("Your request is received.")).waitFor();
+    seen = await paused.isVisible();
+  }
+  if (!seen) wrong.push("a request too many is not told to wait");
   wrong.push(...(await problemsOf(page)), ...(await axeProblems(page)));
   await env.shoot(page, "request-access-throttled");
   if ((await page.getByLabel("E-mail").inputValue()) !== "ann@example.org") wrong.push("what was typed is gone");
