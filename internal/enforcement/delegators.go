@@ -51,7 +51,8 @@ func (s *Service) loadDelegators(ctx context.Context, c *call, v *view) error {
 
 // sameDelegator reports whether two bindings are of the same key, agent and user, so that what is read of them is.
 func sameDelegator(a, b *plan.Binding) bool {
-	return a.OrgID == b.OrgID && a.KeyID == b.KeyID && a.AgentID == b.AgentID && a.UserID == b.UserID && a.Email == b.Email
+	return a.OrgID == b.OrgID && a.KeyID == b.KeyID && a.AgentID == b.AgentID && a.UserID == b.UserID &&
+		a.Email == b.Email
 }
 
 // loadDelegator reads the key that made a delegation, and the agent and user of the plan that it came from.
