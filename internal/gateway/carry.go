@@ -103,6 +103,9 @@ func (s *session) try(ctx context.Context, e errand) (any, enforcement.Answer, e
 	}, func(ctx context.Context, arguments jsontext.Value) (any, error) {
 		return e.send(ctx, e.server, arguments)
 	})
+	if outcome.Stopped != "" {
+		return nil, outcome.Answer, &jsonrpc.Error{Code: codeDenied, Message: "Stopped while it ran: " + outcome.Stopped}
+	}
 	if outcome.Failure != nil {
 		return nil, outcome.Answer, outcome.Failure
 	}

@@ -125,6 +125,7 @@ type Gateway struct {
 	streamable http.Handler
 	stateless  http.Handler
 	waiting    waitingCalls
+	talks      talks
 }
 
 // Waiting is how many calls wait for a person.
@@ -137,6 +138,7 @@ func New(o Options) *Gateway {
 	}
 	g := &Gateway{Options: o}
 	g.sessions.init()
+	g.talks.limit = &g.waiting
 	// The router checks the host, and this server may stand behind a proxy on the same machine.
 	options := sdk.StreamableHTTPOptions{DisableLocalhostProtection: true, MaxRequestBodyBytes: o.MaxBodyBytes}
 	g.streamable = known(sdk.NewStreamableHTTPHandler(serverOf, &options))
@@ -306,7 +308,7 @@ func (g *Gateway) serveStateless(
 	if err != nil {
 		return err
 	}
-	defer s.close(errDone)
+	defer s.closeUnlessWaiting()
 	s.offerOne(m)
 	r.Header.Del(sessionHeader)
 	s.serve(g.stateless, w, r)

@@ -26,6 +26,7 @@ const (
 	toolPrompt      = "mcp:prompt"
 	toolSampling    = "mcp:sampling"
 	toolElicitation = "mcp:elicitation"
+	toolCompletion  = "mcp:completion"
 )
 
 type m = map[string]any
