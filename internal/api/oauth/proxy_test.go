@@ -210,6 +210,10 @@ func TestATokenForOneServerAtTheGuard(t *testing.T) {
 		if status, body := ask("GET", "/route?server=yard&tool=lift", ""); status != http.StatusOK {
 			t.Errorf("the route of its own: %d %v", status, body)
 		}
+		_, list := ask("GET", "/servers", "")
+		if servers := list["servers"].([]any); len(servers) != 1 || servers[0].(m)["name"] != "yard" {
+			t.Errorf("servers: %v", list)
+		}
 		_, seen := ask("POST", "/visible",
 			`{"tools":[{"server":"yard","tool":"lift"},{"server":"mail","tool":"lift"}]}`)
 		if testserver.JSON(t, seen["visible"]) != `[true,false]` {
