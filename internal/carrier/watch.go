@@ -27,8 +27,8 @@ func stoppedBy(ctx context.Context) string {
 	return ""
 }
 
-// noteStop notes that the call was ended because its caller was stopped. What a server has answered before is its result
-// all the same.
+// noteStop notes that the call was ended because its caller was stopped. What a server has answered before is its
+// result all the same.
 func (o *Outcome) noteStop(running context.Context, server string) {
 	why := stoppedBy(running)
 	if why == "" || o.Failure == nil {

@@ -104,7 +104,8 @@ func (s *session) try(ctx context.Context, e errand) (any, enforcement.Answer, e
 		return e.send(ctx, e.server, arguments)
 	})
 	if outcome.Stopped != "" {
-		return nil, outcome.Answer, &jsonrpc.Error{Code: codeDenied, Message: "Stopped while it ran: " + outcome.Stopped}
+		stopped := &jsonrpc.Error{Code: codeDenied, Message: "Stopped while it ran: " + outcome.Stopped}
+		return nil, outcome.Answer, stopped
 	}
 	if outcome.Failure != nil {
 		return nil, outcome.Answer, outcome.Failure

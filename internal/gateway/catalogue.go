@@ -12,8 +12,8 @@ import (
 	"writ/internal/toolname"
 )
 
-// catalogue is what the approved servers of an organization, or the one that a token is for, offer at one version of its
-// log. It is shared and never changed.
+// catalogue is what the approved servers of an organization, or the one that a token is for, offer at one version of
+// its log. It is shared and never changed.
 type catalogue struct {
 	version audit.Version
 	servers []*offered

@@ -103,7 +103,13 @@ func (s *session) begins(
 	ctx context.Context, method string, about [sha256.Size]byte, do func(ctx context.Context) (any, error),
 ) *talk {
 	running, end := s.within(context.WithoutCancel(ctx))
-	t := &talk{s: s, about: about, end: end, asked: make(chan *question), done: make(chan struct{})}
+	t := &talk{
+		s:     s,
+		about: about,
+		end:   end,
+		asked: make(chan *question),
+		done:  make(chan struct{}),
+	}
 	s.mu.Lock()
 	s.talk = t
 	s.mu.Unlock()

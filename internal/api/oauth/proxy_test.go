@@ -228,7 +228,8 @@ func TestATokenForOneServerThroughAProxyApart(t *testing.T) {
 	eachFlow(t, func(t *testing.T, f *flow) {
 		f.ActivePolicy(f.owner, f.org, "version: v1\nname: open\ndefault: allow\nrules: []\n")
 		for _, name := range []string{"yard", "mail"} {
-			made, err := f.owner.RegisterMCPServer(t.Context(), f.org, client.NewMCPServer{Name: name, URL: startYard(t)})
+			server := client.NewMCPServer{Name: name, URL: startYard(t)}
+			made, err := f.owner.RegisterMCPServer(t.Context(), f.org, server)
 			if err != nil || made.Status != "approved" {
 				t.Fatalf("register: %+v, %v", made, err)
 			}

@@ -273,7 +273,8 @@ func TestCompletionIsDecidedAndRecorded(t *testing.T) {
 		if _, err := complete("y"); err != nil {
 			t.Errorf("what it does not: %v", err)
 		}
-		decided, done := y.recorded(t, "call.decided", "mcp:completion"), y.recorded(t, "call.executed", "mcp:completion")
+		decided := y.recorded(t, "call.decided", "mcp:completion")
+		done := y.recorded(t, "call.executed", "mcp:completion")
 		if decided != 3 || done != 2 {
 			t.Errorf("%d decisions and %d outcomes, want 3 and 2", decided, done)
 		}

@@ -166,15 +166,17 @@ func TestAQuestionInAResult(t *testing.T) {
 			t.Errorf("the client was asked %d times, and the server got %d answers", n, answered.Load())
 		}
 		for tool, want := range map[string]int{"ask": 1, "mcp:elicitation": 3, "mcp:prompt": 1, "mcp:resource": 1} {
-			if d, e := y.recorded(t, "call.decided", tool), y.recorded(t, "call.executed", tool); d != want || e != want {
-				t.Errorf("%s: %d decisions and %d outcomes, want %d", tool, d, e, want)
+			decided, done := y.recorded(t, "call.decided", tool), y.recorded(t, "call.executed", tool)
+			if decided != want || done != want {
+				t.Errorf("%s: %d decisions and %d outcomes, want %d", tool, decided, done, want)
 			}
 		}
 		testserver.Soon(t, "nothing is left", func() bool { return y.front().Sessions()+y.front().Waiting() == 0 })
 	})
 }
 
-// TestAServerWithSessionsAsksAClientWithout: what it asks while the call runs becomes the result of the client's request.
+// TestAServerWithSessionsAsksAClientWithout: what it asks while the call runs becomes the result of the client's
+// request.
 func TestAServerWithSessionsAsksAClientWithout(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, y *yard) {

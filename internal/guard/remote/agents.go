@@ -97,8 +97,8 @@ type Caller struct {
 	Challenge string
 }
 
-// Admit has the server say who a credential stands for. at is the MCP server at whose address an access token was shown;
-// empty: it was at that of all, or is an API key.
+// Admit has the server say who a credential stands for. at is the MCP server at whose address an access token was
+// shown; empty: it was at that of all, or is an API key.
 func (s *Server) Admit(ctx context.Context, credential, at string) (Caller, error) {
 	var said message.ProxyCaller
 	err := s.ask(ctx, question{
