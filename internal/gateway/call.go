@@ -27,17 +27,24 @@ func (s *session) offerOne(m *message) {
 	}
 }
 
-// findTool is the tool that the client means.
-func (s *session) findTool(ctx context.Context, name string) (*offeredTool, error) {
-	all, servers, err := s.offers(ctx)
-	if err != nil {
-		return nil, err
+// findTool is the tool that the client means. It is looked for in what there was when the request came: whether it may
+// be called, and of the server as it is registered now, is for the decision.
+func (s *session) findTool(ctx context.Context, req sdk.Request, name string) (tool *offeredTool, err error) {
+	var all *catalogue
+	if e := exchangeOf(req); e != nil {
+		all = e.offers
 	}
-	var tool *offeredTool
+	if all == nil {
+		if all, err = s.g.catalogueFor(ctx, s.caller); err != nil {
+			return nil, err
+		}
+	}
 	if s.one == "" {
 		tool = all.tools[name]
+	} else if of, err := s.onlyOf(all); err != nil {
+		return nil, err
 	} else {
-		tool = servers[0].tool(name)
+		tool = of.tool(name)
 	}
 	if tool == nil || strings.HasPrefix(tool.Name, reservedPrefix) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", name)}
@@ -62,7 +69,7 @@ func (s *session) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 }
 
 func (s *session) callOnce(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	tool, err := s.findTool(ctx, req.Params.Name)
+	tool, err := s.findTool(ctx, req, req.Params.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ type session struct {
 
 // open makes a session; without an id it is that of a request of the stateless protocol. Whoever gets one closes it.
 func (g *Gateway) open(r *http.Request, caller principal.Principal, at place, id string) (*session, error) {
-	life, end := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	life, end := context.WithCancelCause(context.Background()) // that of the request would keep the request
 	s := &session{
 		g:      g,
 		id:     id,
