@@ -278,8 +278,8 @@ func (g *Gateway) post(w *patient, r *http.Request, caller principal.Principal, 
 	return nil
 }
 
-// detached is a request whose context ends with it and keeps nothing else of it: the SDK keeps the context of the request
-// that opens a session for as long as the session.
+// detached is a request whose context ends with it and keeps nothing else of it: the SDK keeps the context of the
+// request that opens a session for as long as the session.
 func detached(r *http.Request) (*http.Request, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	stop := context.AfterFunc(r.Context(), func() { cancel(context.Cause(r.Context())) })
