@@ -70,6 +70,7 @@ func (p *Proxy) assemble(o Options, public *url.URL) {
 		Policies:    p.server,
 		Dialer:      p.lines.dialer,
 		Stopped:     p.server.RefuseStopped,
+		Refused:     p.server.RefuseCaller,
 		Now:         time.Now,
 		Logger:      o.Logger,
 	})

@@ -78,6 +78,7 @@ func (a *Areas) newCarrier(c config.Config, o Options) *carrier.Carrier {
 		UserToken:   a.tokenFor,
 		Spent:       a.spentAt,
 		Stopped:     a.Agents.RefuseStopped,
+		Refused:     a.Enforcement.RefuseCaller,
 		Now:         a.Database.Now,
 		Logger:      o.Logger,
 	})

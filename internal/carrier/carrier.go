@@ -83,6 +83,8 @@ type Options struct {
 	Spent     func(ctx context.Context, orgID, userID string, of registry.Reach, token secret.Text) error
 	// Stopped refuses a caller that the kill switch has stopped.
 	Stopped func(ctx context.Context, caller principal.Principal) error
+	// Refused is why a caller may call nothing now, as enforcement.Service.RefuseCaller says: it ends calls that run.
+	Refused func(ctx context.Context, caller principal.Principal, agentID string) error
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
@@ -92,11 +94,15 @@ type Carrier struct {
 	Options
 	late  *latecomers // reports that could not be recorded yet
 	tally *tally
+	watch watcher // of calls that run
 }
 
 // New makes a Carrier. Close it.
 func New(o Options) *Carrier {
-	return &Carrier{Options: o, late: newLatecomers(o.Executions, o.Logger), tally: newTally()}
+	return &Carrier{
+		Options: o, late: newLatecomers(o.Executions, o.Logger), tally: newTally(),
+		watch: watcher{refuse: o.Refused},
+	}
 }
 
 // Close tries once more to record what could not be recorded, and ends.
@@ -121,7 +127,7 @@ type Call struct {
 }
 
 // ReservedPrefix begins the names under which policies see what is no tool: mcp:sampling, mcp:resource, mcp:prompt,
-// mcp:elicitation. A tool of a server with such a name is never called.
+// mcp:elicitation, mcp:completion. A tool of a server with such a name is never called.
 const ReservedPrefix = "mcp:"
 
 // Send sends a call to its server, with the arguments that were judged. Its error is an *upstream.Failure, else the
@@ -137,6 +143,8 @@ type Outcome struct {
 	Output jsontext.Value
 	// Failure is why an allowed call has no result; nil: it has one, or was not allowed.
 	Failure *upstream.Failure
+	// Stopped is why the caller was stopped while the call ran, which then has a Failure; empty: it was not.
+	Stopped string
 	// Unrecorded: the outcome is not in the log yet.
 	Unrecorded bool
 
@@ -173,8 +181,11 @@ func (c *Carrier) Carry(ctx context.Context, by Caller, call Call, send Send) Ou
 	defer cancel()
 	began := c.Now()
 	timer := time.Now()
-	sent, of := withJudged(ctx, reach, &o.Answer)
+	running, ended := c.watch.watch(ctx, by.Principal, o.Answer.AgentID)
+	sent, of := withJudged(running, reach, &o.Answer)
 	o.Result, o.Failure = c.send(sent, by, call, reach, settings, send)
+	o.noteStop(running, reach.Name)
+	ended()
 	took := time.Since(timer)
 	o.write(reach.Name)
 	if o.Failure == nil {

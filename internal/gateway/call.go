@@ -27,17 +27,24 @@ func (s *session) offerOne(m *message) {
 	}
 }
 
-// findTool is the tool that the client means.
-func (s *session) findTool(ctx context.Context, name string) (*offeredTool, error) {
-	all, servers, err := s.offers(ctx)
-	if err != nil {
-		return nil, err
+// findTool is the tool that the client means. It is looked for in what there was when the request came: whether it may
+// be called, and of the server as it is registered now, is for the decision.
+func (s *session) findTool(ctx context.Context, req sdk.Request, name string) (tool *offeredTool, err error) {
+	var all *catalogue
+	if e := exchangeOf(req); e != nil {
+		all = e.offers
 	}
-	var tool *offeredTool
+	if all == nil {
+		if all, err = s.g.catalogueFor(ctx, s.caller); err != nil {
+			return nil, err
+		}
+	}
 	if s.one == "" {
 		tool = all.tools[name]
+	} else if of, err := s.onlyOf(all); err != nil {
+		return nil, err
 	} else {
-		tool = servers[0].tool(name)
+		tool = of.tool(name)
 	}
 	if tool == nil || strings.HasPrefix(tool.Name, reservedPrefix) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", name)}
@@ -47,10 +54,22 @@ func (s *session) findTool(ctx context.Context, name string) (*offeredTool, erro
 
 // callTool has a call judged and carried out.
 func (s *session) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	if err := s.refuseAnswers(req.Params.InputResponses, req.Params.RequestState); err != nil {
-		return nil, err
-	}
-	tool, err := s.findTool(ctx, req.Params.Name)
+	p := req.Params
+	return inRounds(ctx, s, round{
+		method:    methodCallTool,
+		subject:   p.Name,
+		arguments: p.Arguments,
+		answers:   p.InputResponses,
+		state:     p.RequestState,
+	}, func(ctx context.Context) (*sdk.CallToolResult, error) {
+		return s.callOnce(ctx, req)
+	}, func(questions sdk.InputRequestMap, state string) *sdk.CallToolResult {
+		return &sdk.CallToolResult{InputRequests: questions, RequestState: state}
+	})
+}
+
+func (s *session) callOnce(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	tool, err := s.findTool(ctx, req, req.Params.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +84,6 @@ func (s *session) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 			return s.sendCall(ctx, of, tool.Name, req.Params, arguments)
 		},
 	})
-	if refused == nil && err == nil {
-		err = s.refuseQuestions(tool.of, result.InputRequests)
-	}
 	switch {
 	case refused != nil:
 		return refused.asResult(), nil
@@ -97,29 +113,4 @@ func (s *session) sendCall(
 		return err
 	})
 	return result, err
-}
-
-// refuseAnswers refuses answers to what a server has asked in the result of an earlier request: nobody has judged them,
-// and nobody could tell which question they answer. In sessions they are left out, because servers ask there while the
-// request runs.
-func (s *session) refuseAnswers(answers sdk.InputResponseMap, state string) error {
-	if !s.stateless || answers == nil && state == "" {
-		return nil
-	}
-	return &jsonrpc.Error{
-		Code:    jsonrpc.CodeInvalidParams,
-		Message: "inputResponses and requestState are not carried: connect with a session of " + withSessions,
-	}
-}
-
-// refuseQuestions refuses a result that is a question: its answer would not be carried.
-func (s *session) refuseQuestions(of *offered, questions sdk.InputRequestMap) error {
-	if questions == nil {
-		return nil
-	}
-	return &jsonrpc.Error{
-		Code: codeUnreachable,
-		Message: "the MCP server " + of.Name + " asks its client something before it answers, which is not carried to " +
-			"clients without sessions: connect with a session of " + withSessions,
-	}
 }

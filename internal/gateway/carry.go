@@ -103,6 +103,10 @@ func (s *session) try(ctx context.Context, e errand) (any, enforcement.Answer, e
 	}, func(ctx context.Context, arguments jsontext.Value) (any, error) {
 		return e.send(ctx, e.server, arguments)
 	})
+	if outcome.Stopped != "" {
+		stopped := &jsonrpc.Error{Code: codeDenied, Message: "Stopped while it ran: " + outcome.Stopped}
+		return nil, outcome.Answer, stopped
+	}
 	if outcome.Failure != nil {
 		return nil, outcome.Answer, outcome.Failure
 	}

@@ -12,8 +12,8 @@ import (
 	"writ/internal/toolname"
 )
 
-// catalogue is what the approved servers of an organization offer, at one version of its log. It is shared and never
-// changed.
+// catalogue is what the approved servers of an organization, or the one that a token is for, offer at one version of
+// its log. It is shared and never changed.
 type catalogue struct {
 	version audit.Version
 	servers []*offered
@@ -43,31 +43,36 @@ type offeredPrompt struct {
 // catalogues are those of the organizations, as they were read last.
 type catalogues struct {
 	mu    sync.Mutex
-	known map[string]*catalogue // by organization
+	known map[readBy]*catalogue
 }
+
+// readBy is for whom a catalogue was read: an access token for one server is told of that one.
+type readBy struct{ orgID, audience string }
+
+func readFor(p principal.Principal) readBy { return readBy{p.OrgID, p.Audience} }
 
 // maxCatalogues bounds how many are kept.
 const maxCatalogues = 200
 
-func (c *catalogues) get(orgID string, at audit.Version) *catalogue {
+func (c *catalogues) get(by readBy, at audit.Version) *catalogue {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.known[orgID]; known != nil && known.version == at {
+	if known := c.known[by]; known != nil && known.version == at {
 		return known
 	}
 	return nil
 }
 
-func (c *catalogues) put(orgID string, read *catalogue) {
+func (c *catalogues) put(by readBy, read *catalogue) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.known) >= maxCatalogues {
 		c.known = nil
 	}
 	if c.known == nil {
-		c.known = map[string]*catalogue{}
+		c.known = map[readBy]*catalogue{}
 	}
-	c.known[orgID] = read
+	c.known[by] = read
 }
 
 // catalogueFor is what the servers of the caller's organization offer now.
@@ -77,7 +82,7 @@ func (g *Gateway) catalogueFor(ctx context.Context, p principal.Principal) (*cat
 	if err != nil {
 		return nil, err
 	}
-	if known := g.catalogues.get(p.OrgID, version); known != nil {
+	if known := g.catalogues.get(readFor(p), version); known != nil {
 		return known, nil
 	}
 	read, err := g.readCatalogue(ctx, p)
@@ -85,7 +90,7 @@ func (g *Gateway) catalogueFor(ctx context.Context, p principal.Principal) (*cat
 		return nil, err
 	}
 	read.version = version
-	g.catalogues.put(p.OrgID, read)
+	g.catalogues.put(readFor(p), read)
 	return read, nil
 }
 

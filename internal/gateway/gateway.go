@@ -56,8 +56,6 @@ const (
 	versionHeader = "Mcp-Protocol-Version"
 	// statelessFrom is the version of MCP from which on there are no sessions.
 	statelessFrom = "2026-07-28"
-	// withSessions is the last one before.
-	withSessions = "2025-11-25"
 	// sessionParameter names the session of the old SSE transport.
 	sessionParameter = "sessionid"
 )
@@ -125,6 +123,7 @@ type Gateway struct {
 	streamable http.Handler
 	stateless  http.Handler
 	waiting    waitingCalls
+	talks      talks
 }
 
 // Waiting is how many calls wait for a person.
@@ -137,6 +136,7 @@ func New(o Options) *Gateway {
 	}
 	g := &Gateway{Options: o}
 	g.sessions.init()
+	g.talks.limit = &g.waiting
 	// The router checks the host, and this server may stand behind a proxy on the same machine.
 	options := sdk.StreamableHTTPOptions{DisableLocalhostProtection: true, MaxRequestBodyBytes: o.MaxBodyBytes}
 	g.streamable = known(sdk.NewStreamableHTTPHandler(serverOf, &options))
@@ -161,6 +161,7 @@ type (
 type exchange struct {
 	request context.Context // ends when the client does not wait any more
 	said    said
+	offers  *catalogue // what there was when the request came; nil: it was not looked at
 }
 
 // known makes the SDK hand the exchange to the handlers of its message: what it knows of a caller is all that it hands
@@ -205,7 +206,7 @@ func (g *Gateway) Serve(w http.ResponseWriter, r *http.Request, caller principal
 		if of == nil {
 			return fault.New(fault.NotFound, "no approved MCP server has this id or name, or it cannot be reached by HTTP")
 		}
-		place.one, place.about = of.ID, of.About
+		place.one, place.about, place.offers = of.ID, of.About, all
 	}
 	out := newPatient(w)
 	switch r.Method {
@@ -222,6 +223,8 @@ type place struct {
 	path  string
 	one   string            // the id of the only server; empty: all
 	about definition.Server // what that says of itself, as people can see it in the registry
+
+	offers *catalogue // what there is; nil: it was not looked at
 }
 
 // post takes a message.
@@ -256,7 +259,7 @@ func (g *Gateway) post(w *patient, r *http.Request, caller principal.Principal, 
 		if err != nil {
 			return err
 		}
-		s.serve(g.streamable, w, r)
+		s.serve(g.streamable, w, r, at.offers)
 		return nil
 	}
 	if m.method != methodInitialize {
@@ -266,11 +269,24 @@ func (g *Gateway) post(w *patient, r *http.Request, caller principal.Principal, 
 	if err != nil {
 		return err
 	}
-	s.serve(g.streamable, w, r)
+	alone, done := detached(r)
+	defer done()
+	s.serve(g.streamable, w, alone, nil)
 	if !s.isInitialized() {
 		s.close(errNotInitialized)
 	}
 	return nil
+}
+
+// detached is a request whose context ends with it and keeps nothing else of it: the SDK keeps the context of the
+// request that opens a session for as long as the session.
+func detached(r *http.Request) (*http.Request, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stop := context.AfterFunc(r.Context(), func() { cancel(context.Cause(r.Context())) })
+	if agentID, granted := r.Context().Value(grantedAgent{}).(string); granted {
+		return r.WithContext(WithAgent(ctx, agentID)), func() { stop(); cancel(nil) }
+	}
+	return r.WithContext(ctx), func() { stop(); cancel(nil) }
 }
 
 // get opens the stream of a session, or a session of the old SSE transport, which begins so.
@@ -284,7 +300,7 @@ func (g *Gateway) get(w *patient, r *http.Request, caller principal.Principal, a
 	if err != nil {
 		return err
 	}
-	s.serve(g.streamable, w, r)
+	s.serve(g.streamable, w, r, nil)
 	return nil
 }
 
@@ -306,20 +322,19 @@ func (g *Gateway) serveStateless(
 	if err != nil {
 		return err
 	}
-	defer s.close(errDone)
+	defer s.closeUnlessWaiting()
 	s.offerOne(m)
 	r.Header.Del(sessionHeader)
-	s.serve(g.stateless, w, r)
+	s.serve(g.stateless, w, r, at.offers)
 	return nil
 }
 
-// serve has the SDK answer a request within the session.
-func (s *session) serve(by http.Handler, w http.ResponseWriter, r *http.Request) {
+// serve has the SDK answer a request within the session. offers is what there was when it came; nil: that is not known.
+func (s *session) serve(by http.Handler, w http.ResponseWriter, r *http.Request, offers *catalogue) {
 	defer s.use()()
 	ctx, cancel := s.within(r.Context())
 	defer cancel()
-	said := saidIn(r)
-	e := &exchange{request: ctx, said: said}
+	e := &exchange{request: ctx, said: saidIn(r), offers: offers}
 	ctx = context.WithValue(context.WithValue(ctx, sessionKey{}, s), exchangeKey{}, e)
 	r = r.WithContext(ctx)
 	r.Header = r.Header.Clone()

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -211,11 +212,8 @@ func (l *link) ask(
 func (l *link) done(r *running) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i, other := range l.running {
-		if other == r {
-			l.running = append(l.running[:i:i], l.running[i+1:]...)
-			return
-		}
+	if i := slices.Index(l.running, r); i >= 0 {
+		l.running = slices.Delete(l.running, i, i+1) // and keeps nothing of the request
 	}
 }
 

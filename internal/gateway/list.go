@@ -26,6 +26,7 @@ const (
 	toolPrompt      = "mcp:prompt"
 	toolSampling    = "mcp:sampling"
 	toolElicitation = "mcp:elicitation"
+	toolCompletion  = "mcp:completion"
 )
 
 type m = map[string]any
@@ -38,6 +39,10 @@ func (s *session) only(ctx context.Context) (*offered, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.onlyOf(all)
+}
+
+func (s *session) onlyOf(all *catalogue) (*offered, error) {
 	if of := all.byID[s.one]; of != nil {
 		return of, nil
 	}
@@ -53,7 +58,7 @@ func (s *session) offers(ctx context.Context) (*catalogue, []*offered, error) {
 	if s.one == "" {
 		return all, all.servers, nil
 	}
-	of, err := s.only(ctx)
+	of, err := s.onlyOf(all)
 	return all, []*offered{of}, err
 }
 

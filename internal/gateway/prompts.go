@@ -13,7 +13,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/carrier"
-	"writ/internal/toolname"
 )
 
 // listPrompts lists the prompts of one server as it lists them, or those of all that the registry knows.
@@ -124,9 +123,21 @@ func (s *session) findPrompt(ctx context.Context, name string) (*offered, string
 
 // getPrompt gets a prompt, if that is allowed.
 func (s *session) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-	if err := s.refuseAnswers(req.Params.InputResponses, req.Params.RequestState); err != nil {
-		return nil, err
-	}
+	p := req.Params
+	return inRounds(ctx, s, round{
+		method:    methodGetPrompt,
+		subject:   p.Name,
+		arguments: p.Arguments,
+		answers:   p.InputResponses,
+		state:     p.RequestState,
+	}, func(ctx context.Context) (*sdk.GetPromptResult, error) {
+		return s.getOnce(ctx, req)
+	}, func(questions sdk.InputRequestMap, state string) *sdk.GetPromptResult {
+		return &sdk.GetPromptResult{InputRequests: questions, RequestState: state}
+	})
+}
+
+func (s *session) getOnce(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 	of, name, err := s.findPrompt(ctx, req.Params.Name)
 	if err != nil {
 		return nil, err
@@ -150,9 +161,6 @@ func (s *session) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sd
 			return s.fetchPrompt(ctx, of, name, req.Params)
 		},
 	})
-	if refused == nil && err == nil {
-		err = s.refuseQuestions(of, result.InputRequests)
-	}
 	if refused != nil {
 		return nil, refused.asError()
 	}
@@ -175,49 +183,6 @@ func (s *session) fetchPrompt(
 			params.Meta = sdk.Meta{"progressToken": token}
 		}
 		result, err = up.GetPrompt(ctx, params)
-		return err
-	})
-	return result, err
-}
-
-// complete completes an argument. Whoever could never get the prompt or resource is refused; nothing is recorded,
-// because clients ask with every key that is pressed.
-func (s *session) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
-	params := *req.Params
-	params.Meta = nil
-	if params.Ref == nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "ref: is required"}
-	}
-	ref := *params.Ref
-	params.Ref = &ref
-	tool := toolResource
-	var of *offered
-	var err error
-	if ref.Type == "ref/prompt" {
-		tool = toolPrompt
-		of, ref.Name, err = s.findPrompt(ctx, ref.Name)
-	} else {
-		of, err = s.findResource(ctx, ref.URI)
-	}
-	if err != nil {
-		return nil, err
-	}
-	asked := s.request(s.saidOf(req, req.Params.Meta))
-	asked.CanOblige = false // nothing can be left out of what it completes
-	visible, err := s.g.Decisions.Visible(ctx, s.caller, asked, []toolname.Name{{Server: of.Name, Tool: tool}})
-	if err != nil {
-		return nil, err
-	}
-	if !visible[0] {
-		return nil, &jsonrpc.Error{
-			Code: codeDenied,
-			Message: "a policy or the plan denies every " + of.Name + "." + tool +
-				", or has something done with its results",
-		}
-	}
-	var result *sdk.CompleteResult
-	err = s.pass(ctx, of, func(ctx context.Context, up *sdk.ClientSession) (err error) {
-		result, err = up.Complete(ctx, &params)
 		return err
 	})
 	return result, err

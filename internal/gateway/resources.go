@@ -167,9 +167,17 @@ func fits(template, uri string) bool {
 
 // readResource reads a resource, if that is allowed.
 func (s *session) readResource(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-	if err := s.refuseAnswers(req.Params.InputResponses, req.Params.RequestState); err != nil {
-		return nil, err
-	}
+	p := req.Params
+	return inRounds(ctx, s, round{
+		method: methodReadResource, subject: p.URI, answers: p.InputResponses, state: p.RequestState,
+	}, func(ctx context.Context) (*sdk.ReadResourceResult, error) {
+		return s.readOnce(ctx, req)
+	}, func(questions sdk.InputRequestMap, state string) *sdk.ReadResourceResult {
+		return &sdk.ReadResourceResult{Cacheable: unshared(), InputRequests: questions, RequestState: state}
+	})
+}
+
+func (s *session) readOnce(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	of, err := s.findResource(ctx, req.Params.URI)
 	if err != nil {
 		return nil, err
@@ -182,9 +190,6 @@ func (s *session) readResource(ctx context.Context, req *sdk.ReadResourceRequest
 		return s.fetchResource(ctx, of, req.Params)
 	}
 	result, refused, err := carried[*sdk.ReadResourceResult](ctx, s, about)
-	if refused == nil && err == nil {
-		err = s.refuseQuestions(of, result.InputRequests)
-	}
 	if refused != nil {
 		return nil, refused.asError()
 	}

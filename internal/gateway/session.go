@@ -51,11 +51,12 @@ type session struct {
 	open    int                     // exchanges by HTTP that are open
 	used    time.Time               // when the last one ended
 	seen    audit.Version           // of the log when the client was last told what it may list
+	talk    *talk                   // what a request of the stateless protocol does; nil: it asks nothing of servers
 }
 
 // open makes a session; without an id it is that of a request of the stateless protocol. Whoever gets one closes it.
 func (g *Gateway) open(r *http.Request, caller principal.Principal, at place, id string) (*session, error) {
-	life, end := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	life, end := context.WithCancelCause(context.Background()) // that of the request would keep the request
 	s := &session{
 		g:      g,
 		id:     id,
@@ -249,11 +250,15 @@ func (t *table) find(id string, caller principal.Principal, at place) (*session,
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.byID[id]
-	if id == "" || s == nil || s.caller.KeyID != caller.KeyID || s.caller.OrgID != caller.OrgID || s.one != at.one ||
-		s.caller.Attested != caller.Attested {
+	if id == "" || s == nil || s.one != at.one || !isSameCaller(s.caller, caller) {
 		return nil, fault.New(fault.NotFound, "no such session: send initialize again")
 	}
 	return s, nil
+}
+
+// isSameCaller reports whether two requests are of the same key, with the same certificate.
+func isSameCaller(a, b principal.Principal) bool {
+	return a.KeyID == b.KeyID && a.OrgID == b.OrgID && a.Attested == b.Attested
 }
 
 // live are the sessions now.

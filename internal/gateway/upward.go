@@ -21,15 +21,16 @@ func (s *session) clientOptions(l *link) *sdk.ClientOptions {
 		ProgressNotificationHandler: l.progress,
 		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true}, // see answering
 	}
-	if s.stateless {
-		// Nothing can be sent to the client but the result of its request; one that is a question is refused.
-		return o
-	}
 	if can.Sampling != nil {
 		o.CreateMessageWithToolsHandler = l.sample
 	}
 	if can.Elicitation != nil {
 		o.ElicitationHandler = l.elicit
+	}
+	if s.stateless {
+		return o // nothing can be sent to the client but the result of its request, which may be a question
+	}
+	if can.Elicitation != nil {
 		o.ElicitationCompleteHandler = l.elicited
 	}
 	o.ResourceUpdatedHandler = func(ctx context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
@@ -61,13 +62,11 @@ func (l *link) prepare(c *sdk.Client) {
 	l.mu.Lock()
 	l.speaker = c
 	l.mu.Unlock()
-	if !l.s.stateless {
-		c.AddSendingMiddleware(l.answering)
-	}
+	c.AddSendingMiddleware(l.answering)
 	c.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (answer sdk.Result, err error) {
 			defer l.s.g.recovered(ctx, method, &err)
-			if _, ok := req.(*sdk.ListRootsRequest); ok && !l.s.stateless {
+			if _, ok := req.(*sdk.ListRootsRequest); ok {
 				return l.roots(ctx)
 			}
 			return next(ctx, method, req)
@@ -87,6 +86,9 @@ func (l *link) roots(ctx context.Context) (*sdk.ListRootsResult, error) {
 	}
 	ctx, cancel := l.stream(ctx)
 	defer cancel()
+	if l.s.stateless {
+		return askClient[*sdk.ListRootsResult](ctx, l.s, &sdk.ListRootsParams{})
+	}
 	return down.ListRoots(ctx, nil)
 }
 
@@ -101,11 +103,14 @@ func (l *link) sample(
 	}
 	params := *req.Params
 	params.Meta = nil
-	if token := req.Params.GetProgressToken(); token != nil {
+	if token := req.Params.GetProgressToken(); token != nil && !l.s.stateless {
 		defer l.follow(token)()
 		params.Meta = sdk.Meta{"progressToken": token}
 	}
 	return put(ctx, l, toolSampling, &params, func(ctx context.Context) (*sdk.CreateMessageWithToolsResult, error) {
+		if l.s.stateless {
+			return askClient[*sdk.CreateMessageWithToolsResult](ctx, l.s, &params)
+		}
 		return down.CreateMessageWithTools(ctx, &params)
 	})
 }
@@ -120,6 +125,9 @@ func (l *link) elicit(ctx context.Context, req *sdk.ElicitRequest) (answer *sdk.
 	params := *req.Params
 	params.Meta = nil
 	return put(ctx, l, toolElicitation, &params, func(ctx context.Context) (*sdk.ElicitResult, error) {
+		if l.s.stateless {
+			return l.elicitInResult(ctx, &params)
+		}
 		return down.Elicit(ctx, &params)
 	})
 }

@@ -33,8 +33,9 @@ func (g *Gateway) Run(ctx context.Context, report func(error)) {
 
 // holder is who may use sessions.
 type holder struct {
-	orgID, keyID, agentID string
-	attested              principal.Attestation
+	orgID, keyID, agentID, audience string
+
+	attested principal.Attestation
 }
 
 // look looks at all sessions once. Each key is asked about once, whatever number of sessions it has.
@@ -46,7 +47,10 @@ func (g *Gateway) look(ctx context.Context) error {
 			s.close(errIdle)
 			continue
 		}
-		who := holder{s.caller.OrgID, s.caller.KeyID, s.opened.agent, s.caller.Attested}
+		who := holder{
+			orgID: s.caller.OrgID, keyID: s.caller.KeyID, agentID: s.opened.agent, audience: s.caller.Audience,
+			attested: s.caller.Attested,
+		}
 		by[who] = append(by[who], s)
 	}
 	var problems []error

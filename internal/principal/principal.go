@@ -45,6 +45,9 @@ type Principal struct {
 	ExpiresAt   *time.Time // nil: never. What the key makes must not outlive it.
 	// Attested is the agent that the caller has proven to be; zero: none.
 	Attested Attestation
+	// Audience is the one MCP server that the access token of an OAuth client is for, as the address names it. Only a
+	// proxy apart from its server sets it: what it is told is for that token alone. Empty: no limit.
+	Audience string
 
 	// OrgID is the organization the call acts in: one the person is a member of, or
 	// the key's own. Empty where the route has none.

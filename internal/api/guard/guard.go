@@ -213,8 +213,7 @@ func (a *agent) actsAs(said string) string {
 
 type serversInput struct{ AgentInput }
 
-// servers lists those of the organization also to whom an access token lets reach only one: a proxy keeps one list for
-// all agents of an organization, and shows each what is at its address.
+// servers lists those of the organization, or the one that an access token is for.
 func (h *Handlers) servers(
 	ctx context.Context, _ principal.Principal, in *serversInput,
 ) (answer message.ProxyServers, err error) {
@@ -233,7 +232,7 @@ func (h *Handlers) servers(
 		return answer, err
 	}
 	for i := range approved {
-		if approved[i].URL == "" {
+		if approved[i].URL == "" || a.refuses(approved[i].Name) != nil {
 			continue
 		}
 		_, tools, err := h.Servers.Tools(ctx, a.Principal, approved[i].ID)

@@ -63,6 +63,26 @@ type bank struct {
 	args    map[string]string // of the last call of each tool
 	headers http.Header       // of the last call of a tool: the registry asks too
 	says    string            // by search
+	hanging int               // calls that hang now
+}
+
+// running is how many calls hang now.
+func (b *bank) running() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.hanging
+}
+
+// hang waits until its client is gone.
+func (b *bank) hang(ctx context.Context) {
+	count := func(n int) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.hanging += n
+	}
+	count(1)
+	defer count(-1)
+	<-ctx.Done()
 }
 
 func startBank(t *testing.T) *bank {
@@ -107,7 +127,7 @@ func (b *bank) misbehaves(w http.ResponseWriter, r *http.Request, body string) b
 	}
 	switch {
 	case called("hang"):
-		<-r.Context().Done()
+		b.hang(r.Context())
 	case called("crash"):
 		panic(http.ErrAbortHandler)
 	case called("flood"):

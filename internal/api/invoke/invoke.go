@@ -91,6 +91,8 @@ func (h *Handlers) invoke(w http.ResponseWriter, r *http.Request, caller princip
 	switch {
 	case !o.Answer.Allowed():
 		return writeRefusal(w, r, o.Answer)
+	case o.Stopped != "":
+		return writeRefusal(w, r, stoppedAnswer(o))
 	case o.Failure != nil:
 		return writeFailure(w, o)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"writ/client"
 	"writ/internal/testserver"
@@ -76,6 +77,52 @@ func TestHostileServers(t *testing.T) {
 		}
 	})
 }
+
+// TestAKillEndsACallThatRuns: its caller is told at once, the server's request ends, and the outcome is recorded once.
+func TestAKillEndsACallThatRuns(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.manifest(300, 2, true) // nothing but the kill ends it
+		plan := planOf()
+		minted := e.Mint(plan)
+		answered := make(chan testserver.Answer, 1)
+		go func() {
+			answer, _ := e.send(e.invocation(plan, minted, "hang", m{}))
+			answered <- answer
+		}()
+		testserver.Soon(t, "the call runs", func() bool { return e.bank.running() == 1 })
+		if _, err := e.Owner.KillScope(t.Context(), e.Org, "key", e.keyID, "it ran away", false); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var answer testserver.Answer
+		select {
+		case answer = <-answered:
+		case <-time.After(patience):
+			t.Fatal("its caller still waits")
+		}
+		t.Logf("it ended after %s", time.Since(began))
+		said, _ := e.Members("/invoke", answer)["enforcement"].(m)
+		if answer.Status != 403 || said["action"] != "block" || said["requiresApproval"] != false ||
+			!strings.Contains(said["reason"].(string), "may have run") {
+			t.Errorf("%d %s", answer.Status, answer.Body)
+		}
+		testserver.Soon(t, "the server's request has ended", func() bool { return e.bank.running() == 0 })
+		done := e.entries("call.executed")
+		if n, _ := e.bank.ran("hang"); n != 1 || len(done) != 1 || done[0]["status"] != "unknown" {
+			t.Errorf("sent %d times, executed %v", n, done)
+		}
+		if id := answer.Header.Get("X-Writ-Decision-Id"); id == "" || len(e.entries("call.decided")) != 1 {
+			t.Errorf("decision %q of %d", id, len(e.entries("call.decided")))
+		}
+		if answer, _ := e.send(e.invocation(plan, minted, "search", m{})); answer.Status != 403 {
+			t.Errorf("the next call: %d %s", answer.Status, answer.Body)
+		}
+	})
+}
+
+// patience is far longer than anything takes.
+const patience = 2 * time.Minute
 
 // TestProofsAreOptionalOnlyByAPerson: a manifest alone does not lift the demand, nor does a person alone.
 func TestProofsAreOptionalOnlyByAPerson(t *testing.T) {

@@ -50,10 +50,10 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func (f *flow) connect(path, token string) (*mcp.ClientSession, error) {
+func (f *flow) connect(address, token string) (*mcp.ClientSession, error) {
 	return mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, nil).Connect(f.t.Context(),
 		&mcp.StreamableClientTransport{
-			Endpoint:   "http://" + f.Address + path,
+			Endpoint:   address,
 			HTTPClient: &http.Client{Transport: bearer{token}},
 			MaxRetries: -1,
 		}, nil)
@@ -70,7 +70,7 @@ func TestTheProxyTakesTokens(t *testing.T) {
 			t.Fatalf("register: %+v, %v", made, err)
 		}
 		tokens := f.tokens()
-		session, err := f.connect("/proxy/mcp", tokens.AccessToken)
+		session, err := f.connect("http://"+f.Address+"/proxy/mcp", tokens.AccessToken)
 		if err != nil {
 			t.Fatalf("connect: %v", err)
 		}
@@ -83,7 +83,7 @@ func TestTheProxyTakesTokens(t *testing.T) {
 		if result, err := session.CallTool(t.Context(), params); err != nil || result.IsError {
 			t.Errorf("call as the agent: %+v, %v", result, err)
 		}
-		if _, err := f.connect("/proxy/mcp/yard", tokens.AccessToken); err == nil {
+		if _, err := f.connect("http://"+f.Address+"/proxy/mcp/yard", tokens.AccessToken); err == nil {
 			t.Error("a token for all servers is good at the address of one")
 		}
 		if err := f.end(f.owner, f.consents(f.owner)[0].ID); err != nil {
@@ -210,10 +210,59 @@ func TestATokenForOneServerAtTheGuard(t *testing.T) {
 		if status, body := ask("GET", "/route?server=yard&tool=lift", ""); status != http.StatusOK {
 			t.Errorf("the route of its own: %d %v", status, body)
 		}
+		_, list := ask("GET", "/servers", "")
+		if servers := list["servers"].([]any); len(servers) != 1 || servers[0].(m)["name"] != "yard" {
+			t.Errorf("servers: %v", list)
+		}
 		_, seen := ask("POST", "/visible",
 			`{"tools":[{"server":"yard","tool":"lift"},{"server":"mail","tool":"lift"}]}`)
 		if testserver.JSON(t, seen["visible"]) != `[true,false]` {
 			t.Errorf("visible: %v", seen)
+		}
+	}, slices.Concat(testserver.PermitLoopback, testserver.AsProxied)...)
+}
+
+// TestATokenForOneServerThroughAProxyApart sees that server, and does not change what others see.
+func TestATokenForOneServerThroughAProxyApart(t *testing.T) {
+	t.Parallel()
+	eachFlow(t, func(t *testing.T, f *flow) {
+		f.ActivePolicy(f.owner, f.org, "version: v1\nname: open\ndefault: allow\nrules: []\n")
+		for _, name := range []string{"yard", "mail"} {
+			server := client.NewMCPServer{Name: name, URL: startYard(t)}
+			made, err := f.owner.RegisterMCPServer(t.Context(), f.org, server)
+			if err != nil || made.Status != "approved" {
+				t.Fatalf("register: %+v, %v", made, err)
+			}
+		}
+		at := testserver.StartProxy(t, "http://"+f.Address).Address
+		list := func(path, credential string) (names []string) {
+			t.Helper()
+			session, err := f.connect("http://"+at+path, credential)
+			if err != nil {
+				t.Fatalf("connect to %s: %v", path, err)
+			}
+			defer session.Close()
+			tools, err := session.ListTools(t.Context(), nil)
+			if err != nil {
+				t.Fatalf("list %s: %v", path, err)
+			}
+			for _, tool := range tools.Tools {
+				names = append(names, tool.Name)
+			}
+			return names
+		}
+		key := f.AgentKey(f.owner, f.org).APIKey
+		for range 2 { // the second time from what is kept
+			for _, server := range []string{"yard", "mail"} {
+				resource := f.OAuth.Resource(server)
+				token := f.exchange(f.approve("resource", resource), "resource", resource).AccessToken
+				if seen := list("/proxy/mcp/"+server, token); !slices.Equal(seen, []string{"lift"}) {
+					t.Errorf("a token for %s sees %v", server, seen)
+				}
+			}
+			if seen := list("/proxy/mcp", key); !slices.Equal(seen, []string{"mail__lift", "yard__lift"}) {
+				t.Errorf("a key sees %v", seen)
+			}
 		}
 	}, slices.Concat(testserver.PermitLoopback, testserver.AsProxied)...)
 }

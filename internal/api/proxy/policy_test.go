@@ -250,3 +250,33 @@ func TestWhoDoesNotWaitGetsNothing(t *testing.T) {
 		}
 	}, "WRIT_PROXY_HOLD_SECONDS", "120")
 }
+
+// TestCompletionIsDecidedAndRecorded as everything else that a server is sent.
+func TestCompletionIsDecidedAndRecorded(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, y *yard) {
+		s := y.one().connect(t)
+		complete := func(value string) (*mcp.CompleteResult, error) {
+			return s.Complete(t.Context(), &mcp.CompleteParams{
+				Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "greet"},
+				Argument: mcp.CompleteParamsArgument{Name: "who", Value: value},
+			})
+		}
+		if done, err := complete("j"); err != nil || len(done.Completion.Values) != 2 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		y.ActivePolicy(y.Owner, y.ID, "version: v1\nname: names\ndefault: allow\nrules:\n"+
+			"  - id: spy\n    effect: deny\n    tools: [\"yard.mcp:completion\"]\n    when: args.argument.value == \"x\"\n")
+		if _, err := complete("x"); codeOf(err) != -32060 || !strings.Contains(err.Error(), "Rule: spy") {
+			t.Errorf("what a policy denies: %v", err)
+		}
+		if _, err := complete("y"); err != nil {
+			t.Errorf("what it does not: %v", err)
+		}
+		decided := y.recorded(t, "call.decided", "mcp:completion")
+		done := y.recorded(t, "call.executed", "mcp:completion")
+		if decided != 3 || done != 2 {
+			t.Errorf("%d decisions and %d outcomes, want 3 and 2", decided, done)
+		}
+	})
+}

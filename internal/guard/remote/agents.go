@@ -24,38 +24,43 @@ type held struct {
 	used           time.Time
 }
 
-// agents are the credentials of those that the proxy works for, by key. They are needed while their sessions last, and
-// are nowhere but in memory.
+// name names a credential: access tokens for different servers may stand for the same key.
+type name struct{ keyID, audience string }
+
+func nameOf(p principal.Principal) name { return name{p.KeyID, p.Audience} }
+
+// agents are the credentials of those that the proxy works for. They are needed while their sessions last, and are
+// nowhere but in memory.
 type agents struct {
-	mu    sync.Mutex
-	byKey map[string]*held
+	mu     sync.Mutex
+	byName map[name]*held
 }
 
-func (a *agents) put(keyID, credential, at string) error {
+func (a *agents) put(of name, credential, at string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
-	if a.byKey == nil {
-		a.byKey = map[string]*held{}
+	if a.byName == nil {
+		a.byName = map[name]*held{}
 	}
-	if len(a.byKey) >= maxAgents && a.byKey[keyID] == nil {
-		for key, h := range a.byKey {
+	if len(a.byName) >= maxAgents && a.byName[of] == nil {
+		for other, h := range a.byName {
 			if now.Sub(h.used) > agentTime {
-				delete(a.byKey, key)
+				delete(a.byName, other)
 			}
 		}
-		if len(a.byKey) >= maxAgents {
+		if len(a.byName) >= maxAgents {
 			return fault.New(fault.Unavailable, "this proxy works for too many agents: try again later")
 		}
 	}
-	a.byKey[keyID] = &held{credential, at, now}
+	a.byName[of] = &held{credential, at, now}
 	return nil
 }
 
-func (a *agents) get(keyID string) (credential, at string, ok bool) {
+func (a *agents) get(of name) (credential, at string, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	h := a.byKey[keyID]
+	h := a.byName[of]
 	if h == nil {
 		return "", "", false
 	}
@@ -74,7 +79,7 @@ func headers(credential, at string) http.Header {
 
 // askFor asks the server on behalf of an agent that was admitted.
 func (s *Server) askFor(ctx context.Context, p principal.Principal, q question, answer any) error {
-	credential, at, ok := s.agents.get(p.KeyID)
+	credential, at, ok := s.agents.get(nameOf(p))
 	if !ok {
 		return fault.New(fault.Unauthenticated, "this proxy does not know the agent's credential: send it again")
 	}
@@ -92,7 +97,8 @@ type Caller struct {
 	Challenge string
 }
 
-// Admit has the server say who a credential stands for, at the address of one MCP server; empty: at that of all.
+// Admit has the server say who a credential stands for. at is the MCP server at whose address an access token was
+// shown; empty: it was at that of all, or is an API key.
 func (s *Server) Admit(ctx context.Context, credential, at string) (Caller, error) {
 	var said message.ProxyCaller
 	err := s.ask(ctx, question{
@@ -108,16 +114,17 @@ func (s *Server) Admit(ctx context.Context, credential, at string) (Caller, erro
 		return Caller{}, away(nil)
 	}
 	c := Caller{AgentID: said.AgentID, Stopped: said.Stopped, Principal: principal.Principal{
-		Kind:   principal.Key,
-		KeyID:  said.KeyID,
-		UserID: said.UserID,
-		OrgID:  said.OrganizationID,
-		Scopes: []principal.Scope{principal.Enforce},
+		Kind:     principal.Key,
+		KeyID:    said.KeyID,
+		UserID:   said.UserID,
+		OrgID:    said.OrganizationID,
+		Scopes:   []principal.Scope{principal.Enforce},
+		Audience: at,
 	}}
 	if said.ExpiresAt != nil {
 		c.ExpiresAt = *said.ExpiresAt
 	}
-	return c, s.agents.put(said.KeyID, credential, at)
+	return c, s.agents.put(nameOf(c.Principal), credential, at)
 }
 
 func problemOf(said *message.ProxyCaller) error {

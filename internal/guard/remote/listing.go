@@ -23,8 +23,13 @@ type listedServers struct {
 	tools   map[string][]mcp.Tool
 }
 
-// maxListed is how many organizations' servers are kept.
+// maxListed is how many lists are kept.
 const maxListed = 200
+
+// list names a list of servers: an access token for one server is told of that one.
+type list struct{ orgID, audience string }
+
+func listOf(p principal.Principal) list { return list{p.OrgID, p.Audience} }
 
 // List lists the approved servers that have an address. Only those are known to a proxy, whatever status is asked for.
 func (s *Server) List(ctx context.Context, p principal.Principal, _ mcp.Status) ([]mcp.Server, error) {
@@ -48,7 +53,7 @@ func (s *Server) List(ctx context.Context, p principal.Principal, _ mcp.Status) 
 	if len(s.listed) >= maxListed {
 		clear(s.listed)
 	}
-	s.listed[p.OrgID] = read
+	s.listed[listOf(p)] = read
 	return all, nil
 }
 
@@ -56,7 +61,7 @@ func (s *Server) List(ctx context.Context, p principal.Principal, _ mcp.Status) 
 func (s *Server) Tools(_ context.Context, p principal.Principal, id string) (mcp.Server, []mcp.Tool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	read := s.listed[p.OrgID]
+	read := s.listed[listOf(p)]
 	if read == nil || read.servers[id].ID == "" {
 		return mcp.Server{}, nil, fault.New(fault.NotFound, "no such MCP server")
 	}

@@ -45,8 +45,8 @@ type Server struct {
 	agents agents
 
 	mu      sync.Mutex
-	reports map[string]string         // the tokens of what is to be reported, by decision
-	listed  map[string]*listedServers // by organization, as they were read last
+	reports map[string]string       // the tokens of what is to be reported, by decision
+	listed  map[list]*listedServers // as they were read last
 }
 
 // New makes a Server. Close it.
@@ -66,7 +66,7 @@ func New(o Options) *Server {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		reports: map[string]string{},
-		listed:  map[string]*listedServers{},
+		listed:  map[list]*listedServers{},
 	}
 }
 

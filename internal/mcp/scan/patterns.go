@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // pattern is a sequence of concepts, each at most some words behind the one before it. A word that means several things
@@ -171,6 +172,39 @@ func newMatcher(words *lexicon, reading int, work *int) *matcher {
 		work:  work,
 
 		reader: newReader(words, work),
+	}
+}
+
+// matchers are those that no scan uses. They are large, and results of tools are scanned with every call.
+var matchers sync.Pool
+
+// takeMatchers are matchers as if they were new, one for each way to read a text.
+func takeMatchers(words *lexicon, work *int) *[readings]*matcher {
+	all, ok := matchers.Get().(*[readings]*matcher)
+	if !ok {
+		all = new([readings]*matcher)
+		for i := range all {
+			all[i] = newMatcher(words, i, work)
+		}
+		return all
+	}
+	for _, m := range all {
+		m.renew(work)
+	}
+	return all
+}
+
+// renew forgets all that was read.
+func (m *matcher) renew(work *int) {
+	r := m.reader
+	clear(m.at)
+	clear(m.seen)
+	clear(r.found)
+	m.open, m.hits = m.open[:0], m.hits[:0]
+	m.round, m.place, m.neg, m.work = 0, 0, 0, work
+	*r = reader{
+		words: r.words, found: r.found, waiting: r.waiting[:0], frames: r.frames[:0],
+		work: work,
 	}
 }
 

@@ -57,7 +57,7 @@ type scanner struct {
 
 	own     map[string]bool // names of the server's own tools
 	buffer  []word          // of the text that is read
-	readers [readings]*matcher
+	readers *[readings]*matcher
 }
 
 // The ways in which the words of a text are read.
@@ -71,15 +71,14 @@ const (
 
 func scanServer(c *collector, server *definition.Server) {
 	s := &scanner{collector: c, server: server, words: theLexicon(), own: make(map[string]bool, len(server.Tools))}
-	for i := range s.readers {
-		s.readers[i] = newMatcher(s.words, i, &c.work)
-	}
+	s.readers = takeMatchers(s.words, &c.work)
 	for _, t := range server.Tools {
 		s.own[t.Name] = true
 	}
 	s.walk()
 	s.connection()
 	s.duplicates()
+	matchers.Put(s.readers)
 }
 
 // at reads a text at a place.

@@ -105,7 +105,7 @@ func (d *Dialer) Dial(ctx context.Context, t Target, o Options) (*Session, error
 	if err != nil {
 		return nil, &Failure{Kind: Unreachable, Server: t.Name, Reason: "its address cannot be read"}
 	}
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	life, end := context.WithCancel(context.Background()) // ctx would be kept with all that its call knows
 	web := &web{calls: d.calls, streams: d.streams, home: home, header: t.Header}
 	web.most, web.token, web.spent = o.MaxBytes, t.Token, t.Spent
 	web.life, web.order = life, newOrder()
