@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,8 +21,8 @@ var documents = []string{
 // as source, because they are in no registry.
 var folders = []string{"docs", "examples", "deploy", "actions", "client", "clients", "testdata/enforcement"}
 
-// unshipped are names of folders that are built or installed, or serve our own tests.
-var unshipped = []string{"node_modules", "dist", "out", "__pycache__", ".venv", "test", "tests"}
+// unshipped are names of folders that are built or installed, serve our own tests, or hold secrets.
+var unshipped = []string{"node_modules", "dist", "out", "__pycache__", ".venv", "test", "tests", "secrets"}
 
 // moduleName is the file by which Go takes the folder for a module, so that agents can import the client from it.
 const moduleName = "go.mod"
@@ -33,30 +36,65 @@ func (r *release) texts() ([]file, error) {
 	for _, name := range documents {
 		texts = append(texts, file{name, 0o644, filepath.Join(r.source, name)})
 	}
-	for _, folder := range folders {
-		err := filepath.WalkDir(filepath.Join(r.source, folder), func(at string, entry os.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case entry.IsDir() && slices.Contains(unshipped, entry.Name()):
-				return filepath.SkipDir
-			case entry.IsDir() || !shipped(entry.Name()):
-				return nil
-			}
-			name, err := filepath.Rel(r.source, at)
-			texts = append(texts, file{filepath.ToSlash(name), 0o644, at})
-			return err
-		})
-		if err != nil {
-			return nil, err
+	names, err := r.sources()
+	slices.Sort(names)
+	for _, name := range names {
+		if !shipped(name) {
+			continue
 		}
+		at := filepath.Join(r.source, filepath.FromSlash(name))
+		if info, err := os.Lstat(at); err != nil || !info.Mode().IsRegular() {
+			return nil, errors.Join(err, fmt.Errorf("%s is given to everybody, and is no file", name))
+		}
+		texts = append(texts, file{name, 0o644, at})
 	}
-	return texts, nil
+	return texts, err
 }
 
-// shipped leaves out tests of ours, and what running the pages leaves behind.
+// sources are the files of the folders. In a repository they are those that it has: our own pages have people put a
+// master key beside them. Elsewhere they are all: the folder was made of a repository.
+func (r *release) sources() (names []string, err error) {
+	if _, err := os.Stat(filepath.Join(r.source, ".git")); err == nil {
+		return r.tracked()
+	}
+	for _, folder := range folders {
+		err = errors.Join(err, filepath.WalkDir(filepath.Join(r.source, folder),
+			func(at string, entry os.DirEntry, err error) error {
+				if err != nil || entry.IsDir() {
+					return err
+				}
+				name, err := filepath.Rel(r.source, at)
+				names = append(names, filepath.ToSlash(name))
+				return err
+			}))
+	}
+	return names, err
+}
+
+// tracked are the files of the folders that the repository has.
+func (r *release) tracked() ([]string, error) {
+	list := exec.Command("git", append([]string{"-C", r.source, "ls-files", "-z", "--"}, folders...)...)
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list the files of the repository: %w", err)
+	}
+	names := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	if len(names) < len(folders) {
+		return nil, errors.New("the repository has not all files that are given away")
+	}
+	return names, nil
+}
+
+// shipped leaves out tests of ours, what was built or installed, what running the pages leaves behind, and the secrets
+// that they have people make.
 func shipped(name string) bool {
-	return !strings.HasSuffix(name, "_test.go") && name != "agent.txt" && name != "trace.txt"
+	parts := strings.Split(name, "/")
+	folders, last := parts[:len(parts)-1], parts[len(parts)-1]
+	if slices.ContainsFunc(folders, func(folder string) bool { return slices.Contains(unshipped, folder) }) {
+		return false
+	}
+	left := []string{"agent.txt", "trace.txt", "secret.yaml"}
+	return !strings.HasSuffix(last, "_test.go") && !slices.Contains(left, last)
 }
 
 // writeModule writes a go.mod without the server's dependencies: the client needs none.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -90,6 +91,7 @@ func TestNothingBuiltIsShipped(t *testing.T) {
 		"clients/typescript/dist/index.js", "clients/typescript/test/guard.test.mjs",
 		"clients/python/tests/test_guard.py",
 		"client/client.go", "client/client_test.go", "docs/a", "deploy/a", "actions/a", "testdata/enforcement/a",
+		"deploy/secrets/master.key", "deploy/kubernetes/secret.yaml",
 	}, documents...) {
 		if err := os.MkdirAll(filepath.Join(source, filepath.Dir(name)), 0o700); err != nil {
 			t.Fatal(err)
@@ -112,6 +114,42 @@ func TestNothingBuiltIsShipped(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(names, want) {
 		t.Errorf("given away are %v, want %v", names, want)
+	}
+}
+
+// TestOnlyWhatTheRepositoryHasIsShipped: keys that somebody left beside the pages are not, whatever their names.
+func TestOnlyWhatTheRepositoryHasIsShipped(t *testing.T) {
+	source := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command("git", append([]string{"-C", source}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	git("init", "-q")
+	for _, folder := range folders {
+		if err := os.MkdirAll(filepath.Join(source, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(source, folder, "page"), "text")
+	}
+	write(t, filepath.Join(source, "go.mod"), "module writ\n")
+	git("add", ".")
+	write(t, filepath.Join(source, "deploy", "my.key"), "secret")
+	texts := textsOf(t, source)
+	if slices.ContainsFunc(texts, func(f file) bool { return f.name == "deploy/my.key" }) {
+		t.Error("a file that the repository does not have is given away")
+	}
+	if !slices.ContainsFunc(texts, func(f file) bool { return f.name == "deploy/page" }) {
+		t.Error("a file that the repository has is not given away")
+	}
+	if err := os.Symlink(filepath.Join(source, "deploy", "my.key"), filepath.Join(source, "docs", "link")); err != nil {
+		t.Fatal(err)
+	}
+	git("add", "docs/link")
+	r := release{source: absolute(t, source), work: t.TempDir()}
+	if _, err := r.texts(); err == nil {
+		t.Error("a link to a file elsewhere is given away")
 	}
 }
 

@@ -233,9 +233,10 @@ func (s *Service) RemoveSecondFactor(ctx context.Context, p principal.Principal,
 	return err
 }
 
-// notify tells a person of a change of their account. The change is done, so that a mail which cannot be sent is no
-// error; the sender logs it.
+// notify tells a person of a change of their account, also if whoever made it has hung up. The change is done, so that
+// a mail which cannot be sent is no error; the sender logs it.
 func (s *Service) notify(ctx context.Context, userID, subject, text string) {
+	ctx = context.WithoutCancel(ctx)
 	user, _, err := findUser(ctx, s.db, userID)
 	if err != nil {
 		return

@@ -47,3 +47,26 @@ func TestAToolCannotBePlacedElsewhere(t *testing.T) {
 		want(t, e.decide(call("closed", "harmless__read", `{}`)), verdict.Deny, "rules", "default")
 	})
 }
+
+// TestARuleAboutEveryServersToolRestrictsADottedName: policies write names with a dot, so a rule about *.pay is about
+// bank.pay, although nobody knows the server. It only restricts, and other separators are part of a name.
+func TestARuleAboutEveryServersToolRestrictsADottedName(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: never; effect: deny; tools: ["*.pay"]`,
+			`id: named; effect: deny; tools: ["*"]; when: tool == "wire"`, `id: rest; effect: allow; tools: ["*"]`)
+		for name, rule := range map[string]string{"bank.pay": "never", "bank.wire": "named", "bank-pay": "rest"} {
+			if got := e.decide(call("", name, `{}`)); got.Rule != rule {
+				t.Errorf("%s: %v by %s, want %s", name, got.Verdict, got.Rule, rule)
+			}
+			shown := e.mint(e.agent, `{"steps":[{"action":"`+name+`"}]}`)
+			if got := e.decide(planned(shown, name, `{}`)); got.Rule != rule {
+				t.Errorf("%s, planned: %v by %s, want %s", name, got.Verdict, got.Rule, rule)
+			}
+		}
+	})
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: open; effect: allow; tools: ["*.read"]`)
+		want(t, e.decide(call("", "bank.read", `{}`)), verdict.Deny, "rules", "")
+	})
+}

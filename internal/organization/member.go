@@ -150,7 +150,33 @@ func (s *Service) JoinVouched(
 	} else if err != nil {
 		return err
 	}
-	return s.Join(ctx, tx, actor, orgID, userID, role)
+	if err := s.Join(ctx, tx, actor, orgID, userID, role); err != nil {
+		return err
+	}
+	return s.endInvites(ctx, tx, actor, orgID, address)
+}
+
+// endInvites withdraws the invitations of somebody who has joined without them. They would hold a second seat, and let
+// the person come back after being removed.
+func (s *Service) endInvites(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, address string,
+) error {
+	invites, err := validInvites(ctx, tx, orgID, tx.Now())
+	if err != nil {
+		return err
+	}
+	for _, invite := range invites {
+		if invite.Email != address {
+			continue
+		}
+		if _, err := updateWithdrawn(ctx, tx, orgID, invite.ID); err != nil {
+			return err
+		}
+		if err := s.recordWithdrawn(ctx, tx, actor, invite, "joined without it"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Join makes a person a member within a change that declares the organization's log.

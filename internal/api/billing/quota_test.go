@@ -150,6 +150,12 @@ func TestSeatsOfThoseWhoSignIn(t *testing.T) {
 		if err := come(invited); err != nil {
 			t.Errorf("who is invited, and has a seat: %v", err)
 		}
+		var open int64
+		if err := w.Database.QueryRow(t.Context(), `
+			SELECT count(*) FROM organization_invite WHERE email = $1 AND accepted_at IS NULL AND withdrawn_at IS NULL`,
+			invited.Email).Scan(&open); err != nil || open != 0 {
+			t.Errorf("%d invitations of a member are open, %v: they hold a second seat", open, err)
+		}
 	}, testserver.PermitLoopback...)
 }
 

@@ -17,6 +17,7 @@ func (s *Service) readAhead(id, planID string) {
 	}
 	go func() {
 		defer s.ahead.Unlock()
+		defer func() { _ = recover() }() // of parsing what tools returned: the decision that reads it says what failed
 		ctx, cancel := context.WithTimeout(context.Background(), aheadLimit)
 		defer cancel()
 		_, _ = s.load(ctx, id, planID)

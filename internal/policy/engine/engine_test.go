@@ -334,3 +334,26 @@ func TestOneNameOneMeaning(t *testing.T) {
 		}
 	}
 }
+
+// TestReadsIntent: whoever asks policies about those who delegated a call leaves out what none of them reads.
+func TestReadsIntent(t *testing.T) {
+	t.Parallel()
+	for when, reads := range map[string]bool{
+		"":                                    false,
+		`args.amount > 1`:                     false,
+		`intent.goal == "tidy"`:               true,
+		`args.amount > 1 && has(intent.step)`: true,
+		`[1].exists(intent, .intent.goal == "tidy")`:     true,
+		`args.list.exists(i, i == 1) && agent.id == "a"`: false,
+	} {
+		set := engine.NewSet([]engine.Active{{ID: "p1", Version: 1, Policy: compile(t, &document.Document{
+			Version: document.Version, Name: "p", Default: verdict.Deny,
+			Rules: []document.Rule{
+				{ID: "r", Effect: verdict.Allow, Tools: []document.Pattern{"*"}, When: when},
+			},
+		})}})
+		if got := set.ReadsIntent(); got != reads {
+			t.Errorf("%q reads the intent: %t, want %t", when, got, reads)
+		}
+	}
+}

@@ -20,7 +20,8 @@ type Question struct {
 
 // Weigh says how the set judges the questions, those that count fully first: there is always one. A reading counts
 // fully if the set names its server, and then stands in for the joined name; every other reading only restricts. A
-// guess restricts if the set names its server, and is left out otherwise.
+// guess restricts if the set names its server, or if it takes the name apart at a dot, as policies write names: a rule
+// about *.pay restricts bank.pay although nobody knows the server. Other guesses are left out.
 func (s *Set) Weigh(questions []Question) []Question {
 	if len(questions) == 1 {
 		return questions
@@ -28,11 +29,11 @@ func (s *Set) Weigh(questions []Question) []Question {
 	weighed := make([]Question, 0, len(questions))
 	isRead := false
 	for _, q := range questions {
-		server, _ := q.Call.Name()
+		server, tool := q.Call.Name()
 		named := q.Naming != toolname.Certain && s.NamesServer(server)
 		switch q.Naming {
 		case toolname.Guess:
-			if !named {
+			if !named && !calls(questions, server+"."+tool) {
 				continue
 			}
 			q.Restricts = true
@@ -49,6 +50,14 @@ func (s *Set) Weigh(questions []Question) []Question {
 	}
 	slices.SortStableFunc(weighed, func(a, b Question) int { return cmp.Compare(order(a), order(b)) })
 	return weighed
+}
+
+// calls reports whether a tool is called by this name.
+func calls(questions []Question, name string) bool {
+	return slices.ContainsFunc(questions, func(q Question) bool {
+		_, tool := q.Call.Name()
+		return tool == name
+	})
 }
 
 // order puts what only restricts behind the rest.

@@ -1,6 +1,8 @@
 package expression
 
 import (
+	"strings"
+
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/functions"
@@ -99,7 +101,7 @@ func readsOf(e ast.Expr) map[string]bool {
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		switch {
 		case e.Kind() == ast.IdentKind:
-			reads[e.AsIdent()] = true
+			reads[strings.TrimPrefix(e.AsIdent(), ".")] = true // the dot says that it is not the variable of a loop
 		case e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "path":
 			reads["paths"] = true
 		}
