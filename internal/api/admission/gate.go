@@ -350,7 +350,8 @@ func (g *Gate) InOptional(ctx context.Context, caller principal.Principal, orgID
 }
 
 // InNamed is the caller in the organization they name. A key has only its own and need not name it; nor need a person
-// who is in one organization only. A key that does not act for its owner still works after the owner leaves.
+// who is in one organization only: demo data beside it counts only if it is named. A key that does not act for its
+// owner still works after the owner leaves.
 func (g *Gate) InNamed(ctx context.Context, caller principal.Principal, orgID string) (principal.Principal, error) {
 	if caller.Kind == principal.Key {
 		if caller.OrgID == "" || orgID != "" && orgID != caller.OrgID {
@@ -362,6 +363,9 @@ func (g *Gate) InNamed(ctx context.Context, caller principal.Principal, orgID st
 		mine, err := g.Mine(ctx, caller)
 		if err != nil {
 			return principal.Principal{}, err
+		}
+		if len(mine) > 1 {
+			mine = slices.DeleteFunc(mine, func(m organization.Membership) bool { return m.IsDemo() })
 		}
 		if len(mine) != 1 {
 			return principal.Principal{}, fault.Field(route.OrganizationParameter,

@@ -1,7 +1,9 @@
 package organizations_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -35,6 +37,38 @@ func TestDemo(t *testing.T) {
 		}
 		if mine, err := p.Organizations(ctx); err != nil || len(mine) != 0 {
 			t.Errorf("after it is closed: %v, %v", mine, err)
+		}
+	})
+}
+
+// TestADemoIsNotMeantUnlessItIsNamed: who tries the demo beside their organization need not name it from then on.
+func TestADemoIsNotMeantUnlessItIsNamed(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		p := s.Person("curious")
+		org, err := p.CreateOrganization(t.Context(), "Real")
+		if err != nil {
+			t.Fatal(err)
+		}
+		demo, err := p.MakeDemo(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := func(query url.Values) string {
+			t.Helper()
+			var answer struct {
+				Items []struct{ Name, OrganizationID string }
+			}
+			if err := p.Call(t.Context(), http.MethodGet, "/policies", query, nil, &answer); err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint(answer.Items)
+		}
+		if got, want := names(nil), names(url.Values{"organizationId": {org.ID}}); got != want {
+			t.Errorf("policies without a name of the organization: %s, want %s", got, want)
+		}
+		if names(nil) == names(url.Values{"organizationId": {demo.ID}}) {
+			t.Error("both have the same policies, so that this test shows nothing")
 		}
 	})
 }

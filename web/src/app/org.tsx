@@ -16,13 +16,16 @@ const key = "writ.organization";
 
 /**
  * chooseOrg is the organization of the address. Without one it is what this tab showed last, then what any tab did,
- * then the first: another tab never changes the organization of this one. Undefined: there is none, or the address
+ * then the first real one: another tab never changes the organization of this one. Undefined: there is none, or the address
  * names one that the person is not in.
  */
 export function chooseOrg(all: Organization[], asked: string | undefined): Organization | undefined {
   const named = (id: string | undefined) => all.find((o) => o.id === id);
-  return asked ? named(asked) : (named(lastOrg()) ?? all[0]);
+  return asked ? named(asked) : (named(lastOrg()) ?? realOne(all));
 }
+
+/** realOne is the first organization, but demo data only if there is nothing else: nobody means it without saying so. */
+export const realOne = (all: Organization[]) => all.find((o) => !o.demo) ?? all[0];
 
 /** lastOrg is what this tab showed last, or any tab before this one was opened. */
 export const lastOrg = () => readStored(key, true) ?? readStored(key);

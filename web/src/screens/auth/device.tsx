@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { api, type Body } from "../../api/client";
-import { useMe, useOrg } from "../../app/org";
+import { realOne, useMe, useOrg } from "../../app/org";
 import { fresh } from "../../app/queries";
 import { usePage } from "../../app/shell/page";
 import { AgentText } from "../../ui/AgentText";
@@ -78,7 +78,8 @@ interface AnswerProps {
 
 function Answer({ request, onAnswered }: AnswerProps) {
   const me = useMe();
-  const [org, setOrg] = useState(useOrg().id);
+  const here = useOrg();
+  const [org, setOrg] = useState((here.demo ? realOne(me.organizations) : here)?.id ?? here.id);
   const offersSession = request.client === "writ";
   const [session, setSession] = useState(offersSession);
   const awake = useAwake();

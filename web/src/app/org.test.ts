@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { chooseOrg, type Organization } from "./org";
+
+const org = (id: string, demo: boolean) => ({ id, name: id, demo }) as Organization;
+
+test("demo data is shown only if nothing else is there, or it is asked for", () => {
+  const [demo, real] = [org("a", true), org("b", false)];
+  expect(chooseOrg([demo, real], undefined)).toBe(real);
+  expect(chooseOrg([demo], undefined)).toBe(demo);
+  expect(chooseOrg([demo, real], "a")).toBe(demo);
+  expect(chooseOrg([demo, real], "c")).toBeUndefined();
+});
