@@ -96,7 +96,7 @@ func Variables() []Variable {
 			"Sender of mail. Required in production with a mail server."),
 
 		plain("WRIT_OUTBOUND_ALLOW", none,
-			"Hosts, IP addresses (either with a port) or networks (CIDR), separated by commas, that webhooks and forwarding may call beyond public addresses at ports 80 and 443, such as `hooks.corp.example:8443,10.20.0.0/16`."),
+			"Hosts, IP addresses (either with a port) or networks (CIDR), separated by commas, that webhooks, forwarding, identity providers and calls of MCP servers may reach beyond public addresses at ports 80 and 443, such as `hooks.corp.example:8443,10.20.0.0/16`."),
 
 		plain("WRIT_DRAFT_URL", none,
 			"Base URL of an OpenAI-compatible API, such as `https://api.openai.com/v1`, whose model drafts policies from a description. Without it, the description selects a template. Without TLS, or in a private network, its host must be in `WRIT_OUTBOUND_ALLOW`. Needs `WRIT_DRAFT_MODEL`."),
