@@ -3,8 +3,11 @@ package enforcement
 import (
 	"context"
 	"slices"
+	"strings"
 
+	"writ/internal/audit"
 	"writ/internal/intent/plan"
+	"writ/internal/names"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/toolname"
@@ -26,13 +29,13 @@ func (d *candidate) place(c *call, v *view) {
 // are one call, in the record as for approvers. What the proxy carries out has the name that it is called by, and so
 // does a harness's own tool. A name that can be cut in several ways is only itself, unless a person has approved the
 // server: else who agrees to one tool would agree to another. A plan does not choose among approved servers.
-func (c *call) spelled(v *view, names ...toolname.Candidate) (spelled []toolname.Name) {
+func (c *call) spelled(v *view, among ...toolname.Candidate) (spelled []toolname.Name) {
 	if c.request.Carried != nil || c.isHarnesses(v) {
 		return nil
 	}
 	cuts := v.cutsOf(c.request.Tool)
 	longest := v.longestApproved(cuts)
-	for _, n := range names {
+	for _, n := range among {
 		if n.Naming != toolname.Certain || !toolname.Spells(c.request.Tool, n.Name) {
 			continue
 		}
@@ -88,11 +91,11 @@ func (c *call) spelledIn(v *view, questions []engine.Question) []toolname.Name {
 	if !toolname.MayJoin(c.request.Tool) {
 		return nil
 	}
-	names := make([]toolname.Candidate, len(questions))
+	among := make([]toolname.Candidate, len(questions))
 	for i, q := range questions {
-		names[i] = toolname.Candidate{Name: toolname.Name{Server: q.Call.Server, Tool: q.Call.Tool}, Naming: q.Naming}
+		among[i] = toolname.Candidate{Name: toolname.Name{Server: q.Call.Server, Tool: q.Call.Tool}, Naming: q.Naming}
 	}
-	return c.spelled(v, names...)
+	return c.spelled(v, among...)
 }
 
 // tool is the tool of the decision's server, without the server if the call writes that in front of it.
@@ -106,25 +109,39 @@ func (d *candidate) tool(c *call) string {
 }
 
 // Named is the server and the tool that a name alone means in calls of a key: by the registered servers, and by the
-// plan if that is the key's. Nobody says which harness calls.
-func (s *Service) Named(ctx context.Context, p principal.Principal, planID, called string) (
-	server, tool string, err error,
-) {
-	if !toolname.MayJoin(called) || toolname.TooManyReadings(called) {
-		return "", called, nil
+// plan if that is the key's. Nobody says which harness calls. Where that cannot be read the name is only itself: who
+// asks for an approval is asked again by a decision, and some clients run the tool after an error.
+func (s *Service) Named(ctx context.Context, p principal.Principal, planID, called string) (server, tool string) {
+	called = strings.TrimSpace(called)
+	if !toolname.MayJoin(called) || toolname.TooManyReadings(called) || !names.Valid(called) || !names.Valid(planID) {
+		return "", called
+	}
+	v, err := s.loadNaming(ctx, p, planID)
+	if err != nil {
+		s.logger.WarnContext(ctx, "a name was not taken apart, because of a failure", "error", err)
+		return "", called
 	}
 	c := callFor(p, Parties{})
-	c.request.Presented, c.request.TokenRequired = plan.Presented{PlanID: planID}, true
-	v, err := s.loadView(ctx, c, true)
-	if err != nil {
-		return "", "", err
+	c.request.Tool = called
+	if spelled := c.spelled(v, v.candidates(called, "", "")...); spelled != nil {
+		return spelled[0].Server, spelled[0].Tool
 	}
+	return "", called
+}
+
+// loadNaming loads what says which server a name is of, and no more: whoever asks has not been throttled yet.
+func (s *Service) loadNaming(ctx context.Context, p principal.Principal, planID string) (*view, error) {
+	head, err := audit.ReadHead(ctx, s.db.Prepared(), audit.LogOf(p.OrgID))
+	if err != nil {
+		return nil, err
+	}
+	v := &view{}
+	if v.servers, err = s.serversAt(ctx, p.OrgID, head.Version); err != nil || planID == "" {
+		return v, err
+	}
+	v.plan, err = s.plans.Find(ctx, p.OrgID, head.Generation, plan.Presented{PlanID: planID})
 	if v.plan != nil && v.plan.Binding.KeyID != p.KeyID {
 		v.plan = nil
 	}
-	c.request.Tool = called
-	if spelled := c.spelled(v, v.candidates(called, "", "")...); spelled != nil {
-		return spelled[0].Server, spelled[0].Tool, nil
-	}
-	return "", called, nil
+	return v, err
 }

@@ -3,7 +3,9 @@ package enforcement_test
 import (
 	"testing"
 
+	"writ/internal/database"
 	"writ/internal/mcp"
+	"writ/internal/principal"
 	"writ/internal/verdict"
 )
 
@@ -81,4 +83,36 @@ func TestAPlanDoesNotCutAName(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNaming reads only servers and the plan. Where these cannot be read, a name is itself.
+func TestNaming(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: all; effect: hold; tools: ["*"]`)
+		e.knowServers("bank")
+		shown := e.mint(e.agent, `{"steps":[{"mcp":"mail","action":"send"}]}`)
+		stranger := e.agent
+		stranger.KeyID = database.NewID()
+		named := func(by principal.Principal, planID, called string, want ...string) {
+			t.Helper()
+			fresh := assembleOn(e.DB, e.audit.Log, e.sealer)
+			server, tool := fresh.decisions.Named(t.Context(), by, planID, called)
+			if server != want[0] || tool != want[1] {
+				t.Errorf("%s is %q of %q, want %q", called, tool, server, want)
+			}
+		}
+		named(e.agent, "", " bank.pay ", "bank", "pay")
+		named(e.agent, "", "mail.send", "", "mail.send")
+		named(e.agent, shown.PlanID, "mail.send", "mail", "send")
+		named(stranger, shown.PlanID, "mail.send", "", "mail.send")
+		named(e.agent, "\x00", "bank.pay", "", "bank.pay")
+		for table, want := range map[string][]string{
+			"policy": {"bank", "pay"}, "api_key": {"bank", "pay"}, "mcp_server": {"", "bank.pay"},
+		} {
+			e.Exec(`ALTER TABLE ` + table + ` RENAME TO away`)
+			named(e.agent, "", "bank.pay", want...)
+			e.Exec(`ALTER TABLE away RENAME TO ` + table)
+		}
+	})
 }
