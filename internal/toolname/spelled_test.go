@@ -52,3 +52,30 @@ func TestWires(t *testing.T) {
 		}
 	}
 }
+
+func TestSameTool(t *testing.T) {
+	t.Parallel()
+	for names, want := range map[[2]string]bool{
+		{"search", "search"}:                       true,
+		{"mail.search", "search"}:                  true,
+		{"mail__search", "search"}:                 true,
+		{"mcp__mail__search", "mail.search"}:       true,
+		{"mcp_mail_search", "search"}:              true,
+		{"mcp_mail_search", "mail.search"}:         true,
+		{"mcp_mail_search", "mcp_mail.search"}:     true,
+		{"mcp_my_mail_search", "my_mail__search"}:  true,
+		{"search", "find"}:                         false,
+		{"research", "search"}:                     false,
+		{"web_search", "search"}:                   false,
+		{"mail.search", "web.search"}:              false,
+		{"mcp__mail__search", "mcp__web__search"}:  false,
+		{"mcp__mail__search", "mcp__mail__delete"}: false,
+	} {
+		if got := toolname.SameTool(names[0], names[1]); got != want {
+			t.Errorf("%q: %t", names, got)
+		}
+		if got := toolname.SameTool(names[1], names[0]); got != want {
+			t.Errorf("%q, the other way round: %t", names, got)
+		}
+	}
+}
