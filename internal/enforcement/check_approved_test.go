@@ -267,7 +267,8 @@ func TestCheckApprovedJudgesEverySpelling(t *testing.T) {
 				held := e.decide(from("", "u@example.org", "", call("", c.called, `{}`)))
 				want(t, held, verdict.Hold, "rules", "")
 				e.ask(approval.Asked{
-					Tool: "pay", Domain: c.server, Arguments: []byte(`{}`), Amount: amount(5), Email: "u@example.org",
+					Tool: "pay", Domain: c.server, Arguments: []byte(`{}`),
+					Amount: amount(5), Email: "u@example.org",
 				})
 				e.approve(bob, held.ApprovalID, approval.Approval{})
 				e.active("denies", `id: denied; effect: deny; tools: ["`+c.denied+`"]`)

@@ -70,7 +70,8 @@ func (v *view) longestApproved(cuts []toolname.Name) (longest toolname.Name) {
 	return longest
 }
 
-// isHarnesses reports whether the call may be of a harness's own tool, by what the call or its plan says of the harness.
+// isHarnesses reports whether the call may be of a harness's own tool, by what the call or its plan says of the
+// harness.
 func (c *call) isHarnesses(v *view) bool {
 	r := &c.request
 	if r.Server != "" && !toolname.IsStamp(r.Server) {

@@ -39,14 +39,16 @@ func TestAPlanDoesNotCutAName(t *testing.T) {
 			called: "mcp_github_enterprise_delete_repo",
 		},
 		"an approved one with a dot": {
-			servers: []string{"my.bank"}, server: "my.bank", tool: "get_rate", called: "mcp_my.bank_get_rate", same: true,
+			servers: []string{"my.bank"}, server: "my.bank", tool: "get_rate",
+			called: "mcp_my.bank_get_rate", same: true,
 		},
 		"a dot": {server: "a", tool: "b.c", called: "a.b.c", same: true},
 		"a dot of an approved server": {
 			servers: []string{"a.b"}, server: "a", tool: "b.c", called: "a.b.c",
 		},
 		"two dots, and the longer server": {
-			servers: []string{"a", "a.b"}, server: "a.b", tool: "c", called: "a.b.c", same: true,
+			servers: []string{"a", "a.b"}, server: "a.b", tool: "c",
+			called: "a.b.c", same: true,
 		},
 		"a dot before other marks": {
 			servers: []string{"a.b"}, server: "a", tool: "b__c", called: "a.b__c",
@@ -60,7 +62,8 @@ func TestAPlanDoesNotCutAName(t *testing.T) {
 			server: "functions", tool: "exec", called: "functions.exec", planSource: "codex",
 		},
 		"a harness's own tool of a registered name": {
-			servers: []string{"functions"}, server: "functions", tool: "exec", called: "functions.exec", planSource: "codex",
+			servers: []string{"functions"}, server: "functions", tool: "exec",
+			called: "functions.exec", planSource: "codex",
 		},
 		"nobody's own tool": {server: "functions", tool: "exec", called: "functions.exec", same: true},
 	} {
