@@ -506,7 +506,7 @@ var table = layout.Table{
 	row("internal/mcp/scan", "internal/mcp/definition", "internal/toolclass", "internal/intent/grounding"),
 	row("internal/mcp/definition", "internal/canonical", "internal/names"),
 	row("internal/toolclass", "internal/intent/grounding"),
-	row("internal/intent/grounding", "internal/node"),
+	row("internal/intent/grounding", "internal/node", "internal/toolname"),
 	row("internal/node"),
 
 	row("internal/confine/proxy", "internal/confine/sandbox", "internal/outbound"),

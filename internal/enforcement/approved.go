@@ -194,14 +194,27 @@ func namesOf(r *approval.Request) []toolname.Candidate {
 		return toolname.Candidates(r.Tool, "", "")
 	}
 	names := toolname.Candidates(r.Tool, r.Server, "")
-	// A harness may have joined them, and a rule about another reading of that restricts.
-	named := toolname.Name{Server: r.Server, Tool: r.Tool}
-	for _, n := range toolname.Readings(toolname.Claude(named)) {
-		if n != named && !slices.ContainsFunc(names, func(c toolname.Candidate) bool { return c.Name == n }) {
+	for _, n := range spellingsOf(toolname.Name{Server: r.Server, Tool: r.Tool}) {
+		if !slices.ContainsFunc(names, func(c toolname.Candidate) bool { return c.Name == n }) {
 			names = append(names, toolname.Candidate{Name: n, Naming: toolname.Claimed})
 		}
 	}
 	return names
+}
+
+// spellingsOf are the readings of the names that clients give to a tool with its server. Nobody has stored how the call
+// was spelled, and a rule about another reading of that restricts.
+func spellingsOf(n toolname.Name) []toolname.Name {
+	names := toolname.Readings(toolname.Claude(n))
+	if toolname.IsReserved(n.Server) { // the tools of no MCP server have none before them
+		return names
+	}
+	dotted := n.Server + toolname.Dot + n.Tool
+	names = slices.Concat(names, toolname.Readings(dotted), toolname.Guesses(dotted))
+	if joined := toolname.Gemini(n); !toolname.IsCut(joined) { // no call of a cut name is allowed
+		names = append(names, toolname.Readings(joined)...)
+	}
+	return append(names, toolname.Name{Server: toolname.Local, Tool: dotted})
 }
 
 // needsNoArguments reports whether policies let a call be approved whose arguments are unknown: the tool is not always

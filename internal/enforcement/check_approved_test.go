@@ -245,3 +245,42 @@ func TestCheckApprovedKeepsToTheServer(t *testing.T) {
 		}
 	})
 }
+
+// TestCheckApprovedJudgesEverySpelling: nobody stores how the approved call was spelled, so that a rule about any
+// reading of its names counts, as it would for a decision.
+func TestCheckApprovedJudgesEverySpelling(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, server, called, denied string
+		want                         bool
+	}{
+		{"no rule", "my_bank", "mcp_my_bank_pay", "other.pay", true},
+		{"a joined name", "my_bank", "mcp_my_bank_pay", "my.bank_pay", false},
+		{"a joined name of Claude Code", "my__bank", "mcp__my__bank__pay", "my.bank__pay", false},
+		{"a tool without a server", "bank", "bank.pay", "local.bank.pay", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, e *env) {
+				bob := e.holdsEverything()
+				e.knowServers(c.server)
+				held := e.decide(from("", "u@example.org", "", call("", c.called, `{}`)))
+				want(t, held, verdict.Hold, "rules", "")
+				e.ask(approval.Asked{
+					Tool: "pay", Domain: c.server, Arguments: []byte(`{}`),
+					Amount: amount(5), Email: "u@example.org",
+				})
+				e.approve(bob, held.ApprovalID, approval.Approval{})
+				e.active("denies", `id: denied; effect: deny; tools: ["`+c.denied+`"]`)
+				got := e.released(approval.Question{Tool: c.called, Amount: 5, Email: "u@example.org"})
+				if released := got != nil; released != c.want {
+					t.Errorf("%s, with %s denied: released %t", c.called, c.denied, released)
+				}
+				if decided := e.decide(from("", "u@example.org", "", call("", c.called, `{}`))); !c.want &&
+					decided.Verdict != verdict.Deny {
+					t.Errorf("%s, with %s denied: decided %s", c.called, c.denied, decided.Verdict)
+				}
+			})
+		})
+	}
+}

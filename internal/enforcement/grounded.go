@@ -124,10 +124,12 @@ func (c *call) ground(v *view, fit plan.Result) grounded {
 // groundedTool is the tool of the call, as calls of the session are remembered.
 func (c *call) groundedTool(v *view, fit plan.Result) string {
 	if toolname.MayJoin(c.request.Tool) {
+		var names []toolname.Candidate
 		for _, n := range c.names(v, fit) {
-			if spelled := c.spelled(v, n.Candidate); spelled != nil {
-				return spelled[0].Tool
-			}
+			names = append(names, n.Candidate)
+		}
+		if spelled := c.spelled(v, names...); spelled != nil {
+			return spelled[0].Tool
 		}
 	}
 	return c.request.Tool

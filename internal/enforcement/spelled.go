@@ -2,8 +2,12 @@ package enforcement
 
 import (
 	"context"
+	"slices"
+	"strings"
 
+	"writ/internal/audit"
 	"writ/internal/intent/plan"
+	"writ/internal/names"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/toolname"
@@ -13,7 +17,7 @@ import (
 func (d *candidate) place(c *call, v *view) {
 	r := &c.request
 	d.server, _ = toolname.Resolve(r.Tool, r.Server, r.Source)
-	if !toolname.MayJoin(r.Tool) {
+	if !toolname.MayJoin(r.Tool) || c.isHarnesses(v) {
 		return
 	}
 	if first := v.candidates(r.Tool, r.Server, r.Source)[0]; first.Naming == toolname.Certain {
@@ -22,33 +26,77 @@ func (d *candidate) place(c *call, v *view) {
 }
 
 // spelled are the names that the call certainly is of, and writes with the server in front of the tool. All spellings
-// are one call, in the record as for approvers. What the proxy carries out has the name that it is called by. A joined
-// name that can be read in several ways is only itself, unless a person has approved the server: else who agrees to one
-// tool would agree to another.
-func (c *call) spelled(v *view, names ...toolname.Candidate) (spelled []toolname.Name) {
-	if c.request.Carried != nil {
+// are one call, in the record as for approvers. What the proxy carries out has the name that it is called by, and so
+// does a harness's own tool. A name that can be cut in several ways is only itself, unless a person has approved the
+// server: else who agrees to one tool would agree to another. A plan does not choose among approved servers.
+func (c *call) spelled(v *view, among ...toolname.Candidate) (spelled []toolname.Name) {
+	if c.request.Carried != nil || c.isHarnesses(v) {
 		return nil
 	}
-	isClear := len(toolname.Readings(c.request.Tool)) < 2
-	for _, n := range names {
-		if n.Naming == toolname.Certain && toolname.Spells(c.request.Tool, n.Name) &&
-			(isClear || v.servers.Approves(n.Server)) {
+	cuts := v.cutsOf(c.request.Tool)
+	longest := v.longestApproved(cuts)
+	for _, n := range among {
+		if n.Naming != toolname.Certain || !toolname.Spells(c.request.Tool, n.Name) {
+			continue
+		}
+		isStated := n.Server == c.request.Server && v.servers.Approves(n.Server)
+		if len(cuts) < 2 || n.Name == longest || isStated {
 			spelled = append(spelled, n.Name)
 		}
 	}
 	return spelled
 }
 
+// cutsOf are the servers and tools that a name may be of: by the marks of harnesses, and by dots after servers that are
+// known.
+func (v *view) cutsOf(called string) []toolname.Name {
+	cuts := toolname.Readings(called)
+	for _, n := range toolname.Guesses(called) {
+		if n.Server+toolname.Dot+n.Tool == called && v.knowsServer(n.Server) {
+			cuts = append(cuts, n)
+		}
+	}
+	return cuts
+}
+
+// longestApproved is the one with the longest server that a person has approved, as the registry splits names; zero:
+// there is none.
+func (v *view) longestApproved(cuts []toolname.Name) (longest toolname.Name) {
+	for _, n := range cuts {
+		if v.servers.Approves(n.Server) && len(n.Server) > len(longest.Server) {
+			longest = n
+		}
+	}
+	return longest
+}
+
+// isHarnesses reports whether the call may be of a harness's own tool, by what the call or its plan says of the
+// harness.
+func (c *call) isHarnesses(v *view) bool {
+	r := &c.request
+	if r.Server != "" && !toolname.IsStamp(r.Server) {
+		return false
+	}
+	sources := []string{r.Source, r.Server}
+	if v.plan != nil && v.plan.Plan != nil {
+		sources = append(sources, v.plan.Plan.Source)
+	}
+	return slices.ContainsFunc(sources, func(source string) bool {
+		_, isOwn := toolname.BareHost(r.Tool, source)
+		return isOwn
+	})
+}
+
 // spelledIn are the spelled names among those that policies judge.
-func (c *call) spelledIn(v *view, questions []engine.Question) (spelled []toolname.Name) {
+func (c *call) spelledIn(v *view, questions []engine.Question) []toolname.Name {
 	if !toolname.MayJoin(c.request.Tool) {
 		return nil
 	}
-	for _, q := range questions {
-		n := toolname.Name{Server: q.Call.Server, Tool: q.Call.Tool}
-		spelled = append(spelled, c.spelled(v, toolname.Candidate{Name: n, Naming: q.Naming})...)
+	among := make([]toolname.Candidate, len(questions))
+	for i, q := range questions {
+		among[i] = toolname.Candidate{Name: toolname.Name{Server: q.Call.Server, Tool: q.Call.Tool}, Naming: q.Naming}
 	}
-	return spelled
+	return c.spelled(v, among...)
 }
 
 // tool is the tool of the decision's server, without the server if the call writes that in front of it.
@@ -62,25 +110,39 @@ func (d *candidate) tool(c *call) string {
 }
 
 // Named is the server and the tool that a name alone means in calls of a key: by the registered servers, and by the
-// plan if that is the key's. Nobody says which harness calls.
-func (s *Service) Named(ctx context.Context, p principal.Principal, planID, called string) (
-	server, tool string, err error,
-) {
-	if !toolname.MayJoin(called) || toolname.TooManyReadings(called) {
-		return "", called, nil
+// plan if that is the key's. Nobody says which harness calls. Where that cannot be read the name is only itself: who
+// asks for an approval is asked again by a decision, and some clients run the tool after an error.
+func (s *Service) Named(ctx context.Context, p principal.Principal, planID, called string) (server, tool string) {
+	called = strings.TrimSpace(called)
+	if !toolname.MayJoin(called) || toolname.TooManyReadings(called) || !names.Valid(called) || !names.Valid(planID) {
+		return "", called
+	}
+	v, err := s.loadNaming(ctx, p, planID)
+	if err != nil {
+		s.logger.WarnContext(ctx, "a name was not taken apart, because of a failure", "error", err)
+		return "", called
 	}
 	c := callFor(p, Parties{})
-	c.request.Presented, c.request.TokenRequired = plan.Presented{PlanID: planID}, true
-	v, err := s.loadView(ctx, c, true)
-	if err != nil {
-		return "", "", err
+	c.request.Tool = called
+	if spelled := c.spelled(v, v.candidates(called, "", "")...); spelled != nil {
+		return spelled[0].Server, spelled[0].Tool
 	}
+	return "", called
+}
+
+// loadNaming loads what says which server a name is of, and no more: whoever asks has not been throttled yet.
+func (s *Service) loadNaming(ctx context.Context, p principal.Principal, planID string) (*view, error) {
+	head, err := audit.ReadHead(ctx, s.db.Prepared(), audit.LogOf(p.OrgID))
+	if err != nil {
+		return nil, err
+	}
+	v := &view{}
+	if v.servers, err = s.serversAt(ctx, p.OrgID, head.Version); err != nil || planID == "" {
+		return v, err
+	}
+	v.plan, err = s.plans.Find(ctx, p.OrgID, head.Generation, plan.Presented{PlanID: planID})
 	if v.plan != nil && v.plan.Binding.KeyID != p.KeyID {
 		v.plan = nil
 	}
-	c.request.Tool = called
-	if spelled := c.spelled(v, v.candidates(called, "", "")...); spelled != nil {
-		return spelled[0].Server, spelled[0].Tool, nil
-	}
-	return "", called, nil
+	return v, err
 }

@@ -80,6 +80,7 @@ type awaited struct {
 	digest     []byte
 	confine    string // what it had to be confined to, as JSON; empty: nothing
 	overdue    bool
+	other      bool // its server is the one that the execution's name means only if there is no other
 }
 
 // maxCandidates is how many waiting calls, the oldest first, are candidates for one
@@ -87,28 +88,27 @@ type awaited struct {
 const maxCandidates = 100
 
 // takeAwaited takes the oldest call of the same key and tool that fits an execution best:
-// by plan and arguments, else by arguments, else by plan.
+// by plan and arguments, else by arguments, else by plan. Where the name may be of two
+// servers, that of the second is taken only if it fits better.
 func takeAwaited(ctx context.Context, tx *database.Tx, orgID string, e stored) (awaited, error) {
-	waiting, err := readAwaited(ctx, tx, `tool`, orgID, e.keyID, e.tool)
-	if name := toolname.CalledWire(e.tool); err == nil && name != "" {
-		var more []awaited
-		more, err = readAwaited(ctx, tx, `wire_name`, orgID, e.keyID, name)
-		waiting = append(waiting, more...)
-	}
+	waiting, err := readNamed(ctx, tx, orgID, e)
 	if err != nil {
 		return awaited{}, fmt.Errorf("find its decision: %w", err)
 	}
 	best, found := awaited{}, -1
 	for _, w := range waiting {
 		fit := 0
-		if bytes.Equal(w.digest, e.digest) {
-			fit += 2
-		}
-		if w.planID == e.planID {
+		if !w.other {
 			fit++
 		}
-		if e.taken != "" && w.decisionID == e.taken {
+		if w.planID == e.planID {
+			fit += 2
+		}
+		if bytes.Equal(w.digest, e.digest) {
 			fit += 4
+		}
+		if e.taken != "" && w.decisionID == e.taken {
+			fit += 8
 		}
 		if fit > found || fit == found && w.position < best.position {
 			best, found = w, fit
@@ -119,6 +119,27 @@ func takeAwaited(ctx context.Context, tx *database.Tx, orgID string, e stored) (
 	}
 	_, err = tx.Exec(ctx, `DELETE FROM awaited_outcome WHERE org_id = $1 AND position = $2`, orgID, best.position)
 	return best, err
+}
+
+// readNamed reads the oldest calls that wait under any form of an execution's name.
+func readNamed(ctx context.Context, tx *database.Tx, orgID string, e stored) ([]awaited, error) {
+	waiting, err := readAwaited(ctx, tx, `tool`, orgID, e.keyID, e.tool)
+	form, other := toolname.CalledWires(e.tool)
+	for _, name := range []string{form, other} {
+		if err != nil {
+			return nil, err
+		}
+		if name == "" {
+			continue
+		}
+		var more []awaited
+		more, err = readAwaited(ctx, tx, `wire_name`, orgID, e.keyID, name)
+		for _, w := range more {
+			w.other = name == other
+			waiting = append(waiting, w)
+		}
+	}
+	return waiting, err
 }
 
 // readAwaited reads the oldest calls of a key that wait under a name.

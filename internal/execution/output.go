@@ -24,16 +24,18 @@ func (s *Service) take(ctx context.Context, tx *database.Tx, it *item, position 
 	if it.status == Blocked {
 		return "", nil // it did not run
 	}
+	form, other := toolname.CalledWires(it.tool)
 	return s.outputs.Take(ctx, tx, scope.Report{
-		OrgID:    it.by.OrgID,
-		KeyID:    it.by.KeyID,
-		PlanID:   it.planID,
-		Tool:     it.tool,
-		WireName: toolname.CalledWire(it.tool),
-		Digest:   it.digest,
-		Output:   it.output,
-		Position: position,
-		Carried:  it.carried,
+		OrgID:         it.by.OrgID,
+		KeyID:         it.by.KeyID,
+		PlanID:        it.planID,
+		Tool:          it.tool,
+		WireName:      form,
+		OtherWireName: other,
+		Digest:        it.digest,
+		Output:        it.output,
+		Position:      position,
+		Carried:       it.carried,
 	})
 }
 

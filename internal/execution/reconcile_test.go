@@ -51,6 +51,32 @@ func TestExecutionsFindTheirDecision(t *testing.T) {
 	})
 }
 
+// TestServersThatBeginWithAMark: the Gemini CLI puts no second mark before the name of such a server.
+func TestServersThatBeginWithAMark(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		plain := e.decided(e.agent, verdict.Allow, "", "bank", "pay", `{"n":1}`)
+		marked := e.decided(e.agent, verdict.Allow, "", "mcp_bank", "pay", `{"n":1}`)
+		second := e.decided(e.agent, verdict.Allow, "", "mcp_bank", "pay", `{"n":2}`)
+		other := e.decided(e.agent, verdict.Allow, "", "bank", "pay", `{"n":3}`)
+		third := e.decided(e.agent, verdict.Allow, "", "mcp_bank", "pay", `{"n":4}`)
+		for _, test := range []struct{ name, tool, input, want string }{
+			{"of the marked server", "mcp_bank_pay", `{"n":1}`, marked},
+			{"by its arguments of the other", "mcp_bank_pay", `{"n":3}`, other},
+			{"as Claude Code joins the other", "mcp__bank__pay", `{"n":1}`, plain},
+			{"as Claude Code joins it", "mcp__mcp_bank__pay", `{"n":2}`, second},
+			{"as policies name it", "mcp_bank.pay", `{"n":4}`, third},
+			{"nothing is left", "mcp_bank_pay", `{"n":5}`, ""},
+		} {
+			id := e.ran(e.agent, fmt.Sprintf(`{"tool":%q,"input":%s,"status":"success"}`, test.tool, test.input))
+			e.reconcile()
+			if got := e.decisionOf(id); got != test.want {
+				t.Errorf("%s: decision %q, want %q", test.name, got, test.want)
+			}
+		}
+	})
+}
+
 // TestExecutionBeforeItsDecision: what allowed a call stands before it in the log.
 func TestExecutionBeforeItsDecision(t *testing.T) {
 	t.Parallel()

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import os
 import threading
 import unittest
 import urllib.parse
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -170,6 +172,55 @@ class GuardTest(unittest.TestCase):
             names = [thread.name for thread in threading.enumerate()]
             self.assertLessEqual(len([name for name in names if name.startswith("writ-client")]), 16)
             self.assertFalse([name for name in names if name.startswith("asyncio")])
+
+    def test_no_question_waits_for_on_held(self):
+        go_on, told = threading.Event(), []
+        with Waiting(until=16) as server, StandIn(CASES[0]) as other:
+
+            def on_held(denied):
+                told.append(denied.approval_id)
+                go_on.wait(60)
+
+            @declared(server).guard("bank.send_money", wait=600, on_held=on_held)
+            async def pay(n):
+                return n
+
+            @declared(other).guard("bank.send_money")
+            async def pay_at_once(to):
+                return to
+
+            async def main():
+                asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(16))
+                held = asyncio.gather(*(pay(n) for n in range(16)))
+                try:
+                    while len(told) < 16:
+                        await asyncio.sleep(0.01)
+                    self.assertEqual(await asyncio.wait_for(pay_at_once("landlord"), 30), "landlord")
+                finally:
+                    go_on.set()
+                    await held
+
+            asyncio.run(main())
+
+    def test_forks_have_their_own_threads(self):
+        with StandIn(CASES[0]) as server:
+
+            @declared(server).guard("bank.send_money")
+            async def pay(to):
+                return to
+
+            asyncio.run(pay("landlord"))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # servers fork with threads nevertheless
+                child = os.fork()
+            if child == 0:
+                code = 1
+                try:
+                    asyncio.run(asyncio.wait_for(pay("landlord"), 30))
+                    code = 0
+                finally:
+                    os._exit(code)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_the_server_cuts_names(self):
         sent = []

@@ -7,6 +7,7 @@ import contextvars
 import functools
 import inspect
 import json
+import os
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -166,7 +167,7 @@ async def _allowed_async(plan: Plan, call: _Call, options: Options) -> Dict[str,
     except Denied as denied:
         held = _held(denied, options)
     if options.on_held is not None:
-        await _in_thread(options.on_held, held)
+        await asyncio.to_thread(options.on_held, held)  # it takes as long as it likes, and no question waits for it
     _agreed(held, await _wait_async(plan, _approval(held), options.wait))
     return await _in_thread(plan.decide, call.tool, call.arguments)
 
@@ -193,7 +194,17 @@ def _agreed(held: Denied, approval: Dict[str, Any]) -> None:
 
 
 # The threads in which coroutines ask the server. A question takes as long as its answer, and none waits for a person.
-_THREADS = ThreadPoolExecutor(max_workers=16, thread_name_prefix="writ-client")
+_threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="writ-client")
+
+
+def _forked() -> None:
+    """A fork has none of its parent's threads, and would wait for them."""
+    global _threads
+    _threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="writ-client")
+
+
+if hasattr(os, "register_at_fork"):  # else there are no forks
+    os.register_at_fork(after_in_child=_forked)
 
 # How often a call that waits for a person asks again, in seconds: soon at first, and less the longer it waits.
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 5.0
@@ -201,7 +212,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 5.0
 
 async def _in_thread(function: Callable[..., Any], *args: Any) -> Any:
     within = contextvars.copy_context()
-    return await asyncio.get_running_loop().run_in_executor(_THREADS, lambda: within.run(function, *args))
+    return await asyncio.get_running_loop().run_in_executor(_threads, lambda: within.run(function, *args))
 
 
 async def _wait_async(plan: Plan, approval_id: str, seconds: float) -> Dict[str, Any]:

@@ -84,12 +84,9 @@ func (h *Handlers) ask(
 		return nil, route.NoOrganization()
 	}
 	b := &in.Body
-	server, tool, err := "", b.Tool, error(nil)
-	if route.OrEmpty(b.Domain) == "" {
-		server, tool, err = h.Enforcement.Named(ctx, caller, route.OrEmpty(b.PlanID), strings.TrimSpace(b.Tool))
-	}
-	if err != nil {
-		return nil, err
+	server, tool := "", b.Tool
+	if route.OrEmpty(b.Domain) == "" { // before the throttle, which must know whether the question is repeated
+		server, tool = h.Enforcement.Named(ctx, caller, route.OrEmpty(b.PlanID), b.Tool)
 	}
 	request, opened, err := h.Approvals.Ask(ctx, caller, approval.Asked{
 		Tool:      tool,

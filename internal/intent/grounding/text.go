@@ -1,6 +1,10 @@
 package grounding
 
-import "slices"
+import (
+	"slices"
+
+	"writ/internal/toolname"
+)
 
 // text looks for a value in running text. Its origin is FromRead if text that the user
 // pointed at grounds it.
@@ -30,8 +34,8 @@ func (j *judge) text(name, folded string, kind address) Reason {
 func (j *judge) readable(o *Output, at int, name, folded string, kind address) bool {
 	l := &o.leaves[at]
 	switch {
-	case j.blind(), kind == account, j.call.Class == Execute, o.tool == j.call.Tool, slices.Contains(j.plan.Fixed,
-		name):
+	case j.blind(), kind == account, j.call.Class == Execute, slices.Contains(j.plan.Fixed, name),
+		toolname.SameTool(o.tool, j.call.Tool):
 		return false
 	case !holds(l.folded, folded), o.echoes(folded):
 		return false

@@ -128,6 +128,7 @@ type Report struct {
 	OrgID, KeyID, PlanID string
 	Tool                 string
 	WireName             string // if the tool's name is one that harnesses join; empty: it is not
+	OtherWireName        string // if it may be of a second server; see toolname.CalledWires
 	Digest               []byte
 	Output               *string // nil: absent, cut or unreadable
 	// Carried is the decision about a call that the proxy has carried out; empty: a client reports.
@@ -185,9 +186,10 @@ func find(ctx context.Context, tx *database.Tx, r Report) (decisionID, scopeID, 
 		SELECT id, scope_id, base_id
 		FROM known_output
 		WHERE org_id = $1 AND key_id = $2 AND plan_id = $3 AND state = 0 AND digest = $4
-			AND (tool = $5 OR wire_name = $6 AND wire_name <> '')
-		ORDER BY number
-		LIMIT 1`, r.OrgID, r.KeyID, r.PlanID, r.Digest, r.Tool, r.WireName).Scan(&decisionID, &scopeID, &base)
+			AND (tool = $5 OR wire_name IN ($6, $7) AND wire_name <> '')
+		ORDER BY CASE WHEN tool = $5 OR wire_name = $6 THEN 0 ELSE 1 END, number
+		LIMIT 1`, r.OrgID, r.KeyID, r.PlanID, r.Digest, r.Tool, r.WireName, r.OtherWireName).Scan(&decisionID, &scopeID,
+		&base)
 	return decisionID, scopeID, base, database.OrMissing(err, nil, "find the call of a report")
 }
 

@@ -136,6 +136,32 @@ func TestAReportTakesOneCall(t *testing.T) {
 	})
 }
 
+// TestAReportPrefersTheFirstName: a call of a second server that the name may be of is taken if no other waits.
+func TestAReportPrefersTheFirstName(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		allow := func(wire string) string {
+			call := scope.Call{
+				DecisionID: database.NewID(), PlanID: planID, Tool: "pay", WireName: wire,
+				Digest: []byte("a"), Arguments: `{}`, Class: grounding.Read,
+			}
+			e.position++
+			call.Position = e.position
+			e.Write(e.key.OrgID, func(ctx context.Context, tx *database.Tx) error {
+				return e.service.Allow(ctx, tx, e.key, call)
+			})
+			return call.DecisionID
+		}
+		plain, marked := allow("bank_pay"), allow("mcp_bank_pay")
+		names := func(r *scope.Report) { r.WireName, r.OtherWireName = "mcp_bank_pay", "bank_pay" }
+		for i, want := range []string{marked, plain, ""} {
+			if taken, _ := e.report(names, "mcp_bank_pay", "a", "x"); taken != want {
+				t.Errorf("report %d took %q, want %q", i, taken, want)
+			}
+		}
+	})
+}
+
 // TestProcessesAnswerAlike: what one process stores, others and a new one know at once.
 func TestProcessesAnswerAlike(t *testing.T) {
 	t.Parallel()
