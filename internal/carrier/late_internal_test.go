@@ -113,7 +113,8 @@ func TestAReportAfterCloseIsGivenUp(t *testing.T) {
 	l.close()
 	l.add(late("a", "1"))
 	l.want(t, "", 0)
-	if !strings.Contains(said.String(), "the outcome of a call is lost") || !strings.Contains(said.String(), "decision=1") {
+	if line := said.String(); !strings.Contains(line, "the outcome of a call is lost") ||
+		!strings.Contains(line, "decision=1") {
 		t.Errorf("it says %q", said.String())
 	}
 }

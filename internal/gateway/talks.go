@@ -58,7 +58,13 @@ func (ts *talks) wait(t *talk, q *question, body *held) (state string, ok bool) 
 	}
 	delete(ts.byState, ts.states[t])
 	ts.states[t] = state
-	ts.byState[state] = &turn{talk: t, caller: t.s.caller, one: t.s.one, q: q, done: done}
+	ts.byState[state] = &turn{
+		talk:   t,
+		caller: t.s.caller,
+		one:    t.s.one,
+		q:      q,
+		done:   done,
+	}
 	return state, true
 }
 

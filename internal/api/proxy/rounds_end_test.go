@@ -122,7 +122,8 @@ func TestAServerWithSessionsGetsNoAnswerAfterAKill(t *testing.T) {
 			if !r.IsError || !strings.Contains(textOf(r), "may not go on") {
 				t.Errorf("%s: the tool says %q", version, textOf(r))
 			}
-			if _, err := y.Owner.KillScope(t.Context(), y.ID, "tool", "yard.elicit", "", true); err != nil {
+			_, err := y.Owner.KillScope(t.Context(), y.ID, "tool", "yard.elicit", "it was explained", true)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -219,7 +220,8 @@ func TestAQuestionIsOfTheAgentThatCalls(t *testing.T) {
 		if err != nil || !asked.NeedsInput() {
 			t.Fatalf("it is asked %+v, %v", asked, err)
 		}
-		page, err := y.Owner.LogEntries(t.Context(), y.ID, client.LogFilter{Action: "call.decided", Tool: "mcp:elicitation"})
+		about := client.LogFilter{Action: "call.decided", Tool: "mcp:elicitation"}
+		page, err := y.Owner.LogEntries(t.Context(), y.ID, about)
 		if err != nil || len(page.Items) != 1 {
 			t.Fatalf("decided: %+v, %v", page.Items, err)
 		}
