@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,6 +106,40 @@ func TestAResultIsKeptForAMinute(t *testing.T) {
 		_, err = s.g.talks.resume(s, r, talk.about)
 		if n, bytes := s.g.talks.left(); err == nil || n != 0 || bytes != 0 {
 			t.Errorf("after a minute: %v; kept: %d, of %d bytes", err, n, bytes)
+		}
+	})
+}
+
+// TestResultsThatAreKeptAreBounded: who asks again for one that is too large is told that the call has run.
+func TestResultsThatAreKeptAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAsking(t)
+		talk, err := s.begins(t.Context(), &round{}, [sha256.Size]byte{}, func(ctx context.Context) (any, error) {
+			s.talks().decidedBy("d1")
+			_, err := askClient[*sdk.ElicitResult](ctx, s, &sdk.ElicitParams{})
+			return strings.Repeat("x", maxKeptBytes), err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, _ := s.g.talks.wait(talk, <-talk.asked, s.body)
+		r := &round{state: state, answers: sdk.InputResponseMap{questionID: &sdk.ElicitResult{Action: "accept"}}}
+		if first, err := s.g.talks.resume(s, r, talk.about); err != nil || first != talk {
+			t.Fatalf("the answer: %v", err)
+		}
+		synctest.Wait()
+		again, err := s.g.talks.resume(s, r, talk.about)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = again.afterwards()
+		if err == nil || again.result != nil || !strings.Contains(err.Error(), "has run") ||
+			!strings.Contains(err.Error(), "Decision: d1") {
+			t.Errorf("the result again: %v", err)
+		}
+		if _, bytes := s.g.talks.left(); bytes != 0 {
+			t.Errorf("%d bytes are kept", bytes)
 		}
 	})
 }
