@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"writ/client"
 	"writ/internal/audit"
+	"writ/internal/auth"
 	"writ/internal/billing/payment/paymenttest"
 	"writ/internal/database"
 	"writ/internal/testserver"
@@ -22,6 +24,20 @@ type changes struct {
 
 	google   *testserver.Provider
 	provider *paymenttest.Provider // of payments
+
+	signedIn time.Time // the owner
+}
+
+// staySignedIn signs the owner in again before the access token ends. Some changes move the clock by minutes, and a
+// busy machine takes as long for the rest.
+func (w *changes) staySignedIn() {
+	now := w.Database.Now()
+	if w.signedIn.IsZero() {
+		w.signedIn = now
+	}
+	if now.Sub(w.signedIn) > auth.AccessTokenLife/3 {
+		*w.owner, w.signedIn = *w.SignIn(w.owner.Email), now
+	}
 }
 
 // scenario prepares a change and gives it. The change says in which log it is

@@ -135,6 +135,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 				continue
 			}
 			delete(scenarios, declared)
+			w.staySignedIn()
 			change := prepare()
 			if r.Audit != "-" {
 				wantNothingWithoutLog(s, declared, change)

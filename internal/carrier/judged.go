@@ -84,6 +84,14 @@ func Judged(ctx context.Context) (registry.Reach, bool) {
 	return registry.Reach{}, false
 }
 
+// DecisionOf is the decision that allows the call that is being sent; empty: none is.
+func DecisionOf(ctx context.Context) string {
+	if j, ok := ctx.Value(judgedKey{}).(*judged); ok {
+		return j.decisionID
+	}
+	return ""
+}
+
 // IsQuiet reports whether nothing that the server says beside its result may reach the client while the call runs that
 // is being sent: a policy has members of the result left out, or bounds it.
 func IsQuiet(ctx context.Context) bool {

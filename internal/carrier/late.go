@@ -46,6 +46,7 @@ type latecomers struct {
 	waiting []lateReport
 	bytes   int // of those that wait
 	running bool
+	closed  bool // nobody records any more
 	ctx     context.Context
 	end     context.CancelFunc
 	done    sync.WaitGroup
@@ -64,7 +65,10 @@ func newLatecomers(executions Recorder, logger *slog.Logger) *latecomers {
 	return l
 }
 
-var errTooMany = errors.New("too many outcomes wait to be recorded")
+var (
+	errTooMany = errors.New("too many outcomes wait to be recorded")
+	errClosed  = errors.New("it came when the server had stopped")
+)
 
 // isRefused reports whether a report can never be recorded.
 func isRefused(err error) bool { return fault.Is(err, fault.Invalid) }
@@ -82,6 +86,10 @@ func (l *latecomers) giveUp(r lateReport, err error) {
 func (l *latecomers) add(r lateReport) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		l.giveUp(r, errClosed)
+		return
+	}
 	if len(l.waiting) >= maxLate || l.bytes+r.size() > maxLateBytes {
 		l.giveUp(r, errTooMany)
 		return
@@ -159,11 +167,11 @@ func (l *latecomers) close() {
 	l.done.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), reportTime)
 	defer cancel()
-	if !l.flush(ctx) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for _, r := range l.waiting {
-			l.giveUp(r, context.Canceled)
-		}
+	l.flush(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for _, r := range l.waiting {
+		l.giveUp(r, context.Canceled)
 	}
 }

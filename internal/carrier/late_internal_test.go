@@ -104,6 +104,21 @@ func TestCloseRecordsWhatWaits(t *testing.T) {
 	l.want(t, "1", 0)
 }
 
+// TestAReportAfterCloseIsGivenUp and does not wait for nobody.
+func TestAReportAfterCloseIsGivenUp(t *testing.T) {
+	t.Parallel()
+	l := newLates(t)
+	var said strings.Builder
+	l.logger = slog.New(slog.NewTextHandler(&said, nil))
+	l.close()
+	l.add(late("a", "1"))
+	l.want(t, "", 0)
+	if line := said.String(); !strings.Contains(line, "the outcome of a call is lost") ||
+		!strings.Contains(line, "decision=1") {
+		t.Errorf("it says %q", said.String())
+	}
+}
+
 // TestWaitingReportsAreLimited by their number and by their bytes, and there is room again when some are recorded.
 func TestWaitingReportsAreLimited(t *testing.T) {
 	t.Parallel()

@@ -105,16 +105,24 @@ func (v *view) agentOf(r *Request) toolcall.Agent {
 
 // refuseCaller is the deny of a call whose key or agent may not act, whatever it calls.
 func (v *view) refuseCaller(call *toolcall.Call) (engine.Decision, bool) {
+	if refused, ok := v.refuseKnown(call); ok {
+		return refused, true
+	}
+	if v.unknown {
+		return refuse(policy.ByAgent, "budget",
+			"the agent has a budget, and this server cannot read what was spent: try again later"), true
+	}
+	return engine.Decision{}, false
+}
+
+// refuseKnown is refuseCaller by what is known for certain.
+func (v *view) refuseKnown(call *toolcall.Call) (engine.Decision, bool) {
 	if !v.key.validAt(call.Now) {
 		return refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one"), true
 	}
 	if v.certificate.presented && !v.certificate.validAt(call.Now) {
 		return refuse(policy.ByAgent, "certificate", "the certificate does not prove that the caller is the agent of the "+
 			"call: it is another agent's, or it was revoked or has expired"), true
-	}
-	if v.unknown {
-		return refuse(policy.ByAgent, "budget",
-			"the agent has a budget, and this server cannot read what was spent: try again later"), true
 	}
 	return refuseAgent(&v.agent, call.Agent.ID)
 }

@@ -303,6 +303,14 @@ func TestABudgetTrips(t *testing.T) {
 			t.Error("a look without telemetry succeeds")
 		}
 		want(t, e.decide(as("billing")), verdict.Deny, policy.ByAgent, "cannot read what was spent")
+		if err := e.decisions.RefuseCaller(t.Context(), e.agent, "billing"); !fault.Is(err, fault.Unavailable) {
+			t.Errorf("what runs while nobody knows what was spent: %v", err) // it goes on
+		}
+		e.kill(agent.OfAgent, "billing")
+		if err := e.decisions.RefuseCaller(t.Context(), e.agent, "billing"); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("what runs of an agent that was stopped meanwhile: %v", err)
+		}
+		e.revive(agent.OfAgent, "billing")
 		want(t, e.decideAs(e.other, as("x")), verdict.Allow, "", "") // it has no budget
 		e.meanwhile.away.Store(false)
 		if err := watch(); err != nil {

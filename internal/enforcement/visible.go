@@ -65,8 +65,12 @@ func (s *Service) standingOf(ctx context.Context, p principal.Principal, r Reque
 	if err != nil {
 		return nil, nil, err
 	}
-	if refused, ok := v.refuseCaller(c.toolcall(v, toolname.Name{}, -1, s.db.Now())); ok {
+	caller := c.toolcall(v, toolname.Name{}, -1, s.db.Now())
+	if refused, ok := v.refuseKnown(caller); ok {
 		return nil, nil, fault.New(fault.Forbidden, "%s", refused.Reason)
+	}
+	if refused, ok := v.refuseCaller(caller); ok { // nobody knows: what runs goes on
+		return nil, nil, fault.New(fault.Unavailable, "%s", refused.Reason)
 	}
 	return c, v, nil
 }

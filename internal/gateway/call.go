@@ -59,6 +59,7 @@ func (s *session) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 		method:    methodCallTool,
 		subject:   p.Name,
 		arguments: p.Arguments,
+		said:      s.saidOf(req, p.Meta),
 		answers:   p.InputResponses,
 		state:     p.RequestState,
 	}, func(ctx context.Context) (*sdk.CallToolResult, error) {

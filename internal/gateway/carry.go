@@ -29,6 +29,9 @@ type errand struct {
 	send func(ctx context.Context, of *offered, arguments jsontext.Value) (any, error)
 }
 
+// errandKey is where the context of what is sent has its errand.
+type errandKey struct{}
+
 // refused is a decision that is no allow.
 type refused struct{ enforcement.Answer }
 
@@ -101,7 +104,10 @@ func (s *session) try(ctx context.Context, e errand) (any, enforcement.Answer, e
 		// MCP has no place for proofs; what is presented as a plan must be its token.
 		Proof: enforcement.Carried{ProofRequired: enforcement.ProofOptional},
 	}, func(ctx context.Context, arguments jsontext.Value) (any, error) {
-		return e.send(ctx, e.server, arguments)
+		if t := s.talks(); t != nil && e.req != nil {
+			t.decidedBy(carrier.DecisionOf(ctx))
+		}
+		return e.send(context.WithValue(ctx, errandKey{}, &e), e.server, arguments)
 	})
 	if outcome.Stopped != "" {
 		stopped := &jsonrpc.Error{Code: codeDenied, Message: "Stopped while it ran: " + outcome.Stopped}

@@ -232,9 +232,10 @@ func (g *Gateway) post(w *patient, r *http.Request, caller principal.Principal, 
 	if r.Header.Get("Content-Encoding") != "" {
 		return refuse("the body must not be compressed")
 	}
-	// It is held as long as the request runs, and so does what was read of it.
+	// It is held as long as the request runs, or the call that it began, and so is what was read of it.
 	body, release, err := g.ReadBody(r, g.MaxBodyBytes)
-	defer release()
+	room := holding(release)
+	defer room.done()
 	if err != nil {
 		return err
 	}
@@ -251,7 +252,7 @@ func (g *Gateway) post(w *patient, r *http.Request, caller principal.Principal, 
 		return g.postSSE(w, r, caller, at, id)
 	}
 	if r.Header.Get(versionHeader) >= statelessFrom {
-		return g.serveStateless(w, r, caller, at, &m)
+		return g.serveStateless(w, r, caller, at, &m, room)
 	}
 	id := r.Header.Get(sessionHeader)
 	if id != "" {
@@ -316,12 +317,13 @@ func (g *Gateway) delete(w *patient, r *http.Request, caller principal.Principal
 
 // serveStateless answers a request of the protocol without sessions: the session is this request.
 func (g *Gateway) serveStateless(
-	w *patient, r *http.Request, caller principal.Principal, at place, m *message,
+	w *patient, r *http.Request, caller principal.Principal, at place, m *message, body *held,
 ) error {
 	s, err := g.open(r, caller, at, "")
 	if err != nil {
 		return err
 	}
+	s.body = body
 	defer s.closeUnlessWaiting()
 	s.offerOne(m)
 	r.Header.Del(sessionHeader)

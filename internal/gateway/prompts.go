@@ -128,6 +128,7 @@ func (s *session) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sd
 		method:    methodGetPrompt,
 		subject:   p.Name,
 		arguments: p.Arguments,
+		said:      s.saidOf(req, p.Meta),
 		answers:   p.InputResponses,
 		state:     p.RequestState,
 	}, func(ctx context.Context) (*sdk.GetPromptResult, error) {

@@ -169,7 +169,11 @@ func fits(template, uri string) bool {
 func (s *session) readResource(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	p := req.Params
 	return inRounds(ctx, s, round{
-		method: methodReadResource, subject: p.URI, answers: p.InputResponses, state: p.RequestState,
+		method:  methodReadResource,
+		subject: p.URI,
+		said:    s.saidOf(req, p.Meta),
+		answers: p.InputResponses,
+		state:   p.RequestState,
 	}, func(ctx context.Context) (*sdk.ReadResourceResult, error) {
 		return s.readOnce(ctx, req)
 	}, func(questions sdk.InputRequestMap, state string) *sdk.ReadResourceResult {

@@ -2,21 +2,22 @@ package gateway
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/canonical"
+	"writ/internal/mcp/upstream"
 )
 
 // A client without sessions is asked in the result of its request, and answers by sending the request again. Meanwhile
 // the call waits here as it would in a session: it was judged once, it runs once, it is reported once, and the kill
-// switch and its time limit end it. The state that the client sends back is a name for the call that waits, which
-// counts once and says nothing to anybody else.
+// switch and its time limit end it. The state that the client sends back is a name for the call that waits: it says
+// nothing to anybody else, an answer counts once with it, and for a while it fetches the result again.
 
 // questionID names the question of a round. One is put at a time, because each is judged when it is asked.
 const questionID = "writ"
@@ -25,6 +26,7 @@ const questionID = "writ"
 type round struct {
 	method, subject string
 	arguments       any
+	said            said
 	answers         sdk.InputResponseMap
 	state           string // empty: it is sent for the first time
 }
@@ -51,6 +53,7 @@ type question struct {
 type talk struct {
 	s      *session // of the first round
 	about  [sha256.Size]byte
+	said   said
 	end    context.CancelFunc
 	asked  chan *question
 	done   chan struct{} // closed: result and err are set
@@ -59,7 +62,9 @@ type talk struct {
 
 	mu       sync.Mutex
 	finished bool
-	waited   bool // for an answer: its session outlives the request that began it
+	waited   bool    // for an answer: its session outlives the request that began it
+	held     []*held // the bodies that it was sent with
+	decision string  // that lets it run; empty: there is none yet
 }
 
 // inRounds does what a request of a client without sessions asks for, and puts what the server asks meanwhile to the
@@ -77,8 +82,11 @@ func inRounds[R any](
 	}
 	var t *talk
 	if r.state == "" && r.answers == nil {
-		t = s.begins(ctx, r.method, about, func(ctx context.Context) (any, error) { return do(ctx) })
-	} else if t, err = s.g.talks.resume(s, &r, about); err != nil {
+		t, err = s.begins(ctx, &r, about, func(ctx context.Context) (any, error) { return do(ctx) })
+	} else {
+		t, err = s.goesOn(ctx, &r, about)
+	}
+	if err != nil {
 		return result, err
 	}
 	for {
@@ -88,11 +96,14 @@ func inRounds[R any](
 			<-t.done
 			return result, context.Cause(ctx)
 		case q := <-t.asked:
-			if state, ok := s.g.talks.wait(t, q); ok {
+			if state, ok := s.g.talks.wait(t, q, s.body); ok {
 				return asking(sdk.InputRequestMap{questionID: q.params}, state), nil
 			}
 		case <-t.done:
 			result, _ = t.result.(R)
+			if r.state != "" {
+				return result, t.afterwards()
+			}
 			return result, t.err
 		}
 	}
@@ -100,12 +111,16 @@ func inRounds[R any](
 
 // begins does something until it is done, whichever requests wait for it.
 func (s *session) begins(
-	ctx context.Context, method string, about [sha256.Size]byte, do func(ctx context.Context) (any, error),
-) *talk {
+	ctx context.Context, r *round, about [sha256.Size]byte, do func(ctx context.Context) (any, error),
+) (*talk, error) {
+	if !s.g.sessions.talks() {
+		return nil, &jsonrpc.Error{Code: codeEnded, Message: "the session has ended: " + errStopping.Error()}
+	}
 	running, end := s.within(context.WithoutCancel(ctx))
 	t := &talk{
 		s:     s,
 		about: about,
+		said:  r.said,
 		end:   end,
 		asked: make(chan *question),
 		done:  make(chan struct{}),
@@ -114,41 +129,91 @@ func (s *session) begins(
 	s.talk = t
 	s.mu.Unlock()
 	go func() {
+		defer s.g.sessions.talking.Done()
 		defer end()
 		defer t.finish()
-		defer s.g.recovered(running, method, &t.err) // in goroutines one would end the process
+		defer s.g.recovered(running, r.method, &t.err) // in goroutines one would end the process
 		t.result, t.err = do(running)
 	}()
-	return t
+	return t, nil
 }
 
-// finish tells whoever waits for the result, and forgets the talk.
+// goesOn is the talk that a request with an answer is about. Whoever was stopped meanwhile gets no result either.
+func (s *session) goesOn(ctx context.Context, r *round, about [sha256.Size]byte) (*talk, error) {
+	if err := s.g.Decisions.RefuseCaller(ctx, s.caller, r.said.agent); err != nil {
+		return nil, err
+	}
+	return s.g.talks.resume(s, r, about)
+}
+
+// finish tells whoever waits for the result, and gives back what the talk holds.
 func (t *talk) finish() {
 	t.mu.Lock()
 	t.finished = true
-	waited := t.waited
+	waited, bodies := t.waited, t.held
+	t.held = nil
 	t.mu.Unlock()
-	t.s.g.talks.forget(t)
+	if waited {
+		t.s.g.talks.ended(t)
+	}
 	close(t.done)
+	for _, body := range bodies {
+		body.done()
+	}
 	if waited {
 		t.s.close(errDone)
 	}
 }
 
-// mayWait notes that a talk waits for an answer; false: it has ended meanwhile.
-func (t *talk) mayWait() bool {
+// mayWait notes that a talk waits for an answer, and keeps the room of a body that it was sent with; false: it has
+// ended meanwhile.
+func (t *talk) mayWait(body *held) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.waited = t.waited || !t.finished
-	return !t.finished
+	if t.finished {
+		return false
+	}
+	t.waited = true
+	t.held = append(t.held, body.keep())
+	return true
+}
+
+// decidedBy notes the decision that lets the talk run.
+func (t *talk) decidedBy(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.decision = id
+}
+
+// afterwards is the error of a talk that has ended, for whoever has answered a question of it. Where nobody knows
+// whether it ran it says so: who makes the call again may do something twice.
+func (t *talk) afterwards() error {
+	failure, failed := errors.AsType[*upstream.Failure](t.err)
+	_, own := errors.AsType[*jsonrpc.Error](t.err)
+	code, text := int64(codeEnded), "The"
+	switch {
+	case t.err == nil, failed && (failure.Kind == upstream.Answered || !failure.Sent), own && !failed:
+		return t.err
+	case failed:
+		code, text = codeUnreachable, failure.Error()+". The"
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return &jsonrpc.Error{Code: code, Message: text + " call has ended, and may have run: " + lookFirst(t.decision)}
+}
+
+// lookFirst says what to do about a call that may have run.
+func lookFirst(decisionID string) string {
+	text := "find out what it did before you do anything about it."
+	if decisionID != "" {
+		text += " Decision: " + decisionID + "."
+	}
+	return text
 }
 
 // closeUnlessWaiting ends the session of a request that has been answered, unless the answer was a question.
 func (s *session) closeUnlessWaiting() {
-	s.mu.Lock()
-	t := s.talk
-	s.mu.Unlock()
-	if t != nil {
+	if t := s.talks(); t != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if t.waited && !t.finished {
@@ -158,11 +223,24 @@ func (s *session) closeUnlessWaiting() {
 	s.close(errDone)
 }
 
+// talks is what the request does that the session is; nil: it asks nothing of servers.
+func (s *session) talks() *talk {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.talk
+}
+
+// saidMeanwhile is what is said of what servers ask while a request runs. One without a session says it itself.
+func (s *session) saidMeanwhile() said {
+	if t := s.talks(); t != nil {
+		return t.said.unplanned()
+	}
+	return s.opened.unplanned()
+}
+
 // askClient puts a question to a client without sessions, in the result of its request, and waits for the answer.
 func askClient[A sdk.InputResponse](ctx context.Context, s *session, params sdk.InputRequest) (answer A, err error) {
-	s.mu.Lock()
-	t := s.talk
-	s.mu.Unlock()
+	t := s.talks()
 	if t == nil {
 		return answer, &jsonrpc.Error{
 			Code: jsonrpc.CodeMethodNotFound, Message: "the client can be asked only while it makes a call",
@@ -207,73 +285,4 @@ func answersTo(q *question, answer sdk.InputResponse) bool {
 		_, is = answer.(*sdk.ListRootsResult)
 	}
 	return is
-}
-
-// talks are those that wait for an answer, by the state that the client sends back.
-type talks struct {
-	mu      sync.Mutex
-	waiting map[string]*waitingTalk
-	limit   *waitingCalls
-}
-
-type waitingTalk struct {
-	*talk
-	q    *question
-	done func() // see waitingCalls
-}
-
-// wait keeps a talk until its question is answered; ok is false if it must not wait, which its server is told.
-func (ts *talks) wait(t *talk, q *question) (state string, ok bool) {
-	done, ok := ts.limit.add(t.s.caller.KeyID)
-	if !ok {
-		close(q.answer)
-		return "", false
-	}
-	state = rand.Text()
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	if !t.mayWait() {
-		done()
-		return "", false
-	}
-	if ts.waiting == nil {
-		ts.waiting = map[string]*waitingTalk{}
-	}
-	ts.waiting[state] = &waitingTalk{t, q, done}
-	return state, true
-}
-
-// resume hands the answer to the talk that waits for it. It is the caller's own, about the same request, or none.
-func (ts *talks) resume(s *session, r *round, about [sha256.Size]byte) (*talk, error) {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	w := ts.waiting[r.state]
-	if w == nil || w.about != about || w.s.one != s.one || !isSameCaller(w.s.caller, s.caller) {
-		return nil, &jsonrpc.Error{
-			Code: jsonrpc.CodeInvalidParams,
-			Message: "requestState: no call of yours waits for this answer, or not any more: make the call again, without " +
-				"inputResponses and requestState",
-		}
-	}
-	if answer := r.answers[questionID]; len(r.answers) == 1 && answersTo(w.q, answer) {
-		delete(ts.waiting, r.state)
-		w.done()
-		w.q.answer <- answer
-		return w.talk, nil
-	}
-	return nil, &jsonrpc.Error{
-		Code: jsonrpc.CodeInvalidParams, Message: "inputResponses: must be the answer to what was asked, and nothing else",
-	}
-}
-
-// forget drops a talk that has ended.
-func (ts *talks) forget(t *talk) {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	for state, w := range ts.waiting {
-		if w.talk == t {
-			delete(ts.waiting, state)
-			w.done()
-		}
-	}
 }

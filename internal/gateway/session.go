@@ -38,6 +38,7 @@ type session struct {
 	life      context.Context // ends with the session
 	end       context.CancelCauseFunc
 	closing   sync.Once
+	body      *held // of the request that the session is; nil: it is a session
 
 	mu      sync.Mutex
 	sse     *sdk.SSEServerTransport // of the old SSE transport; nil: it is another one
@@ -194,6 +195,8 @@ type table struct {
 	perKey map[string]int
 	perOrg map[string]int
 	closed bool
+
+	talking sync.WaitGroup // what requests without sessions do; see begins
 }
 
 func (t *table) init() {
@@ -227,6 +230,17 @@ func (t *table) add(s *session) error {
 		t.byID[s.id] = s
 	}
 	return nil
+}
+
+// talks notes that a request begins what may outlive it, until talking.Done; false: the server is stopping.
+func (t *table) talks() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return false
+	}
+	t.talking.Add(1)
+	return true
 }
 
 func (t *table) remove(s *session) {

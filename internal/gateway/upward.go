@@ -57,23 +57,6 @@ func (s *session) abilities() *sdk.ClientCapabilities {
 	return &sdk.ClientCapabilities{RootsV2: of.RootsV2, Sampling: of.Sampling, Elicitation: of.Elicitation}
 }
 
-// prepare makes the link answer what the SDK would answer by itself.
-func (l *link) prepare(c *sdk.Client) {
-	l.mu.Lock()
-	l.speaker = c
-	l.mu.Unlock()
-	c.AddSendingMiddleware(l.answering)
-	c.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, req sdk.Request) (answer sdk.Result, err error) {
-			defer l.s.g.recovered(ctx, method, &err)
-			if _, ok := req.(*sdk.ListRootsRequest); ok {
-				return l.roots(ctx)
-			}
-			return next(ctx, method, req)
-		}
-	})
-}
-
 func unsupported(what string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the client does not support " + what}
 }
@@ -153,7 +136,7 @@ func put[R any](
 	ctx, cancel := l.stream(ctx)
 	defer cancel()
 	_, refused, err := l.s.carry(ctx, errand{
-		said:      l.s.opened.unplanned(),
+		said:      l.s.saidMeanwhile(),
 		server:    l.server(),
 		tool:      tool,
 		arguments: arguments,

@@ -14,7 +14,8 @@ import (
 const watchEvery = 300 * time.Millisecond
 
 // Run ends the sessions of keys and agents that may not act any more, and those that nobody uses, until ctx ends. It
-// tells clients when what they may list has changed.
+// tells clients when what they may list has changed. It returns when the calls that waited for answers have ended too,
+// and their outcomes are recorded: what they need is there until then.
 func (g *Gateway) Run(ctx context.Context, report func(error)) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -22,6 +23,7 @@ func (g *Gateway) Run(ctx context.Context, report func(error)) {
 		select {
 		case <-ctx.Done():
 			g.Close()
+			g.sessions.talking.Wait()
 			return
 		case <-ticker.C:
 			if err := g.look(ctx); err != nil && ctx.Err() == nil {

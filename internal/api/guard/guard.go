@@ -187,8 +187,11 @@ func (h *Handlers) caller(ctx context.Context, _ principal.Principal, in *caller
 		return message.ProxyCaller{}, err
 	}
 	err = h.Enforcement.RefuseCaller(ctx, a.Principal, a.actsAs(in.AgentID))
-	if fault.Is(err, fault.Forbidden) || fault.Is(err, fault.Unauthenticated) {
+	switch {
+	case fault.Is(err, fault.Forbidden) || fault.Is(err, fault.Unauthenticated):
 		answer.Refused, err = err.Error(), nil
+	case fault.Is(err, fault.Unavailable):
+		answer.Unknown, err = err.Error(), nil
 	}
 	if err != nil {
 		return message.ProxyCaller{}, err

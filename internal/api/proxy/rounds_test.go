@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -69,7 +70,7 @@ func (s *side) addAskers() {
 }
 
 // eachAsking runs a test with a server that asks in its results, and counts what reaches it of answers.
-func eachAsking(t *testing.T, body func(t *testing.T, y *yard, answered *atomic.Int64)) {
+func eachAsking(t *testing.T, body func(t *testing.T, y *yard, answered *atomic.Int64), settings ...string) {
 	t.Helper()
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		up := startSide(t, true)
@@ -84,7 +85,7 @@ func eachAsking(t *testing.T, body func(t *testing.T, y *yard, answered *atomic.
 			}
 		})
 		body(t, newYard(t, s, up), answered)
-	}, proxied...)
+	}, append(slices.Clone(proxied), settings...)...)
 }
 
 func hasAnswers(params []byte) bool {
@@ -261,8 +262,11 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 		if r, err := s.CallTool(t.Context(), again); err != nil || textOf(r) != "accept 7" {
 			t.Errorf("the answer: %+v, %v", r, err)
 		}
-		if _, err := s.CallTool(t.Context(), again); codeOf(err) != -32602 || answered.Load() != 1 {
-			t.Errorf("the same answer again: %v; the server got %d", err, answered.Load())
+		if r, err := s.CallTool(t.Context(), again); err != nil || textOf(r) != "accept 7" || answered.Load() != 1 {
+			t.Errorf("the same answer again: %+v, %v; the server got %d", r, err, answered.Load())
+		}
+		if _, err := other.CallTool(t.Context(), again); codeOf(err) != -32602 || answered.Load() != 1 {
+			t.Errorf("the result for another key: %v; the server got %d", err, answered.Load())
 		}
 	})
 }

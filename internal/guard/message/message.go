@@ -44,6 +44,7 @@ type ProxyCaller struct {
 	ExpiresAt      *time.Time     `json:"expiresAt,omitempty" doc:"When an access token ends."`
 	Stopped        bool           `json:"stopped,omitempty" doc:"Whether a person has stopped the key."`
 	Refused        string         `json:"refused,omitempty" doc:"Why the caller may call nothing now; absent: it may."`
+	Unknown        string         `json:"unknown,omitempty" doc:"Why nobody knows whether the caller may call anything now: what runs goes on, and the next calls are denied; absent: it is known."`
 	Version        ProxyVersion   `json:"version" doc:"How new this is: another one means that what the caller may list may have changed."`
 	Settings       *ProxySettings `json:"settings,omitempty" doc:"What the manifest of the key says of the proxy; absent: there is none."`
 	// Problem is set where the credential is not good.

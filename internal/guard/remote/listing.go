@@ -95,13 +95,18 @@ func (s *Server) Visible(
 	return said.Visible, nil
 }
 
-// RefuseCaller is why a caller may call nothing now.
+// RefuseCaller is why a caller may call nothing now; an error that is no Forbidden fault says that nobody knows.
 func (s *Server) RefuseCaller(ctx context.Context, p principal.Principal, agentID string) error {
 	said, err := s.standing(ctx, p, agentID)
-	if err == nil && said.Refused != "" {
-		err = fault.New(fault.Forbidden, "%s", said.Refused)
+	switch {
+	case err != nil:
+		return err
+	case said.Refused != "":
+		return fault.New(fault.Forbidden, "%s", said.Refused)
+	case said.Unknown != "":
+		return fault.New(fault.Unavailable, "%s", said.Unknown)
 	}
-	return err
+	return nil
 }
 
 // Version is how new what is known of the caller's organization is.
