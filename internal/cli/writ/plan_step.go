@@ -51,7 +51,8 @@ func plainValue(value string) string {
 	if json.Unmarshal([]byte(value), &text) != nil {
 		return value
 	}
-	if text == "" || json.Valid([]byte(text)) || strings.ContainsAny(text, ",:\"\n") || strings.TrimSpace(text) != text {
+	otherwise := text == "" || json.Valid([]byte(text)) || strings.ContainsAny(text, ",:\"\n")
+	if otherwise || strings.TrimSpace(text) != text {
 		return value
 	}
 	return text

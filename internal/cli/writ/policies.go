@@ -118,7 +118,8 @@ func printPolicy(s cli.Streams, shown policyShown) error {
 	rows := make([][]any, len(shown.Rules))
 	for i, rule := range shown.Rules {
 		rows[i] = []any{
-			rule.ID, rule.Effect, strings.Join(rule.Tools, " "), limitWords(rule.Limit), orDash(brief(rule.When, longestWhen)),
+			rule.ID, rule.Effect, strings.Join(rule.Tools, " "), limitWords(rule.Limit),
+			orDash(brief(rule.When, longestWhen)),
 		}
 	}
 	fmt.Fprintln(s.Out)
@@ -128,7 +129,8 @@ func printPolicy(s cli.Streams, shown policyShown) error {
 // longestWhen is how much of a condition a table shows; --yaml shows all of it.
 const longestWhen = 60
 
-// limitWords say beyond what a rule has its effect: without them, a limit on all tools reads as a rule about every call.
+// limitWords say beyond what a rule has its effect: without them, a limit on all tools reads as a rule about every
+// call.
 func limitWords(l *client.PolicyLimit) string {
 	if l == nil {
 		return "-"

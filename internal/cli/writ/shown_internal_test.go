@@ -8,8 +8,8 @@ import (
 	"writ/client"
 )
 
-// TestSpansStandBelowTheirParents: clients send spans in any order, leave parents out, use an id twice and nest spans in
-// a circle; each is shown once.
+// TestSpansStandBelowTheirParents: clients send spans in any order, leave parents out, use an id twice and nest spans
+// in a circle; each is shown once.
 func TestSpansStandBelowTheirParents(t *testing.T) {
 	t.Parallel()
 	for sent, want := range map[string]string{
@@ -90,7 +90,8 @@ func TestWordsOfSteps(t *testing.T) {
 
 		`"` + strings.Repeat("ä", 99) + `"`: "bank.pay  to: " + strings.Repeat("ä", 79) + "…",
 	} {
-		step := shownStep{client.StepName{Server: "bank", Tool: "pay"}, []client.FixedArgument{{Name: "to", Value: value}}}
+		step := shownStep{StepName: client.StepName{Server: "bank", Tool: "pay"}}
+		step.Fixed = []client.FixedArgument{{Name: "to", Value: value}}
 		if got := step.words(); got != want {
 			t.Errorf("%s: %q, want %q", value, got, want)
 		}

@@ -134,7 +134,8 @@ func webhooksCreate(s cli.Streams) *cobra.Command {
 		})
 	}
 	cmd := &cobra.Command{
-		Use: "create ADDRESS --name NAME", Short: "Make a webhook, and print its secret: once", Args: cobra.ExactArgs(1),
+		Use: "create ADDRESS --name NAME", Short: "Make a webhook, and print its secret: once",
+		Args: cobra.ExactArgs(1),
 		Long: "Make a webhook, and print its secret: once. --name is required.\n\nThe kinds of events are\n  " +
 			strings.Join(kinds, "\n  "),
 		RunE: asking(&p, s, create, printWebhook),
