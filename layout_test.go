@@ -36,7 +36,7 @@ var table = layout.Table{
 		"internal/cli/hooks", "internal/hook", "internal/hook/all", "internal/hook/doctor", "internal/hook/guardfile",
 		"internal/hook/install",
 		"internal/mcp/bridge", "internal/mcp/discovery", "internal/mcp/sarif", "internal/mcp/scan",
-		"internal/mcp/source", "internal/intent/trust",
+		"internal/mcp/source", "internal/intent/trust", "internal/notification/notice",
 	),
 	row("internal/hook/doctor",
 		"client", "internal/hook", "internal/hook/gemini", "internal/hook/guardfile", "internal/hook/install",

@@ -180,6 +180,19 @@ type Plan struct {
 	CreatedAt      time.Time       `json:"createdAt"`
 	EndedAt        *time.Time      `json:"endedAt"`
 	Plan           json.RawMessage `json:"plan"` // null in lists
+	Steps          []JudgedStep    `json:"steps,omitempty"`
+}
+
+// JudgedStep is a step of a plan as it is judged; there are none in lists, nor for who may not read payloads.
+type JudgedStep struct {
+	Step  int             `json:"step"` // from 0
+	Fixed []FixedArgument `json:"fixed"`
+}
+
+// FixedArgument is an argument that a step of a plan gives.
+type FixedArgument struct {
+	Name  string `json:"name"`
+	Value string `json:"value"` // canonical JSON
 }
 
 func planPath(id, rest string) string { return "/iap/plan/" + segment(id) + rest }

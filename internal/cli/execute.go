@@ -39,6 +39,9 @@ func watch(cmd *cobra.Command, begin func()) {
 		cmd.Args, cmd.SuggestionsMinimumDistance, cmd.DisableFlagsInUseLine = refuseUnknown, 2, true
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error { return argumentsNamed(cmd, args, check(cmd, args)) }
+	}
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		begin()
@@ -47,6 +50,27 @@ func watch(cmd *cobra.Command, begin func()) {
 	for _, sub := range cmd.Commands() {
 		watch(sub, begin)
 	}
+}
+
+// argumentsNamed says which argument of a command is missing, or that there is one too many, where cobra only counts
+// them.
+func argumentsNamed(cmd *cobra.Command, args []string, err error) error {
+	if err == nil || !strings.Contains(err.Error(), "arg(s)") {
+		return err
+	}
+	_, rest, _ := strings.Cut(cmd.Use, " ")
+	usage := strings.TrimSpace(cmd.CommandPath() + " " + rest)
+	var wanted []string
+	for word := range strings.FieldsSeq(rest) {
+		if word == "|" || strings.HasPrefix(word, "-") || strings.HasPrefix(word, "[") || strings.HasPrefix(word, "(") {
+			break // from here on it is flags, and what need not be there
+		}
+		wanted = append(wanted, strings.TrimSuffix(word, "..."))
+	}
+	if len(args) < len(wanted) {
+		return fmt.Errorf("%s is missing: %s", wanted[len(args)], usage)
+	}
+	return fmt.Errorf("wrong number of arguments: %s", usage)
 }
 
 func refuseUnknown(cmd *cobra.Command, args []string) error {

@@ -87,6 +87,7 @@ func TestScripts(t *testing.T) {
 
 			"fingerprint": fingerprintOf,
 
+			"receiver": receiver,
 			"setfound": setFound,
 			"invited":  invited,
 			"factor":   factor,

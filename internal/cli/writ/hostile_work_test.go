@@ -17,18 +17,20 @@ func TestWorkShowsNoControlCharacters(t *testing.T) {
 	)
 	one := strings.NewReplacer("§", h, "@", at)
 	trace := one.Replace(`{"id":§,"name":§,"status":§,"agentId":§,"startTime":@,"product":§,"sessionId":§,
-		"spans":[{"id":§,"name":§,"kind":§,"status":§,"startTime":@}]}`)
+		"spans":[{"id":§,"name":§,"kind":§,"status":§,"startTime":@,
+		"attributes":{"decision":§,"server":§,"toolName":§}}]}`)
 	session := one.Replace(`{"id":§,"status":§,"agentId":§,"product":§,"startedAt":@,"lastActivityAt":@,"traces":[`) +
 		trace + `]}`
 	entry := one.Replace(`{"index":7,"time":@,"action":"call.decided","subject":{"type":"decision","id":§},"agent":§,
 		"server":§,"tool":§,"decision":§,"plan":§,"session":§,"policy":§,"rule":§,"reason":§,"leaf":§,
 		"payload":{"arguments":{"x":§},"approval":§,"message":§}}`)
-	policy := one.Replace(`{"id":"` + org + `","name":§,"status":§,"policyVersion":1,"createdAt":@,"updatedAt":@,
-		"writtenAt":@,"description":§,"default":§,"rules":[{"id":§,"effect":§,"tools":[§],"when":§}],"members":[§]}`)
+	policy := one.Replace(`{"id":"` + org + `","organizationId":"` + org + `","name":§,"status":§,"policyVersion":1,"createdAt":@,"updatedAt":@,
+		"writtenAt":@,"description":§,"default":§,"members":[§],
+		"rules":[{"id":§,"effect":§,"tools":[§],"when":§,"limit":{"calls":2,"per":§,"by":§}}]}`)
 	member := one.Replace(`{"userId":§,"email":§,"name":§,"role":§,"joinedAt":@}`)
 	webhook := one.Replace(`{"id":§,"name":"hook","kind":§,"target":§,"events":[§],"disabledReason":§,"enabled":true}`)
 	plan := one.Replace(`{"id":§,"status":§,"goal":§,"agentId":§,"userEmail":§,"sessionId":§,"planHash":§,
-		"createdAt":@,"expiresAt":@,"steps":[{"step":0,"server":§,"tool":§}]}`)
+		"createdAt":@,"expiresAt":@,"steps":[{"step":0,"server":§,"tool":§,"fixed":[{"name":§,"value":§}]}]}`)
 	invite := one.Replace(`{"id":§,"email":§,"role":§,"createdAt":@,"expiresAt":@}`)
 	proof := one.Replace(`{"planId":§,"merkle_root":§,"step":{"path":§,"proof":[{"position":§,"sibling_hash":§}]}}`)
 	page := func(item string) string { return `{"items":[` + item + `],"data":[` + item + `]}` }

@@ -141,7 +141,8 @@ func keyID(ctx context.Context, c *client.Client, named string) (string, error) 
 		}
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("%d of your keys are called %q: give an id of writ keys list", len(found), named)
+		return "", fmt.Errorf("%s called %q: give an id of writ keys list",
+			howMany(len(found), "key of yours", "of your keys"), named)
 	}
 	return found[0], nil
 }

@@ -142,6 +142,14 @@ func (l listing[T]) fresh(ctx context.Context, f *listFlags, seen *repeats) (fre
 	return fresh, nil
 }
 
+// howMany begins a sentence about how many things are something: "no key is", "2 keys are".
+func howMany(n int, one, several string) string {
+	if n == 0 {
+		return "no " + one + " is"
+	}
+	return fmt.Sprintf("%d %s are", n, several)
+}
+
 // whole is a list that comes whole, as a page.
 func whole[T any](items []T, err error) (client.Page[T], error) {
 	return client.Page[T]{Items: append([]T{}, items...)}, err

@@ -32,10 +32,10 @@ type declaring struct {
 
 // declared is what `writ plan declare --json` prints.
 type declared struct {
-	PlanID    string            `json:"planId"`
-	ExpiresAt time.Time         `json:"expiresAt"`
-	Steps     []client.StepName `json:"steps"`
-	Token     string            `json:"token"`
+	PlanID    string      `json:"planId"`
+	ExpiresAt time.Time   `json:"expiresAt"`
+	Steps     []shownStep `json:"steps"`
+	Token     string      `json:"token"`
 }
 
 func planDeclare(s cli.Streams) *cobra.Command {
@@ -101,7 +101,7 @@ func printDeclared(s cli.Streams, made declared) error {
 	t.row("plan", made.PlanID)
 	t.row("expires", made.ExpiresAt.Local().Format(time.DateTime))
 	for _, step := range made.Steps {
-		t.row(fmt.Sprintf("step %d", step.Step), step.Server+"."+step.Tool)
+		t.row(fmt.Sprintf("step %d", step.Step), step.words())
 	}
 	return t.print(s)
 }
@@ -115,7 +115,7 @@ func (d *declaring) declare(ctx context.Context, c *client.Client) (made declare
 	if err != nil {
 		return made, fmt.Errorf("read plan %s: %w", token.PlanID, err)
 	}
-	steps, err := c.PlanSteps(ctx, token.PlanID)
+	steps, err := stepsOf(ctx, c, shown)
 	return declared{PlanID: token.PlanID, ExpiresAt: shown.ExpiresAt, Steps: steps, Token: token.JWT}, err
 }
 

@@ -48,7 +48,7 @@ func planAsking[T any](
 // planShown is what `writ plan show --json` prints.
 type planShown struct {
 	client.Plan
-	Steps []client.StepName `json:"steps"`
+	Steps []shownStep `json:"steps"`
 }
 
 func planShow(s cli.Streams) *cobra.Command {
@@ -57,7 +57,7 @@ func planShow(s cli.Streams) *cobra.Command {
 		if shown.Plan, err = c.Plan(ctx, args[0]); err != nil {
 			return shown, err
 		}
-		shown.Steps, err = c.PlanSteps(ctx, args[0])
+		shown.Steps, err = stepsOf(ctx, c, shown.Plan)
 		return shown, err
 	}
 	cmd := &cobra.Command{
@@ -75,7 +75,7 @@ func planShow(s cli.Streams) *cobra.Command {
 			t.row("expires", p.ExpiresAt.Local().Format(time.DateTime))
 			t.row("hash", p.PlanHash)
 			for _, step := range p.Steps {
-				t.row(fmt.Sprintf("step %d", step.Step), step.Server+"."+step.Tool)
+				t.row(fmt.Sprintf("step %d", step.Step), step.words())
 			}
 			return t.print(s)
 		}),

@@ -3,6 +3,7 @@ package writ
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -116,10 +117,48 @@ func printPolicy(s cli.Streams, shown policyShown) error {
 	}
 	rows := make([][]any, len(shown.Rules))
 	for i, rule := range shown.Rules {
-		rows[i] = []any{rule.ID, rule.Effect, strings.Join(rule.Tools, " "), orDash(rule.When)}
+		rows[i] = []any{
+			rule.ID, rule.Effect, strings.Join(rule.Tools, " "), limitWords(rule.Limit),
+			orDash(brief(rule.When, longestWhen)),
+		}
 	}
 	fmt.Fprintln(s.Out)
-	return cli.WriteTable(s.Out, "RULE\tEFFECT\tTOOLS\tWHEN", rows)
+	return cli.WriteTable(s.Out, "RULE\tEFFECT\tTOOLS\tLIMIT\tWHEN", rows)
+}
+
+// longestWhen is how much of a condition a table shows; --yaml shows all of it.
+const longestWhen = 60
+
+// limitWords say beyond what a rule has its effect: without them, a limit on all tools reads as a rule about every
+// call.
+func limitWords(l *client.PolicyLimit) string {
+	if l == nil {
+		return "-"
+	}
+	var most []string
+	if l.Calls > 0 {
+		most = append(most, cli.Count(l.Calls, "call"))
+	}
+	if l.Tokens > 0 {
+		most = append(most, cli.Count(l.Tokens, "token"))
+	}
+	if l.Cost > 0 {
+		most = append(most, "$"+strconv.FormatFloat(l.Cost, 'f', -1, 64))
+	}
+	words := "beyond " + strings.Join(most, ", ") + " per " + l.Per
+	if l.By != "" {
+		words += " by " + l.By
+	}
+	return words
+}
+
+// brief is the beginning of a text as one line.
+func brief(text string, most int) string {
+	letters := []rune(strings.Join(strings.Fields(text), " "))
+	if len(letters) <= most {
+		return string(letters)
+	}
+	return string(letters[:most-1]) + "…"
 }
 
 // bindingWords say whom a policy is for.

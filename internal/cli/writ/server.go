@@ -96,11 +96,13 @@ func (p *asPerson) limited(ctx context.Context, limit time.Duration) (*client.Cl
 }
 
 // How to become a person for the server.
-var (
-	errNoPerson = errors.New("not signed in: run writ login, or give an access token in WRIT_ACCESS_TOKEN or --token")
-	errKeyOnly  = errors.New("this terminal has a key but no session: " +
-		"run writ login and leave the session ticked, or give an access token in WRIT_ACCESS_TOKEN or --token")
-)
+var errKeyOnly = errors.New("this terminal has a key but no session: " +
+	"run writ login and leave the session ticked, or give an access token in WRIT_ACCESS_TOKEN or --token")
+
+func noPerson(url string) error {
+	return cli.SignedOut(fmt.Errorf(
+		"not signed in to %s: run writ login, or give an access token in WRIT_ACCESS_TOKEN or --token", url))
+}
 
 // personToken is the access token that counts: from a file, from the environment, or
 // from the sign-in, which is renewed if it has ended.
@@ -116,7 +118,7 @@ func personToken(ctx context.Context, found credentials.Found, file string) (str
 	case found.AccessToken == "" && found.APIKey != "":
 		return "", cli.SignedOut(errKeyOnly)
 	case found.AccessToken == "":
-		return "", cli.SignedOut(errNoPerson)
+		return "", noPerson(found.URL)
 	case found.Saved == nil || found.TokenFrom == credentials.TokenVariable || file != "":
 		return found.AccessToken, nil
 	}
@@ -125,7 +127,7 @@ func personToken(ctx context.Context, found credentials.Found, file string) (str
 	token, err := credentials.Default().AccessToken(ctx, found.URL, renewAt(found.URL))
 	switch {
 	case errors.Is(err, credentials.ErrNone):
-		return "", cli.SignedOut(errNoPerson)
+		return "", noPerson(found.URL)
 	case client.StatusOf(err) == http.StatusUnauthorized:
 		return "", cli.SignedOut(errors.New("your sign-in has ended: run writ login"))
 	case err != nil:

@@ -77,7 +77,8 @@ func (p *asPerson) policyID(ctx context.Context, c *client.Client, named string)
 		return "", fmt.Errorf("look for the policy %q: %w", named, err)
 	}
 	if len(found.Items) != 1 {
-		return "", fmt.Errorf("%d policies are called %q: give the id", len(found.Items), named)
+		return "", fmt.Errorf("%s called %q: give an id of writ policy list",
+			howMany(len(found.Items), "policy", "policies"), named)
 	}
 	return found.Items[0].ID, nil
 }

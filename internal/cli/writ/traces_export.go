@@ -51,7 +51,7 @@ an apostrophe.`,
 	cli.ChoiceFlag(cmd, &e.filter.Status, "status",
 		"of this status: ok, error, denied; of sessions active, completed, expired, error",
 		"ok", "error", "denied", "active", "completed", "expired")
-	f.StringVar(&e.filter.UserID, "user", "", "of this person")
+	f.StringVar(&e.filter.UserID, "user", "", "of this person, by id or e-mail")
 	f.StringVar(&e.filter.AgentID, "agent", "", "of exactly this agent")
 	f.Int64Var(&e.minDuration, "min-duration", 0, "traces that took at least so many milliseconds")
 	f.BoolVar(&e.errors, "errors", false, "traces whose status is not ok")
@@ -90,7 +90,7 @@ func (e *exporting) check(cmd *cobra.Command, args []string) error {
 	if e.errors || e.withoutErrors {
 		e.filter.HasError = &e.errors
 	}
-	return nil
+	return idOfSession(&e.filter.SessionID)
 }
 
 func (e *exporting) run(ctx context.Context, s cli.Streams, args []string) error {
@@ -237,6 +237,9 @@ func (e *exporting) open(
 	}
 	org, err := e.organization(ctx, c)
 	if err != nil {
+		return nil, hinted(err, signInAgain)
+	}
+	if err := e.idOfPerson(ctx, c, &e.filter.UserID); err != nil {
 		return nil, hinted(err, signInAgain)
 	}
 	body, err := begin(c, org)

@@ -42,11 +42,14 @@ func tracesList(s cli.Streams) *cobra.Command {
 		row: traceRow,
 		key: func(t client.Trace) string { return t.ID },
 	}
-	cmd := &cobra.Command{Use: "list", Short: "List traces, newest first; --watch goes on", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List traces, newest first; --watch goes on", Args: cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return idOfSession(&filter.SessionID) },
+	}
 	daysFlag(cmd, &filter.Days, "how many days back, 1 to 90")
 	cli.ChoiceFlag(cmd, &filter.Status, "status", "of this status: ok, error, denied", traceStates...)
 	flags := cmd.Flags()
-	flags.StringVar(&filter.SessionID, "session", "", "of this session")
+	flags.StringVar(&filter.SessionID, "session", "", "of this session, by its id")
 	flags.StringVar(&filter.Name, "name", "", "of exactly this name")
 	flags.StringVar(&filter.AgentID, "agent", "", "of exactly this agent")
 	flags.StringVar(&filter.Model, "model", "", "that called this model")
@@ -118,34 +121,16 @@ func printTrace(s cli.Streams, trace *client.TraceDetail) error {
 	if err := t.print(s); err != nil || len(trace.Spans) == 0 {
 		return err
 	}
-	depth := depths(trace.Spans)
-	rows := make([][]any, len(trace.Spans))
-	for i, span := range trace.Spans {
-		name := fmt.Sprintf("%*s%s", 2*depth[span.ID], "", span.Name)
-		rows[i] = []any{name, span.Kind, orDash(span.Status), took(span.DurationMs), span.ID}
+	var rows [][]any
+	for _, span := range inTree(trace.Spans) {
+		name := fmt.Sprintf("%*s%s", 2*min(span.depth, deepest), "", span.Name)
+		verdict, tool := decidedIn(span.Span)
+		rows = append(rows, []any{
+			name, span.Kind, orDash(span.Status), orDash(verdict), orDash(tool), took(span.DurationMs), span.ID,
+		})
 	}
 	fmt.Fprintln(s.Out)
-	return cli.WriteTable(s.Out, "SPAN\tKIND\tSTATUS\tTOOK\tID", rows)
-}
-
-// deepest is how far spans are indented; clients may nest them without end, or in a circle.
-const deepest = 20
-
-// depths is how many spans are above each span.
-func depths(spans []client.Span) map[string]int {
-	above := map[string]string{}
-	for _, span := range spans {
-		if span.ParentSpanID != nil {
-			above[span.ID] = *span.ParentSpanID
-		}
-	}
-	depth := map[string]int{}
-	for _, span := range spans {
-		for id := above[span.ID]; id != "" && depth[span.ID] < deepest; id = above[id] {
-			depth[span.ID]++
-		}
-	}
-	return depth
+	return cli.WriteTable(s.Out, "SPAN\tKIND\tSTATUS\tVERDICT\tTOOL\tTOOK\tID", rows)
 }
 
 // sessions holds the commands about the sessions of agents.
@@ -165,6 +150,9 @@ func sessionsList(s cli.Streams) *cobra.Command {
 			ctx context.Context, c *client.Client, p *asPerson, page client.List,
 		) (client.Page[client.TelemetrySession], error) {
 			filter.List = page
+			if err := p.idOfPerson(ctx, c, &filter.UserID); err != nil {
+				return client.Page[client.TelemetrySession]{}, err
+			}
 			return inOrganization(ctx, c, p, func(orgID string) (client.Page[client.TelemetrySession], error) {
 				return c.TelemetrySessions(ctx, orgID, filter)
 			})
@@ -183,7 +171,7 @@ func sessionsList(s cli.Streams) *cobra.Command {
 	daysFlag(cmd, &filter.Days, "how many days back, 1 to 90")
 	cli.ChoiceFlag(cmd, &filter.Status, "status", "of this status: active, completed, expired, error", sessionStates...)
 	cmd.Flags().StringVar(&filter.AgentID, "agent", "", "of exactly this agent")
-	cmd.Flags().StringVar(&filter.UserID, "user", "", "of this person")
+	cmd.Flags().StringVar(&filter.UserID, "user", "", "of this person, by id or e-mail")
 	return list.command(cmd, &f, s)
 }
 

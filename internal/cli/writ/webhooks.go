@@ -2,6 +2,7 @@ package writ
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"writ/client"
 	"writ/internal/cli"
+	"writ/internal/notification/notice"
 )
 
 // webhooks holds the commands about the addresses that get events.
@@ -80,7 +82,8 @@ func oneWebhook[T any](
 			}
 		}
 		if len(named) != 1 {
-			return none, fmt.Errorf("%d webhooks are called %q: give an id of writ webhooks list", len(named), args[0])
+			return none, fmt.Errorf("%s called %q: give an id of writ webhooks list",
+				howMany(len(named), "webhook", "webhooks"), args[0])
 		}
 		return inOrganization(ctx, c, p, func(orgID string) (T, error) { return ask(ctx, c, orgID, named[0]) })
 	}, print)
@@ -123,6 +126,7 @@ func webhooksCreate(s cli.Streams) *cobra.Command {
 	var p asPerson
 	var n client.NewWebhook
 	n.Kind = "generic"
+	kinds := eventKinds()
 	create := func(ctx context.Context, c *client.Client, args []string) (client.Webhook, error) {
 		n.URL = args[0]
 		return inOrganization(ctx, c, &p, func(orgID string) (client.Webhook, error) {
@@ -130,17 +134,29 @@ func webhooksCreate(s cli.Streams) *cobra.Command {
 		})
 	}
 	cmd := &cobra.Command{
-		Use: "create ADDRESS", Short: "Make a webhook, and print its secret: once", Args: cobra.ExactArgs(1),
+		Use: "create ADDRESS --name NAME", Short: "Make a webhook, and print its secret: once",
+		Args: cobra.ExactArgs(1),
+		Long: "Make a webhook, and print its secret: once. --name is required.\n\nThe kinds of events are\n  " +
+			strings.Join(kinds, "\n  "),
 		RunE: asking(&p, s, create, printWebhook),
 	}
 	p.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&n.Name, "name", "", "what it is called")
+	f.StringVar(&n.Name, "name", "", "what it is called; required")
 	cli.ChoiceFlag(cmd, &n.Kind, "kind", "the form of events: generic, slack, teams", "generic", "slack", "teams")
-	f.StringSliceVar(&n.Events, "event", nil, "a kind of event that it gets; repeat it for several; all unless given")
+	cli.ChoicesFlag(cmd, &n.Events, "event", "a kind of event that it gets; repeat it for several; unless given "+
+		"approval.opened, approval.approved, approval.rejected and approval.expired", kinds...)
 	f.BoolVar(&n.SendArguments, "send-arguments", false, "send the arguments of calls too")
 	cli.RequireFlags(cmd, "name")
 	return cmd
+}
+
+// eventKinds are the kinds of events that a webhook can get.
+func eventKinds() (kinds []string) {
+	for _, kind := range notice.Kinds() {
+		kinds = append(kinds, string(kind))
+	}
+	return kinds
 }
 
 func webhooksSet(s cli.Streams, name string, enabled bool) *cobra.Command {
@@ -163,25 +179,39 @@ func webhooksSet(s cli.Streams, name string, enabled bool) *cobra.Command {
 
 func webhooksTest(s cli.Streams) *cobra.Command {
 	var p asPerson
+	var sent client.WebhookDelivery
+	test := oneWebhook(&p, s, func(
+		ctx context.Context, c *client.Client, orgID string, w client.Webhook,
+	) (_ client.WebhookDelivery, err error) {
+		sent, err = c.TestWebhook(ctx, orgID, w.ID)
+		return sent, err
+	}, printDelivery)
 	cmd := &cobra.Command{
-		Use: "test WEBHOOK", Short: "Send a test event at once", Args: cobra.ExactArgs(1),
-		RunE: oneWebhook(&p, s, func(
-			ctx context.Context, c *client.Client, orgID string, w client.Webhook,
-		) (client.WebhookDelivery, error) {
-			return c.TestWebhook(ctx, orgID, w.ID)
-		}, func(s cli.Streams, d client.WebhookDelivery) error {
-			t := &sheet{}
-			t.row("delivery", d.ID)
-			t.row("status", d.Status)
-			if d.HTTPStatus != 0 {
-				t.row("answer", fmt.Sprint(d.HTTPStatus))
+		Use: "test WEBHOOK", Short: "Send a test event at once; exit code 1 where it is not delivered",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := test(cmd, args); err != nil {
+				return err
 			}
-			t.row("problem", d.Problem)
-			return t.print(s)
-		}),
+			if sent.Status != "delivered" {
+				return errors.New("the test event was not delivered")
+			}
+			return nil
+		},
 	}
 	p.addFlags(cmd)
 	return cmd
+}
+
+func printDelivery(s cli.Streams, d client.WebhookDelivery) error {
+	t := &sheet{}
+	t.row("delivery", d.ID)
+	t.row("status", d.Status)
+	if d.HTTPStatus != 0 {
+		t.row("answer", fmt.Sprint(d.HTTPStatus))
+	}
+	t.row("problem", d.Problem)
+	return t.print(s)
 }
 
 func webhooksDeliveries(s cli.Streams) *cobra.Command {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"writ/internal/app"
+	"writ/internal/config"
 )
 
 func (c *command) demo() *cobra.Command {
@@ -32,7 +33,7 @@ again; its audit log is kept, as every log is.`,
 				if closing {
 					return closeDemo(ctx, areas, ownerID)
 				}
-				return makeDemo(ctx, areas, o, ownerID)
+				return c.makeDemo(ctx, areas, o, ownerID)
 			})(cmd, args)
 		},
 	}
@@ -41,13 +42,30 @@ again; its audit log is kept, as every log is.`,
 	return cmd
 }
 
-func makeDemo(ctx context.Context, areas *app.Areas, o app.Options, ownerID string) (any, error) {
+func (c *command) makeDemo(ctx context.Context, areas *app.Areas, o app.Options, ownerID string) (any, error) {
 	made, err := areas.MakeDemo(ctx, o, ownerID)
 	if err != nil {
 		return nil, err
 	}
-	url := strings.TrimRight(app.PublicURL(o.Config), "/") + "/ui/?org=" + made.ID
+	url := "/ui/?org=" + made.ID
+	if c.knowsAddress(ctx, o.Config) {
+		url = strings.TrimRight(app.PublicURL(o.Config), "/") + url
+	} else {
+		fmt.Fprintln(c.streams.Err, "writd: the url is below your server's address, which PORT and WRIT_PUBLIC_URL name")
+	}
 	return map[string]string{"id": made.ID, "name": made.Name, "url": url}, nil
+}
+
+// knowsAddress reports whether the configuration says where the server is: it may have been started with a PORT that
+// this command was not given, and listen elsewhere than at the default.
+func (c *command) knowsAddress(ctx context.Context, settings config.Config) bool {
+	given := c.isSet(config.Variable{Name: "PORT"}) == "yes" && settings.Port != 0
+	if settings.PublicURL != "" || given {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthWait)
+	defer cancel()
+	return askReady(ctx, settings) == nil
 }
 
 func closeDemo(ctx context.Context, areas *app.Areas, ownerID string) (any, error) {
