@@ -194,13 +194,22 @@ func (s *Service) readSpanTexts(ctx context.Context, days, keys map[int64]bool, 
 	}
 	list, args := inDays(days, keys, "trace_pk")
 	return each(ctx, s.db, func(row database.Scanner) error {
-		var pk int64
-		var name, tool, model, policy string
-		err := row.Scan(&pk, &name, &tool, &model, &policy)
-		texts[pk].plain = append(texts[pk].plain, name, tool, model, policy)
-		return err
+		return addSpanText(texts, row)
 	}, `SELECT trace_pk, name, COALESCE(tool_name, ''), COALESCE(model, ''), COALESCE(policy_name, '')
 		FROM span WHERE `+list+` ORDER BY trace_pk, seq`, args...)
+}
+
+// addSpanText adds what one span is found by. A row that cannot be read is of no trace.
+func addSpanText(texts map[int64]*traceText, row database.Scanner) error {
+	var pk int64
+	var name, tool, model, policy string
+	if err := row.Scan(&pk, &name, &tool, &model, &policy); err != nil {
+		return err
+	}
+	if text := texts[pk]; text != nil {
+		text.plain = append(text.plain, name, tool, model, policy)
+	}
+	return nil
 }
 
 // inDays is the condition of some keys of some days.
