@@ -34,7 +34,7 @@ func (c *call) spelled(v *view, among ...toolname.Candidate) (spelled []toolname
 		return nil
 	}
 	cuts := v.cutsOf(c.request.Tool)
-	longest := v.longestApproved(cuts)
+	longest := v.longest(cuts, c.request.Tool)
 	for _, n := range among {
 		if n.Naming != toolname.Certain || !toolname.Spells(c.request.Tool, n.Name) {
 			continue
@@ -59,15 +59,24 @@ func (v *view) cutsOf(called string) []toolname.Name {
 	return cuts
 }
 
-// longestApproved is the one with the longest server that a person has approved, as the registry splits names; zero:
-// there is none.
-func (v *view) longestApproved(cuts []toolname.Name) (longest toolname.Name) {
+// longest is the one with the longest server that a person has approved, as the registry splits names. Where a person
+// has approved none, it is the one with the longest server of all if dots alone cut the name; zero: there is none.
+func (v *view) longest(cuts []toolname.Name, called string) (approved toolname.Name) {
+	var longest toolname.Name
+	isDotted := true
 	for _, n := range cuts {
-		if v.servers.Approves(n.Server) && len(n.Server) > len(longest.Server) {
+		if v.servers.Approves(n.Server) && len(n.Server) > len(approved.Server) {
+			approved = n
+		}
+		if len(n.Server) > len(longest.Server) {
 			longest = n
 		}
+		isDotted = isDotted && n.Server+toolname.Dot+n.Tool == called
 	}
-	return longest
+	if approved.Server == "" && isDotted {
+		return longest
+	}
+	return approved
 }
 
 // isHarnesses reports whether the call may be of a harness's own tool, by what the call or its plan says of the
