@@ -26,36 +26,6 @@ func berth7(tool string, asked *mcp.CallToolResult) *mcp.CallToolParams {
 	}
 }
 
-// TestBodiesOfCallsThatWaitTakeRoom: there is room for so many bodies, also while their calls wait for answers.
-func TestBodiesOfCallsThatWaitTakeRoom(t *testing.T) {
-	t.Parallel()
-	const fit = 4 // of 15 MiB, within 64 MiB
-	eachAsking(t, func(t *testing.T, y *yard, _ *atomic.Int64) {
-		s := y.byHand(t, y.key)
-		large := &mcp.CallToolParams{
-			Name: "ask", Arguments: m{}, Meta: mcp.Meta{"pad": strings.Repeat("x", 15<<20)},
-		}
-		var waiting []*mcp.CallToolResult
-		for range fit {
-			asked, err := s.CallTool(t.Context(), large)
-			if err != nil || !asked.NeedsInput() {
-				t.Fatalf("a call that has room: %+v, %v", asked, err)
-			}
-			waiting = append(waiting, asked)
-		}
-		if _, err := s.CallTool(t.Context(), large); err == nil {
-			t.Errorf("there is room for %d bodies", fit+1)
-		}
-		if r, err := s.CallTool(t.Context(), berth7("ask", waiting[0])); err != nil || textOf(r) != "accept 7" {
-			t.Errorf("the answer: %+v, %v", r, err)
-		}
-		testserver.Soon(t, "there is room again", func() bool {
-			asked, err := s.CallTool(t.Context(), large)
-			return err == nil && asked.NeedsInput()
-		})
-	}, "WRIT_MAX_BODY_BYTES", "16777216")
-}
-
 // TestWhatIsStoppedMeanwhileDoesNotGoOn: an answer makes no call run that would not be allowed any more.
 func TestWhatIsStoppedMeanwhileDoesNotGoOn(t *testing.T) {
 	t.Parallel()
