@@ -251,7 +251,7 @@ func (u *unsigned) verify(key ed25519.PublicKey) bool {
 }
 
 func (u *unsigned) claims(to any) error {
-	if json.Unmarshal(u.body, to) != nil {
+	if json.Unmarshal(u.body, to, jsontext.AllowDuplicateNames(true)) != nil {
 		return errForm
 	}
 	return nil

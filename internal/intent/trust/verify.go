@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"encoding/hex"
 	"fmt"
@@ -213,7 +214,7 @@ func (c *Chain) checkSteps(l *Link) (*plan.Plan, error) {
 	parent := c.steps
 	last := 0
 	for i, s := range l.Steps {
-		step, ordered, err := plan.ReadBinding(s.Step)
+		step, ordered, err := c.readStep(s)
 		if err != nil || i > 0 && ordered != own.Ordered {
 			return nil, refused("its step %d cannot be read", i)
 		}
@@ -232,6 +233,15 @@ func (c *Chain) checkSteps(l *Link) (*plan.Plan, error) {
 		last = s.Parent
 	}
 	return own, nil
+}
+
+// readStep reads a step of the next link. Most delegations hand steps on as they are, which were read before.
+func (c *Chain) readStep(s Step) (step plan.Step, ordered bool, err error) {
+	if c.steps != nil && s.Parent >= 0 && s.Parent < len(c.steps.Steps) &&
+		bytes.Equal(s.Step, c.Last().Steps[s.Parent].Step) {
+		return c.steps.Steps[s.Parent], c.steps.Ordered, nil
+	}
+	return plan.ReadBinding(s.Step)
 }
 
 // stepOfPlan is a plan that has only the step of the declared plan which a step of the first link shows and proves.
