@@ -1,5 +1,5 @@
 // Approvals: people answer while agents wait, at the desk and on a phone, and whatever goes wrong is shown truly.
-import { ask, askBeside, pay, seedApprovals, until } from "./approvals.seed.mjs";
+import { agentOf, ask, askBeside, pay, seedApprovals, until } from "./approvals.seed.mjs";
 import { axeProblems, openContext, problemsOf, settled, signInContext } from "./browser.mjs";
 import { caller } from "./server.mjs";
 
@@ -9,9 +9,11 @@ const patience = { timeout: 20_000 };
 export function tests({ test, env }) {
   const { url } = env.server;
   let seeding;
-  const seeded = () => {
+  /** The organization that tests share, and an agent for one of them alone. */
+  const seeded = async () => {
     seeding ??= seedApprovals(env);
-    return seeding;
+    const s = await seeding;
+    return { ...s, ...(await agentOf(env, s.org)) };
   };
   /** A browser of somebody's own. */
   const browserOf = async (s, name, options = {}) => {
@@ -89,6 +91,7 @@ export function tests({ test, env }) {
   test("approvals: on a phone", async () => {
     const s = await seeded();
     const ann = await browserOf(s, "ann", phone);
+    await pay(s, { to: "landlord", amount: 500 }); // beside which mallory is new
     const id = await askBeside(s, { to: "mallory", amount: 50_000, token: "hunter2" });
     const page = await open(ann, "/approvals");
     await page

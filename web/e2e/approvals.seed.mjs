@@ -7,7 +7,7 @@ const password = "a long enough password";
 
 /** seedApprovals makes it, and gives what tests need. */
 export async function seedApprovals(env) {
-  const { owner, server } = env;
+  const { owner } = env;
   const org = await owner("POST", "/organization", { name: `Approvals ${corpus[1]}` });
   const people = {};
   for (const [name, role] of [
@@ -17,9 +17,17 @@ export async function seedApprovals(env) {
     ["vic", "viewer"],
   ])
     people[name] = await join(env, org.id, `${name}@approvals.example`, role);
-  const { apiKey } = await owner("POST", "/api-keys", { name: "approvals", organizationId: org.id });
-  const agent = caller(server.url, { "x-api-key": apiKey });
   await activate(owner, org.id);
+  return { org: org.id, people, password };
+}
+
+/**
+ * agentOf gives the organization another agent: a key of its own, with a plan. Many requests of one key within minutes
+ * are a risk, the more so at night, and tests must pass at any hour.
+ */
+export async function agentOf(env, org) {
+  const { apiKey } = await env.owner("POST", "/api-keys", { name: "approvals", organizationId: org });
+  const agent = caller(env.server.url, { "x-api-key": apiKey });
   const plan = await agent("POST", "/iap/sdk/token", {
     user_id: "ada",
     agent_id: "billing",
@@ -30,7 +38,7 @@ export async function seedApprovals(env) {
       steps: [{ action: "send_money", mcp: "bank", params: { to: "landlord" } }],
     },
   });
-  return { org: org.id, people, password, apiKey, agent, plan };
+  return { agent, plan };
 }
 
 // join gives somebody an account, and a role.
