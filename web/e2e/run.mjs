@@ -1,5 +1,5 @@
 // Runs the browser tests: node e2e/run.mjs [FILTER]. A test gives what is wrong.
-// SHOTS=folder keeps a picture of each screen.
+// SHOTS=folder keeps a picture of each screen. PART=screens runs those of screens.e2e.mjs alone, and PART=others the rest.
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { seedAgents } from "./agents.seed.mjs";
@@ -13,6 +13,7 @@ import { payments, signIn, startServer } from "./server.mjs";
 
 const filter = process.argv[2] ?? "";
 const shots = process.env.SHOTS;
+const part = process.env.PART;
 const limit = 60_000;
 
 const browser = await launch(); // first: without it no server need stop
@@ -72,7 +73,8 @@ try {
   if (shots) mkdirSync(shots, { recursive: true });
   const tests = [];
   const here = new URL(".", import.meta.url);
-  for (const file of readdirSync(here).filter((name) => name.endsWith(".e2e.mjs"))) {
+  const inPart = (name) => !part || (name === "screens.e2e.mjs") === (part === "screens");
+  for (const file of readdirSync(here).filter((name) => name.endsWith(".e2e.mjs") && inPart(name))) {
     const module = await import(new URL(file, here));
     module.tests({ env, test: (name, run) => tests.push({ name, run }) });
   }
