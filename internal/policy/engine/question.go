@@ -22,8 +22,8 @@ type Question struct {
 // Weigh says how the set judges the questions, those that count fully first: there is always one. A reading counts
 // fully if the set names its server, and then stands in for the joined name; every other reading only restricts. A
 // guess restricts if the set names its server, or if it takes the name apart at a dot, as policies write names: a rule
-// about *.pay restricts bank.pay although nobody knows the server. Other guesses are left out. A server with a dot in its
-// name is judged uncut too.
+// about *.pay restricts bank.pay although nobody knows the server. Other guesses are left out. A server with a dot in
+// its name is judged uncut too.
 func (s *Set) Weigh(questions []Question) []Question {
 	if len(questions) == 1 && !strings.Contains(questions[0].Call.Server, toolname.Dot) {
 		return questions
