@@ -35,8 +35,8 @@ type HandedOver struct {
 
 // EndOf revokes the keys of a person whose account ends, within that change, which declares the logs of OrganizationsOf
 // and calls Forget afterwards. Keys of agents go on with a new owner where heirs, by organization, names one, who must
-// rotate them soon; those of terminals and consents stand for the person and end, and so do the scopes to write policies:
-// whoever left knows the secret, and would read and write policies in the new owner's name.
+// rotate them soon; those of terminals and consents stand for the person and end, and so do the scopes to write
+// policies: whoever left knows the secret, and would read and write policies in the new owner's name.
 func (s *Service) EndOf(
 	ctx context.Context, tx *database.Tx, by principal.Principal, ownerID string, heirs map[string]string,
 ) (handed []HandedOver, err error) {
