@@ -35,7 +35,8 @@ type HandedOver struct {
 
 // EndOf revokes the keys of a person whose account ends, within that change, which declares the logs of OrganizationsOf
 // and calls Forget afterwards. Keys of agents go on with a new owner where heirs, by organization, names one, who must
-// rotate them soon; those of terminals and consents stand for the person and end.
+// rotate them soon; those of terminals and consents stand for the person and end, and so do the scopes to write
+// policies: whoever left knows the secret, and would read and write policies in the new owner's name.
 func (s *Service) EndOf(
 	ctx context.Context, tx *database.Tx, by principal.Principal, ownerID string, heirs map[string]string,
 ) (handed []HandedOver, err error) {
@@ -48,7 +49,8 @@ func (s *Service) EndOf(
 	}
 	for _, k := range keys {
 		heir := heirs[k.OrgID]
-		if heir == "" || k.OrgID == "" || k.Hidden || slices.Contains(k.Scopes, principal.CLI) ||
+		scopes := slices.DeleteFunc(slices.Clone(k.Scopes), principal.Scope.WritesPolicies)
+		if heir == "" || k.OrgID == "" || k.Hidden || slices.Contains(k.Scopes, principal.CLI) || len(scopes) == 0 ||
 			k.Status(tx.Now()) != "active" {
 			if _, err := markRevoked(ctx, tx, k.ID); err != nil {
 				return nil, err
@@ -58,6 +60,7 @@ func (s *Service) EndOf(
 			}
 			continue
 		}
+		k.Scopes = scopes
 		if k, err = s.handOver(ctx, tx, by, k, heir); err != nil {
 			return nil, err
 		}
@@ -81,9 +84,9 @@ func (s *Service) handOver(
 	}
 	_, err := tx.Exec(ctx, `
 		UPDATE api_key
-		SET owner_id = $2, handed_over_at = $3, expires_at = $4, next_expires_at = $5
+		SET owner_id = $2, handed_over_at = $3, expires_at = $4, next_expires_at = $5, scopes = $6
 		WHERE id = $1`, k.ID, heir, database.Micros(now), database.OptionalMicros(k.ExpiresAt),
-		database.OptionalMicros(next))
+		database.OptionalMicros(next), joinScopes(k.Scopes, " "))
 	if err != nil {
 		return Key{}, database.Wrap(err, "hand over API key %s", k.ID)
 	}

@@ -57,6 +57,9 @@ func (s *Service) AddSecondFactor(ctx context.Context, p principal.Principal, pa
 		if err := RequireLive(ctx, tx, p); err != nil {
 			return err
 		}
+		if err := refuseVouched(ctx, tx, p); err != nil {
+			return err
+		}
 		if key, err = s.factors.Begin(ctx, tx, p.UserID, p.LimitedTo); err != nil {
 			return err
 		}
@@ -70,6 +73,21 @@ func (s *Service) AddSecondFactor(ctx context.Context, p principal.Principal, pa
 		Secret: secret.NewText(totp.Text(key)),
 		URI:    secret.NewText(totp.URI(key, s.issuer(), user.Email)),
 	}, nil
+}
+
+// refuseVouched refuses a limited session where another provider leads to the account too: the factor would be asked
+// for wherever its owner goes, and adding it ends their other sessions.
+func refuseVouched(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+	if p.LimitedTo == "" {
+		return nil
+	}
+	others, err := countIdentitiesElsewhere(ctx, tx, p.UserID, p.LimitedTo)
+	if err == nil && others > 0 {
+		return fault.New(fault.Forbidden,
+			"you also sign in with another identity provider: set a password with the link of \"forgot password\", which "+
+				"shows that the address is yours, and add the second factor then")
+	}
+	return err
 }
 
 // issuer names this server in people's apps.

@@ -40,6 +40,13 @@ func AddressTaken(ctx context.Context, r database.Reader, address string) (bool,
 	return user.ID != "", err
 }
 
+// countIdentitiesElsewhere counts the identities of a person for which an organization's provider does not vouch.
+func countIdentitiesElsewhere(ctx context.Context, tx *database.Tx, userID, orgID string) (n int, err error) {
+	err = tx.QueryRow(ctx, `SELECT COUNT(*) FROM external_identity WHERE user_id = $1 AND org_id <> $2`, userID, orgID).
+		Scan(&n)
+	return n, database.Wrap(err, "count the identities of %s", userID)
+}
+
 // unlinkOthers removes the external identities that could sign in to an account,
 // once the owner of its address has set a password: those of an organization's
 // provider, which may have made the account in the owner's name, and those that

@@ -120,3 +120,34 @@ func TestVouchedAccountsHaveNoPassword(t *testing.T) {
 		}
 	})
 }
+
+// TestAProviderAddsNoFactorForOthers: who runs one organization's provider must not lock a person out of an account
+// that another provider leads to as well.
+func TestAProviderAddsNoFactorForOthers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		user, org := auth.User{Email: "ada@example.org", Name: "Ada"}, database.NewID()
+		err := e.DB.Write(t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
+			return e.service.AddVouched(ctx, tx, &user)
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limited := e.caller(e.vouched(user.ID, org))
+		for _, other := range []string{"", database.NewID()} {
+			e.Exec(`INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at)
+				VALUES ('a', $2, 'i', 's', $1, '', 1, 1), ('b', $3, 'j', 's', $1, '', 1, 1)`, user.ID, org, other)
+			_, err := e.service.AddSecondFactor(t.Context(), limited, secret.Text{})
+			testenv.WantFault(t, "beside another provider", err, fault.Forbidden)
+			if got := e.Number(`SELECT COUNT(*) FROM second_factor`); got != 0 {
+				t.Errorf("%d factors are stored", got)
+			}
+			e.Exec(`DELETE FROM external_identity WHERE user_id = $1`, user.ID)
+		}
+		if _, err := e.service.AddSecondFactor(t.Context(), limited, secret.Text{}); err != nil {
+			t.Errorf("where nothing else leads to the account: %v", err)
+		}
+	})
+}

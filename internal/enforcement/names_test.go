@@ -70,3 +70,35 @@ func TestARuleAboutEveryServersToolRestrictsADottedName(t *testing.T) {
 		want(t, e.decide(call("", "bank.read", `{}`)), verdict.Deny, "rules", "")
 	})
 }
+
+// TestARuleAboutEveryServersToolRestrictsServersWithDots: a pattern is cut at its first dot, and so is the name of a
+// call, which must not get the tool of a server out of a rule about that tool.
+func TestARuleAboutEveryServersToolRestrictsServersWithDots(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: never; effect: deny; tools: ["*.pay"]`, `id: held; effect: hold; tools: ["acme*.move"]`,
+			`id: named; effect: deny; tools: ["*"]; when: tool == "wire"`,
+			`id: server; effect: deny; tools: ["*"]; when: server == "acme.vault"`,
+			`id: rest; effect: allow; tools: ["*"]`)
+		for _, c := range []struct{ server, tool, rule string }{
+			{"acme.bank", "pay", "never"},
+			{"io.github.acme/bank", "pay", "never"},
+			{"", "acme.bank.pay", "never"},
+			{"acme.bank", "move", "held"},
+			{"acme.bank", "wire", "named"},
+			{"acme.vault", "open", "server"},
+			{"acme.bank", "read", "rest"},
+			{"acme.pay", "read", "rest"},
+		} {
+			if got := e.decide(call(c.server, c.tool, `{}`)); got.Rule != c.rule {
+				t.Errorf("%s of %s: %v by %s, want %s", c.tool, c.server, got.Verdict, got.Rule, c.rule)
+			}
+		}
+	})
+	// Uncut it only restricts: neither does a rule allow it, nor does one that asks lift a default.
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", `id: open; effect: allow; tools: ["*.read"]`, `id: held; effect: hold; tools: ["*.move"]`)
+		want(t, e.decide(call("acme.bank", "read", `{}`)), verdict.Deny, "rules", "")
+		want(t, e.decide(call("acme.bank", "move", `{}`)), verdict.Deny, "rules", "")
+	})
+}

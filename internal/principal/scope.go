@@ -34,5 +34,8 @@ func (s Scope) includes(other Scope) bool {
 	return s == other || s == DraftPolicy && other == ProposeProfile
 }
 
+// WritesPolicies reports whether a key with this scope does a person's work: it may do no more than its owner may.
+func (s Scope) WritesPolicies() bool { return s == DraftPolicy || s == ProposeProfile }
+
 // Requestable reports whether a person may ask for this scope.
 func (s Scope) Requestable() bool { return slices.Contains(RequestableScopes(), s) }

@@ -3,6 +3,7 @@
 // An organization has one code, which is no secret. Another organization claims it once, for good, and the one whose
 // code it is gets a fixed credit. Nobody refers themselves: not an organization, not a person who made the code or
 // belongs to the organization that it is of, not organizations with a common owner, and not two that refer each other.
+// A person who claimed a code does not claim it again for another of their organizations, which cost nothing to make.
 //
 // Credit is a ledger of entries that only grows; a balance is their sum. Billing spends it. Nothing here touches a
 // decision. It is off unless the installation says how much a referral earns.
@@ -167,6 +168,10 @@ func (s *Service) check(ctx context.Context, tx *database.Tx, p principal.Princi
 	if isMember || code.MadeBy == p.UserID || referrer == p.OrgID || slices.ContainsFunc(ours, isCommon) ||
 		slices.Contains(ours, code.MadeBy) {
 		return selfReferral()
+	}
+	claimed, err := claimedBy(ctx, tx, code.OrgID, append(ours, p.UserID))
+	if err != nil || claimed {
+		return orConflict(err, "you have claimed this code for another organization already")
 	}
 	return nil
 }

@@ -46,6 +46,19 @@ func referralOf(ctx context.Context, r database.Reader, orgID string) (at *time.
 	return at, referrerID, database.OrMissing(err, nil, "load the referral of %s", orgID)
 }
 
+// claimedBy reports whether one of some people has claimed the code of an organization.
+func claimedBy(ctx context.Context, r database.Reader, referrerID string, userIDs []string) (bool, error) {
+	for _, id := range userIDs {
+		var n int
+		err := r.QueryRow(ctx, `SELECT count(*) FROM referral WHERE referrer_id = $1 AND claimed_by = $2`, referrerID, id).
+			Scan(&n)
+		if err != nil || n > 0 {
+			return true, database.Wrap(err, "look for claims of %s", id)
+		}
+	}
+	return false, nil
+}
+
 func insertReferral(ctx context.Context, tx *database.Tx, p principal.Principal, referrerID string) error {
 	_, err := tx.Exec(ctx, `INSERT INTO referral (org_id, referrer_id, claimed_by, claimed_at) VALUES ($1, $2, $3, $4)`,
 		p.OrgID, referrerID, p.UserID, database.Micros(tx.Now()))

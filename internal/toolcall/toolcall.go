@@ -32,6 +32,8 @@ type Call struct {
 	// path() uses an entry if there is one.
 	ResolvedPaths map[string]string
 
+	// Uncut: Name is the server and the tool as they are, dots and all.
+	Uncut bool
 	// CanConfine: the caller says that it can confine the call. Conditions do not see it.
 	CanConfine bool
 	// CanOblige: the caller keeps what a rule obliges it to do with the result. Conditions do not see it.
@@ -66,7 +68,7 @@ func (c *Call) ForKeyAlone() *Call {
 // that a server's name with a dot means the same as the joined name.
 func (c *Call) Name() (server, tool string) {
 	first, rest, dotted := strings.Cut(c.Server, ".")
-	if !dotted {
+	if !dotted || c.Uncut {
 		return c.Server, c.Tool
 	}
 	return first, rest + "." + c.Tool

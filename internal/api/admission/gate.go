@@ -101,7 +101,7 @@ func (g *Gate) admitToOrganization(
 	request *http.Request, caller principal.Principal, r route.Route,
 ) (principal.Principal, error) {
 	caller, err := g.inOrganizationOf(request, caller, r)
-	if err == nil && caller.Kind == principal.Key && writesPolicies(r.Scope) {
+	if err == nil && caller.Kind == principal.Key && r.Scope.WritesPolicies() {
 		// Reading and writing policies is a person's work: the key may do no more than its owner still may.
 		caller, err = g.InOrganization(request.Context(), caller, caller.OrgID)
 	} else if caller.Kind == principal.Key {
@@ -162,10 +162,6 @@ func (g *Gate) refuseStopped(ctx context.Context, caller principal.Principal, r 
 			"a person has stopped this API key: it may only ask for decisions, which are denied, and report what it did")
 	}
 	return err
-}
-
-func writesPolicies(scope principal.Scope) bool {
-	return scope == principal.DraftPolicy || scope == principal.ProposeProfile
 }
 
 // checkLimit refuses a limited sign-in where no organization is named, unless the route keeps to the one: what an

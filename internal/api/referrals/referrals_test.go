@@ -119,6 +119,27 @@ func TestNobodyRefersThemselves(t *testing.T) {
 	}, on...)
 }
 
+// TestAPersonBringsOneCredit: organizations cost nothing to make, so that those of one person earn a credit once.
+func TestAPersonBringsOneCredit(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ada, bob, eve := s.Person("ada"), s.Person("bob"), s.Person("eve")
+		from, other := s.Organization(ada, "From"), s.Organization(eve, "Other")
+		code, another := codeOf(s, ada, from), codeOf(s, eve, other)
+		if err := claim(s, bob, s.Organization(bob, "First"), code); err != nil {
+			t.Fatal(err)
+		}
+		second := s.Organization(bob, "Second")
+		admin := s.Join(bob, second, "admin")
+		testserver.WantStatus(t, "the second of one owner", claim(s, bob, second, code), http.StatusConflict)
+		testserver.WantStatus(t, "by its admin", claim(s, admin, second, code), http.StatusConflict)
+		wantStats(s, ada, from, 1, 1500, false)
+		if err := claim(s, bob, second, another); err != nil {
+			t.Errorf("the code of another organization: %v", err)
+		}
+	}, on...)
+}
+
 // TestClaimsAtOnce: one claim counts, once.
 func TestClaimsAtOnce(t *testing.T) {
 	t.Parallel()

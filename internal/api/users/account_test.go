@@ -293,6 +293,41 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
+// TestHandedOverKeysWriteNoPolicies: who left knows the secret, and must not read and write policies in the name of who
+// got the key.
+func TestHandedOverKeysWriteNoPolicies(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		p, heir, org := leaver(s)
+		keyWith := func(scopes ...string) *client.Client {
+			t.Helper()
+			key, err := p.CreateKey(t.Context(), client.NewKey{Name: "k", OrganizationID: org, Scopes: scopes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.Public.WithKey(key.APIKey)
+		}
+		both, drafts := keyWith("enforce", "policy.draft"), keyWith("policy.draft", "profile.propose")
+		list := func(c *client.Client) error {
+			return c.Call(t.Context(), http.MethodGet, "/policies", nil, nil, nil)
+		}
+		if err := list(both); err != nil {
+			t.Fatalf("before: %v", err)
+		}
+		if err := deletion(p, m{"keysTo": []m{{"organizationId": org, "userId": heir.ID}}}); err != nil {
+			t.Fatalf("delete: %v", err)
+		}
+		testserver.WantStatus(t, "policies", list(both), http.StatusForbidden)
+		current, err := both.CurrentKey(t.Context())
+		if err != nil || !slices.Equal(current.Scopes, []string{"enforce"}) {
+			t.Errorf("the key has %v, %v; want to enforce alone", current.Scopes, err)
+		}
+		_, err = drafts.CurrentKey(t.Context())
+		testserver.WantStatus(t, "a key that only drafts", err, http.StatusUnauthorized)
+		verified(s, org)
+	})
+}
+
 // wantHandOver wants who got three keys told, in the inbox and by mail, what to do until when.
 func wantHandOver(t *testing.T, s *testserver.Server, heir *testserver.Person, org string) {
 	t.Helper()

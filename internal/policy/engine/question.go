@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"writ/internal/toolcall"
 	"writ/internal/toolname"
@@ -21,9 +22,10 @@ type Question struct {
 // Weigh says how the set judges the questions, those that count fully first: there is always one. A reading counts
 // fully if the set names its server, and then stands in for the joined name; every other reading only restricts. A
 // guess restricts if the set names its server, or if it takes the name apart at a dot, as policies write names: a rule
-// about *.pay restricts bank.pay although nobody knows the server. Other guesses are left out.
+// about *.pay restricts bank.pay although nobody knows the server. Other guesses are left out. A server with a dot in
+// its name is judged uncut too.
 func (s *Set) Weigh(questions []Question) []Question {
-	if len(questions) == 1 {
+	if len(questions) == 1 && !strings.Contains(questions[0].Call.Server, toolname.Dot) {
 		return questions
 	}
 	weighed := make([]Question, 0, len(questions))
@@ -48,7 +50,21 @@ func (s *Set) Weigh(questions []Question) []Question {
 	for i := range weighed {
 		weighed[i].Restricts = weighed[i].Restricts || weighed[i].Naming == toolname.Joined && isRead
 	}
+	weighed = addUncut(weighed)
 	slices.SortStableFunc(weighed, func(a, b Question) int { return cmp.Compare(order(a), order(b)) })
+	return weighed
+}
+
+// addUncut adds the calls of servers whose names have dots, with the server and the tool as they are: patterns are cut
+// at the first dot, and a rule about *.delete must restrict the tool delete of acme.files.
+func addUncut(weighed []Question) []Question {
+	for _, q := range weighed {
+		if strings.Contains(q.Call.Server, toolname.Dot) {
+			uncut := *q.Call
+			uncut.Uncut = true
+			weighed = append(weighed, Question{Call: &uncut, Naming: toolname.Claimed, Restricts: true})
+		}
+	}
 	return weighed
 }
 
