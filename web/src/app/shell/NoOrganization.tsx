@@ -55,8 +55,11 @@ export function NoOrganization() {
           {words.shell.makeOrganization}
         </Button>
         {operator && (
-          <p className="muted">
-            {words.shell.operatorHelp} <Link to="/installation/usage">{words.shell.toInstallation}</Link>
+          <p className="muted row wrap">
+            <span className="grow">{words.shell.operatorHelp}</span>
+            <Link className="button" to="/installation/usage">
+              {words.shell.toInstallation}
+            </Link>
           </p>
         )}
         <p className="small muted row wrap">

@@ -18,9 +18,10 @@ export function OperatorFrame() {
       </a>
       <div className="shell-main">
         <header className="top-bar">
-          <span className="grow small muted">
-            {words.shell.notInAny} <Link to="/">{words.shell.makeOrJoin}</Link>
-          </span>
+          <span className="grow small muted wide-only">{words.shell.notInAny}</span>
+          <Link className="button" to="/">
+            {words.shell.makeOrJoin}
+          </Link>
           <Button look="quiet" onClick={leave}>
             {words.shell.signOut}
           </Button>

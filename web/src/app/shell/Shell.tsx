@@ -44,9 +44,12 @@ function Signed() {
   const asked = useRouterState({ select: (s) => (s.location.search as { org?: string }).org });
   const org = chooseOrg(me.organizations, asked);
   useShownOrg(org, asked, me.organizations.length > 1);
-  const path = useRouterState({ select: (s) => s.location.pathname });
+  // What is shown, not where a link leads: until that is there, the screen before it is still in the frame.
+  const installation = useRouterState({
+    select: (s) => s.matches.at(-1)?.routeId.startsWith("/frame/installation/") ?? false,
+  });
   if (!org && me.organizations.length > 0) return <NotAMember />;
-  if (!org) return me.operator && path.includes("/installation/") ? <OperatorFrame /> : <NoOrganization />;
+  if (!org) return me.operator && installation ? <OperatorFrame /> : <NoOrganization />;
   return (
     <OrgProvider value={org}>
       <LiveProvider org={org.id} key={org.id}>
