@@ -12,7 +12,7 @@
 //	writes    a small change, alone and beside a saturating ingest
 //	reads     summary, lists and details at two sizes, with the query plans
 //	search    words in 100,000 traces, with -large in 1,000,000, and how far the index is behind ingest
-//	queue     what enqueueing traces for the search index costs ingest: with the queue and without, in turns
+//	queue     what enqueueing and indexing traces costs ingest, both together: with the queue and without, in turns
 //	export    a large organization taken away, alone and beside ingest, and the memory that takes
 //	soak      ingest and reads together for a while, and the memory they take
 //	enforce   a recorded decision over HTTP beside an echo and beside OPA's server

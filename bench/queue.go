@@ -185,5 +185,9 @@ func printQueue(out io.Writer, engine string, ingesters []*ingester, others floa
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	// The job cannot be held back without holding the committer, which is what ingest waits for.
+	fmt.Fprintln(out, "\nWith the queue is two things together: the row that ingest writes for each trace, and the job that")
+	fmt.Fprintln(out, "gives traces their words. They share the committer while the rounds last, which is in the rate; what the")
+	fmt.Fprintln(out, "job does after a round is in the CPU alone. What the row costs by itself is not measured.")
 	return printOthers(out, others)
 }

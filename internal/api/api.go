@@ -28,6 +28,7 @@ import (
 	"writ/internal/api/invoke"
 	"writ/internal/api/notifications"
 	oauthapi "writ/internal/api/oauth"
+	"writ/internal/api/operators"
 	"writ/internal/api/organizations"
 	"writ/internal/api/policies"
 	"writ/internal/api/proxy"
@@ -244,6 +245,7 @@ func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 		FillDemo:      a.demoOutsideProduction(c),
 	}).Mount(a.router)
 	(&accessrequests.Handlers{Gate: gate, Requests: c.Requests, Organizations: c.Organizations}).Mount(a.router)
+	(&operators.Handlers{Operators: c.Operators}).Mount(a.router)
 	(&blogapi.Handlers{Blog: c.Blog, PublicURL: c.PublicURL}).Mount(a.router)
 	(&referrals.Handlers{Referrals: c.Referrals}).Mount(a.router)
 	a.mountBilling(c)

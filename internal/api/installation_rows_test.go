@@ -199,6 +199,9 @@ func (w *changes) installationScenarios() map[string]scenario {
 		"POST /admin/blog/posts": func() func(context.Context) (string, error) {
 			return inLog(audit.System, call(http.MethodPost, "/admin/blog/posts", somePost(), nil))
 		},
+		"POST /admin/blog/preview": func() func(context.Context) (string, error) {
+			return inLog("", call(http.MethodPost, "/admin/blog/preview", m{"body": "Text."}, nil))
+		},
 		"PUT /admin/blog/posts/{id}": func() func(context.Context) (string, error) {
 			changed := somePost()
 			changed["revision"] = 1

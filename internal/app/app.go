@@ -292,6 +292,7 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) error {
 		SessionIdle: o.Config.SessionIdle,
 		Retention:   o.Config.Retention,
 		SpanLimit:   a.spanLimit(o.Config),
+		AllCounted:  a.allCounted,
 	}
 	options := telemetryOptions(o)
 	service.Database, err = database.Open(ctx, options)

@@ -10,7 +10,9 @@ import (
 	"writ/internal/billing/payment"
 	"writ/internal/config"
 	"writ/internal/organization"
+	"writ/internal/projection"
 	"writ/internal/referral"
+	"writ/internal/telemetry"
 )
 
 // newBilling builds billing, which is off without a key of the payment provider.
@@ -48,4 +50,9 @@ func (a *Areas) spanLimit(c config.Config) func(ctx context.Context, orgID strin
 		return nil
 	}
 	return func(ctx context.Context, orgID string) (*int64, error) { return a.Billing.SpanLimit(ctx, orgID) }
+}
+
+// allCounted is what telemetry asks before it closes a month.
+func (a *Areas) allCounted(ctx context.Context, orgID string, at telemetry.Position) (bool, error) {
+	return projection.AllCounted(ctx, a.Database, orgID, at)
 }

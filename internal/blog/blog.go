@@ -51,12 +51,21 @@ func (c Content) clean() (Content, error) {
 		return Content{}, fault.Field("title", "must be one line of 1 to %d characters", maxTitle)
 	case !isLine(c.Summary) || utf8.RuneCountInString(c.Summary) > maxSummary:
 		return Content{}, fault.Field("summary", "must be one line of at most %d characters", maxSummary)
-	case len(c.Body) > MaxBody:
-		return Content{}, fault.Field("body", "must be at most %d bytes long", MaxBody)
-	case strings.TrimSpace(c.Body) == "" || !isText(c.Body):
-		return Content{}, fault.Field("body", "must be Markdown in UTF-8 without control characters, and not empty")
+	}
+	if err := checkBody(c.Body); err != nil {
+		return Content{}, err
 	}
 	return c, nil
+}
+
+func checkBody(text string) error {
+	switch {
+	case len(text) > MaxBody:
+		return fault.Field("body", "must be at most %d bytes long", MaxBody)
+	case strings.TrimSpace(text) == "" || !isText(text):
+		return fault.Field("body", "must be Markdown in UTF-8 without control characters, and not empty")
+	}
+	return nil
 }
 
 // isLine refuses what could break a line or turn the text around it.

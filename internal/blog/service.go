@@ -69,6 +69,14 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Po
 	return find(ctx, s.db, id)
 }
 
+// Check refuses the text of a post that could not be stored, and anyone who could not store it. Nothing is stored.
+func (s *Service) Check(ctx context.Context, p principal.Principal, body string) error {
+	if err := s.require(ctx, s.db, p); err != nil {
+		return err
+	}
+	return checkBody(body)
+}
+
 // Create stores a draft.
 func (s *Service) Create(ctx context.Context, p principal.Principal, c Content) (Post, error) {
 	c, err := c.clean()

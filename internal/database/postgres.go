@@ -29,6 +29,10 @@ func postgresConnectors(o Options) (c connectors, err error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "writd"
 	}
+	if config.RuntimeParams["jit"] == "" {
+		// Statements here are short: where a plan looks dear, compiling it takes longer than running it.
+		config.RuntimeParams["jit"] = "off"
+	}
 	if o.Store == Telemetry {
 		config.RuntimeParams["search_path"] = string(Telemetry)
 	}

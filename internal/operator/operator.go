@@ -89,5 +89,13 @@ func orConflict(err error, message string) error {
 // List is the operators, those of longest standing first.
 func (s *Service) List(ctx context.Context) ([]Operator, error) { return All(ctx, s.db) }
 
+// Fellows are the operators, for one of them.
+func (s *Service) Fellows(ctx context.Context, p principal.Principal) ([]Operator, error) {
+	if err := Require(ctx, s.db, p); err != nil {
+		return nil, err
+	}
+	return All(ctx, s.db)
+}
+
 // Is reports whether a person is an operator.
 func (s *Service) Is(ctx context.Context, userID string) (bool, error) { return In(ctx, s.db, userID) }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"writ/internal/decision"
+	"writ/internal/projection"
 	"writ/internal/telemetry"
 )
 
@@ -68,5 +69,30 @@ func TestMeteredDecisionsAreThoseOfTheLog(t *testing.T) {
 		if err != nil || len(each) != 1 || each[0].OrgID != e.acme || fmt.Sprint(each[0].Decisions) != "321" {
 			t.Errorf("by organization: %+v, %v", each, err)
 		}
+	})
+}
+
+// TestAllCounted: nothing is left when the log's last decision is in telemetry, whatever else the log has.
+func TestAllCounted(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		want := func(when string, want bool) {
+			t.Helper()
+			positions, err := e.telemetry.Positions(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := projection.AllCounted(t.Context(), e.DB, e.acme, positions[e.acme])
+			if err != nil || got != want {
+				t.Errorf("%s: %v, %v", when, got, err)
+			}
+		}
+		want("nothing was decided", true)
+		e.decide(e.some(3)...)
+		want("three decisions wait", false)
+		e.project()
+		want("they are in telemetry", true)
+		e.decide(e.some(1)...)
+		want("another one waits", false)
 	})
 }

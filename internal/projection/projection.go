@@ -89,7 +89,7 @@ func (p *Projector) Run(ctx context.Context) error {
 // reached the end: it stops if another replica is writing them.
 func (p *Projector) follow(ctx context.Context, head audit.Head, at telemetry.Position) (end bool, err error) {
 	for {
-		next, err := p.rewound(ctx, head, at)
+		next, err := rewound(ctx, p.db, head, at)
 		if err != nil {
 			return false, err
 		}
@@ -113,6 +113,21 @@ func (p *Projector) follow(ctx context.Context, head audit.Head, at telemetry.Po
 	}
 }
 
+// AllCounted reports whether the log of an organization has no decision from a position on: none that is made before
+// the log is read here is missing in telemetry.
+func AllCounted(ctx context.Context, r database.Reader, orgID string, at telemetry.Position) (bool, error) {
+	head, err := audit.ReadHead(ctx, r, audit.LogOf(orgID))
+	if err != nil {
+		return false, err
+	}
+	next, err := rewound(ctx, r, head, at)
+	if err != nil {
+		return false, err
+	}
+	left, err := audit.ReadDecisions(ctx, r, audit.LogOf(orgID), next.Next, 1)
+	return err == nil && len(left) == 0, err
+}
+
 // decisions are the next ones of a log: those this process has just recorded, else those
 // it reads.
 func (p *Projector) decisions(ctx context.Context, head audit.Head, next int64) ([]decision.Record, error) {
@@ -124,13 +139,13 @@ func (p *Projector) decisions(ctx context.Context, head audit.Head, next int64) 
 
 // rewound is a position in the present epoch of the log. A restored log has other
 // decisions from there on than those in telemetry.
-func (p *Projector) rewound(
-	ctx context.Context, head audit.Head, at telemetry.Position,
+func rewound(
+	ctx context.Context, r database.Reader, head audit.Head, at telemetry.Position,
 ) (telemetry.Position, error) {
 	if at.Epoch == head.Epoch {
 		return at, nil
 	}
-	restored, err := audit.LastRestore(ctx, p.db, head.Log)
+	restored, err := audit.LastRestore(ctx, r, head.Log)
 	return telemetry.Position{
 		Next: min(at.Next, restored), Epoch: head.Epoch, Counted: min(at.Counted, restored),
 	}, err

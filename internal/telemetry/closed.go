@@ -2,8 +2,9 @@ package telemetry
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"writ/internal/database"
@@ -32,44 +33,64 @@ func monthAt(orgID string, bucket int64) month {
 	return month{orgID, first, monthOf((first + 32*24) * hourMicros)}
 }
 
-// closeMonths replaces the agents of closed months by how many there were, each day and in the month.
+// closeMonths replaces the agents of closed months by how many there were, each day and in the month. A month that
+// fails does not stop the others.
 func (s *Service) closeMonths(ctx context.Context, _ int64) error {
-	over := monthOf(database.Micros(s.db.Now().Add(-monthSettled)))
-	var months []month
-	err := each(ctx, s.db, func(row database.Scanner) error {
-		var orgID string
-		var bucket int64
-		err := row.Scan(&orgID, &bucket)
-		if m := monthAt(orgID, bucket); !slices.Contains(months, m) {
-			months = append(months, m)
-		}
-		return err
-	}, `SELECT DISTINCT org_id, bucket FROM metered_agent WHERE bucket < $1 ORDER BY org_id, bucket`, over)
+	months, err := s.openMonths(ctx, monthOf(database.Micros(s.db.Now().Add(-monthSettled))))
 	if err != nil {
 		return fmt.Errorf("list months that are over: %w", err)
 	}
+	var failed []error
 	for _, m := range months {
 		closed, err := s.isClosed(ctx, m)
 		if err == nil && closed {
 			err = s.closeMonth(ctx, m)
 		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
-			return fmt.Errorf("close a month of organization %s: %w", m.orgID, err)
+			failed = append(failed, fmt.Errorf("close a month of organization %s: %w", m.orgID, err))
 		}
 	}
-	return nil
+	return errors.Join(failed...)
+}
+
+// openMonths are those before an hour of which agents are still named.
+func (s *Service) openMonths(ctx context.Context, before int64) (months []month, err error) {
+	err = each(ctx, s.db, func(row database.Scanner) error {
+		var orgID string
+		var bucket int64
+		err := row.Scan(&orgID, &bucket)
+		// They come in order.
+		if m := monthAt(orgID, bucket); len(months) == 0 || months[len(months)-1] != m {
+			months = append(months, m)
+		}
+		return err
+	}, `SELECT DISTINCT org_id, bucket FROM metered_agent WHERE bucket < $1 ORDER BY org_id, bucket`, before)
+	return months, err
 }
 
 // isClosed reports whether all decisions of a month that is over are counted. A log is counted in its order, so they
-// are when one of a later month is; those from before telemetry counted any are counted backwards, up to a time.
+// are when one of a later month is, or when nothing of the log is left to count; those from before telemetry counted
+// any are counted backwards, up to a time.
 func (s *Service) isClosed(ctx context.Context, m month) (closed bool, err error) {
+	var at Position
+	var later bool
 	err = s.db.QueryRow(ctx, `
-		SELECT EXISTS (
+		SELECT position, epoch, counted_from, EXISTS (
 			SELECT 1 FROM metered_day
-			WHERE org_id = $1 AND bucket >= $2 AND allowed + asked + held + denied > 0)
-			AND EXISTS (SELECT 1 FROM projected WHERE org_id = $1 AND counted_since <= $3)`,
-		m.orgID, m.end, m.first*hourMicros).Scan(&closed)
-	return closed, err
+			WHERE metered_day.org_id = $1 AND bucket >= $2 AND allowed + asked + held + denied > 0)
+		FROM projected
+		WHERE org_id = $1 AND counted_since <= $3`, m.orgID, m.end, m.first*hourMicros).
+		Scan(&at.Next, &at.Epoch, &at.Counted, &later)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil || later || s.allCounted == nil {
+		return later, err
+	}
+	return s.allCounted(ctx, m.orgID, at)
 }
 
 // closeMonth counts before it writes, because a month may have many agents, and no more come to one that is closed.

@@ -2,7 +2,9 @@ package telemetry_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -145,6 +147,88 @@ func TestMonthsStayOpen(t *testing.T) {
 			t.Error("not closed")
 		}
 	})
+}
+
+// TestMonthsOfARestingOrganizationClose when nothing of its log is left to count.
+func TestMonthsOfARestingOrganizationClose(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		left := map[string]bool{orgA: true}
+		service := e.closing(func(_ context.Context, orgID string, at telemetry.Position) (bool, error) {
+			if at.Next != 1 {
+				t.Errorf("asked for what is left from %d on, want 1", at.Next)
+			}
+			return !left[orgID], nil
+		})
+		positions := map[string]int64{}
+		e.decideAll(orgA, positions, e.Now(), "one", "two")
+		names := func() int64 { return e.Number(`SELECT count(*) FROM metered_agent`) }
+		for _, step := range []struct {
+			name string
+			pass int
+			left bool
+			want int64
+		}{
+			{"the month goes on", 1, false, 2},
+			{"it is just over", 16, false, 2},
+			{"not all is counted", 3, true, 2},
+			{"all is counted", 0, false, 0},
+		} {
+			e.Pass(time.Duration(step.pass) * day)
+			left[orgA] = step.left
+			if _, err := service.Retain(t.Context(), false); err != nil || names() != step.want {
+				t.Errorf("%s: %d names and %v, want %d", step.name, names(), err, step.want)
+			}
+		}
+		want := counts{}
+		want.add(orgA, noon, "one")
+		want.add(orgA, noon, "two")
+		e.wantAgents("closed", want, noon)
+	})
+}
+
+// TestAMonthThatFailsStopsNoOther, and nothing that retention removes.
+func TestAMonthThatFailsStopsNoOther(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		away := errors.New("the log is away")
+		service := e.closing(func(_ context.Context, orgID string, _ telemetry.Position) (bool, error) {
+			if orgID == orgA {
+				return false, away
+			}
+			return true, nil
+		})
+		positions := map[string]int64{}
+		e.decideAll(orgA, positions, e.Now(), "one")
+		e.decideAll(orgB, positions, e.Now(), "two")
+		e.accept(orgA, trace(newID(), e.Now(), inSession(newID()), generation(e.Now(), "m", 1)))
+		e.Pass((keptDays + 2) * day)
+		if _, err := service.Retain(t.Context(), false); !errors.Is(err, away) {
+			t.Errorf("retention said %v", err)
+		}
+		for what, want := range map[string]int64{
+			`metered_agent WHERE agent = 'one'`: 1, `metered_agent WHERE agent = 'two'`: 0, `session`: 0, `trace`: 0,
+		} {
+			if got := e.Number(`SELECT count(*) FROM ` + what); got != want {
+				t.Errorf("%d rows of %s, want %d", got, what, want)
+			}
+		}
+	})
+}
+
+// closing is a service that is told what of a log is counted.
+func (e *env) closing(
+	allCounted func(ctx context.Context, orgID string, at telemetry.Position) (bool, error),
+) *telemetry.Service {
+	e.T.Helper()
+	service, err := telemetry.New(e.T.Context(), telemetry.Config{
+		Database: e.DB, Prices: telemetry.BuiltInPrices(), Logger: slog.New(slog.NewTextHandler(e.log, nil)),
+		SessionIdle: time.Hour, Retention: keptDays * day, AllCounted: allCounted,
+	})
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	return service
 }
 
 func (e *env) setSince(since int64) {

@@ -103,8 +103,9 @@ func (s *Service) Retain(ctx context.Context, dryRun bool) (Removed, error) {
 	if dryRun {
 		return removed, nil
 	}
+	// Months come last, so that one that cannot be closed keeps nothing that is too old.
 	for _, step := range []func(context.Context, int64) error{
-		s.removeTraces, s.removeRollups, s.closeMonths, s.removeSessions, s.freeSpace,
+		s.removeTraces, s.removeRollups, s.removeSessions, s.freeSpace, s.closeMonths,
 	} {
 		if err := step(ctx, day); err != nil {
 			return Removed{}, fmt.Errorf("retention: %w", err)

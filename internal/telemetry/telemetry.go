@@ -73,7 +73,8 @@ type Service struct {
 	keep   time.Duration // retention
 	writer atomic.Pointer[writer]
 
-	spanLimit func(ctx context.Context, orgID string) (*int64, error)
+	spanLimit  func(ctx context.Context, orgID string) (*int64, error)
+	allCounted func(ctx context.Context, orgID string, at Position) (bool, error)
 
 	tallies     database.PerTx[map[string]*tally] // by organization, written before the commit
 	partitioned database.PerTx[map[int64]bool]    // the days whose partitions are there
@@ -89,6 +90,9 @@ type Config struct {
 	// SpanLimit is how many spans an organization may send in a month; nil: as many as it likes. Without it there are
 	// no limits.
 	SpanLimit func(ctx context.Context, orgID string) (*int64, error)
+	// AllCounted reports whether an organization's log has no decision from a position on. Without it, a month is
+	// closed only when a decision of a later one is counted.
+	AllCounted func(ctx context.Context, orgID string, at Position) (bool, error)
 }
 
 // Prices returns the price table.
@@ -106,7 +110,8 @@ func newService(c Config) *Service {
 		idle:   c.SessionIdle,
 		keep:   c.Retention,
 
-		spanLimit: c.SpanLimit,
+		spanLimit:  c.SpanLimit,
+		allCounted: c.AllCounted,
 	}
 	s.writer.Store(&writer{keys: newKeys(0)})
 	return s

@@ -53,6 +53,7 @@ type queued struct{ doc, ticket int64 }
 
 // IndexWords indexes what waits in the queue, until nothing does.
 func (s *Service) IndexWords(ctx context.Context) error {
+	days := map[int64]bool{}
 	for {
 		queue, err := database.Collect(ctx, s.db, func(row database.Scanner) (q queued, err error) {
 			err = row.Scan(&q.doc, &q.ticket)
@@ -62,12 +63,38 @@ func (s *Service) IndexWords(ctx context.Context) error {
 			return fmt.Errorf("read which traces wait to be indexed: %w", err)
 		}
 		if len(queue) == 0 {
-			return nil
+			return s.sortWords(ctx, days)
 		}
 		if err := s.indexSlice(ctx, queue); err != nil {
 			return fmt.Errorf("index the words of traces: %w", err)
 		}
+		for _, q := range queue {
+			days[traceWords.DayOf(q.doc)] = true
+		}
 	}
+}
+
+// sortWords has PostgreSQL sort what was just added into its index. Until then every look into the index reads all of
+// it, and a search for what is not there looks as often as there are segments.
+func (s *Service) sortWords(ctx context.Context, days map[int64]bool) error {
+	if s.db.Engine() != database.PostgreSQL || len(days) == 0 {
+		return nil
+	}
+	var tables []string
+	for day := range days {
+		tables = append(tables, partitionName(traceWords.Table, day))
+	}
+	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `
+			SELECT gin_clean_pending_list(i.indexrelid)
+			FROM pg_index i
+			JOIN pg_class words ON words.oid = i.indexrelid
+			JOIN pg_am method ON method.oid = words.relam AND method.amname = 'gin'
+			JOIN pg_class c ON c.oid = i.indrelid
+			WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY($1::text[])`, tables)
+		return err
+	}})
+	return database.Wrap(err, "sort the words of traces into their index")
 }
 
 // indexSlice indexes the first traces of a queue, as many as one change takes.

@@ -3,7 +3,6 @@ package wordindex
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,16 +25,16 @@ func (x *Index) Find(
 		return nil, fmt.Errorf("read the segments of the index: %w", err)
 	}
 	var found []int64
+	look := search{Index: x, reader: r, engine: engine, before: before}
 	for size := 1; len(segments) > 0 && len(found) < limit; size = min(2*size, maxGroup) {
 		group := segments[:min(size, len(segments))]
 		segments = segments[len(group):]
-		look := search{x, r, engine, before}
 		some, err := look.find(ctx, group, q, limit-len(found))
 		if err != nil {
 			return nil, fmt.Errorf("look for words: %w", err)
 		}
 		found = append(found, some...)
-		before = min(before, group[len(group)-1].first)
+		look.before = min(look.before, group[len(group)-1].first)
 	}
 	return found, nil
 }
@@ -51,21 +50,23 @@ type search struct {
 	reader database.Reader
 	engine database.Engine
 	before int64
+	// common: the complete words of the query are in many things, so that looking for them first does not pay.
+	common bool
 }
 
-// maxCandidates is up to how many things that have the complete words are looked at one segment at a time.
+// maxCandidates is up to how many things that have the complete words are looked at one by one.
 const maxCandidates = 512
 
-// find finds matches in segments that follow each other. PostgreSQL begins with the rarest word by itself. For FTS5,
-// what begins with the last word must be gathered before it can be compared, which is dear for a frequent one. So
-// the complete words are looked for first, and the whole query only in the segments that have them.
-func (s search) find(ctx context.Context, group []segment, q Query, limit int) ([]int64, error) {
-	if s.engine == database.PostgreSQL || !q.Open || len(q.Words) == 1 {
+// find finds matches in segments that follow each other. What begins with the last word must be gathered before it can
+// be compared, which is dear for a frequent one, on both engines. So the complete words are looked for first.
+func (s *search) find(ctx context.Context, group []segment, q Query, limit int) ([]int64, error) {
+	if !q.Open || len(q.Words) == 1 {
 		return s.findIn(ctx, group, q, limit)
 	}
-	complete := q
-	complete.Open, complete.Words = false, q.Words[:len(q.Words)-1]
-	candidates, err := s.findIn(ctx, group, complete, maxCandidates)
+	if s.engine == database.PostgreSQL {
+		return s.narrow(ctx, group, q, limit)
+	}
+	candidates, err := s.findIn(ctx, group, q.complete(), maxCandidates)
 	if err != nil || len(candidates) == 0 {
 		return nil, err
 	}
@@ -73,6 +74,12 @@ func (s search) find(ctx context.Context, group []segment, q Query, limit int) (
 		group = having(group, candidates)
 	}
 	return s.findIn(ctx, group, q, limit)
+}
+
+// complete is the query without its last word.
+func (q Query) complete() Query {
+	q.Open, q.Words = false, q.Words[:len(q.Words)-1]
+	return q
 }
 
 // having are the segments in which some numbers are, both newest first.
@@ -90,37 +97,13 @@ func having(group []segment, numbers []int64) (some []segment) {
 }
 
 // findIn finds matches in segments.
-func (s search) findIn(ctx context.Context, group []segment, q Query, limit int) ([]int64, error) {
-	first := group[len(group)-1].first
-	if s.engine == database.SQLite {
-		return database.Collect(ctx, s.reader, scanNumber, fmt.Sprintf(`
-			SELECT rowid FROM %[1]s WHERE %[1]s MATCH $1 AND rowid >= $2 AND rowid < $3
-			ORDER BY rowid DESC LIMIT $4`, s.Table), q.match(group, sqliteSyntax), first, s.before, limit)
+func (s *search) findIn(ctx context.Context, group []segment, q Query, limit int) ([]int64, error) {
+	if s.engine == database.PostgreSQL {
+		return s.gather(ctx, group, q, limit)
 	}
-	args := []any{first, s.before, limit}
-	var parts []string
-	for some := range slices.Chunk(group, s.together(q)) {
-		args = append(args, q.match(some, postgresSyntax))
-		part := fmt.Sprintf(`SELECT doc FROM %s WHERE words @@ ($%d::text)::tsquery`, s.Table, len(args))
-		if s.Day != "" {
-			args = append(args, s.DayOf(some[len(some)-1].first), s.DayOf(some[0].last))
-			part += fmt.Sprintf(` AND %[1]s >= $%[2]d AND %[1]s <= $%[3]d`, s.Day, len(args)-1, len(args))
-		}
-		parts = append(parts, part)
-	}
-	// Materialized: else the newest rows might be read one by one until enough of them match.
-	return database.Collect(ctx, s.reader, scanNumber, `
-		WITH found AS MATERIALIZED (`+strings.Join(parts, " UNION ALL ")+`)
-		SELECT doc FROM found WHERE doc >= $1 AND doc < $2 ORDER BY doc DESC LIMIT $3`, args...)
-}
-
-// together is how many segments one search of PostgreSQL's index looks into. It reads only what has the rarest word of
-// several if they are all that it is asked, and everything if they are asked of one segment or another.
-func (s search) together(q Query) int {
-	if len(q.Words) > 1 || q.Tag != "" {
-		return 1
-	}
-	return maxGroup
+	return database.Collect(ctx, s.reader, scanNumber, fmt.Sprintf(`
+		SELECT rowid FROM %[1]s WHERE %[1]s MATCH $1 AND rowid >= $2 AND rowid < $3
+		ORDER BY rowid DESC LIMIT $4`, s.Table), q.match(group, sqliteSyntax), group[len(group)-1].first, s.before, limit)
 }
 
 // syntax is how a database writes a query.

@@ -241,6 +241,9 @@ func TestManySegments(t *testing.T) {
 			if i%10_000 == 17 {
 				d.Words = append(d.Words, "rare")
 			}
+			if i < 20_000 {
+				d.Words = append(d.Words, "old")
+			}
 			docs = append(docs, d)
 		}
 		docs = append(docs, wordindex.Doc{Number: 11, OrgID: "ours", Words: []string{"late", "rare"}},
@@ -261,6 +264,14 @@ func TestManySegments(t *testing.T) {
 			"rare al":  {80_044, 60_044, 40_044, 20_044, 44},
 			"late":     {11},
 			"lat rare": nil,
+			// Words of which one is in nearly all, or was long ago, and the other in few or none.
+			"all ra":     {80_044, 60_044, 40_044, 20_044, 44},
+			"old ra":     {20_044, 44},
+			"old all ra": {20_044, 44},
+			"rare ol":    {20_044, 44},
+			"all late":   nil,
+			"old x":      nil,
+			"x al":       nil,
 		} {
 			got, err := index.Find(t.Context(), db, db.Engine(), "ours", wordindex.Parse(text), math.MaxInt64, 20)
 			if err != nil {

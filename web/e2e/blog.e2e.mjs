@@ -12,6 +12,13 @@ export function tests({ test, env }) {
     await page.getByLabel("Title").fill("Plans before tools");
     if ((await page.getByLabel("Address").inputValue()) !== "plans-before-tools") wrong.push("no address is suggested");
     await page.getByLabel("Text").fill(hostile);
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.getByText("As you wrote it. It is not saved yet.").waitFor();
+    await page.locator(".article em", { hasText: "declare" }).waitFor();
+    if ((await page.locator(".article :is(a, img, script)").count()) > 0)
+      wrong.push("the preview has something active");
+    wrong.push(...(await axeProblems(page)));
+    await env.shoot(page, "installation-post-preview");
     // What was typed stays.
     await page.reload();
     await page.getByRole("button", { name: "Save the draft" }).click();

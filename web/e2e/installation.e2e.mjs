@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { axeProblems, openContext, problemsOf, settled, signInContext } from "./browser.mjs";
 import { mailed } from "./mails.mjs";
-import { caller, elsewhere, startServer } from "./server.mjs";
+import { caller, elsewhere, signIn, startServer } from "./server.mjs";
 
 export function tests({ test, env }) {
   test("journey: ask for access where sign-up is closed; operators approve, invite, reject and send again", async () => {
@@ -10,6 +10,19 @@ export function tests({ test, env }) {
     try {
       server.makeOperator(server.first.email);
       return await accessJourney(env, server);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test("installation: an operator who is in no organization", async () => {
+    const server = await startServer();
+    try {
+      server.makeOperator(server.first.email);
+      const owner = await signIn(server.url, server.first.email, server.first.password);
+      const { organizations } = await owner("GET", "/auth/me");
+      for (const { id } of organizations) await owner("DELETE", `/organization/${id}`);
+      return await aloneJourney(env, server);
     } finally {
       await server.stop();
     }
@@ -52,6 +65,7 @@ export function tests({ test, env }) {
       "/installation/access",
       "/installation/blog",
       "/installation/blog/new",
+      "/installation/operators",
     ]) {
       const asked = [];
       page.on("request", (r) => /\/(admin|access-requests)\b/.test(new URL(r.url()).pathname) && asked.push(r.url()));
@@ -63,6 +77,42 @@ export function tests({ test, env }) {
     await context.close();
     return wrong;
   });
+}
+
+/** aloneJourney: without an organization, the screens of the installation work, and the way into one is shown. */
+async function aloneJourney(env, server) {
+  const wrong = [];
+  const context = await openContext(env.browser, server.url);
+  await signInContext(context, server.url, server.first.email, server.first.password);
+  const page = await context.newPage();
+  await page.goto("/ui/");
+  await page.getByText("You are in no organization yet.").waitFor();
+  wrong.push(...(await axeProblems(page)));
+  await env.shoot(page, "installation-no-organization");
+  await page.getByRole("link", { name: "To the installation" }).click();
+  await page.getByRole("heading", { name: "Installation usage", level: 1 }).waitFor();
+  await settled(page);
+  wrong.push(...(await axeProblems(page)));
+  await env.shoot(page, "installation-usage-alone");
+  for (const [tab, seen] of [
+    ["Access", "No request waits."],
+    ["Blog", "No post yet."],
+    ["Operators", server.first.email],
+  ]) {
+    await page.getByRole("link", { name: tab, exact: true }).click();
+    await page.getByText(seen).first().waitFor();
+    wrong.push(...(await axeProblems(page)));
+  }
+  await env.shoot(page, "installation-operators-alone");
+  await page.reload();
+  await page.getByText("(you)").waitFor();
+  await page.getByRole("link", { name: "Make an organization, or join one" }).click();
+  await page.getByLabel("Name of the organization").fill("New");
+  await page.getByRole("button", { name: "Make organization" }).click();
+  await page.getByRole("button", { name: "Account" }).waitFor();
+  wrong.push(...(await problemsOf(page)));
+  await context.close();
+  return wrong;
 }
 
 async function accessJourney(env, server) {

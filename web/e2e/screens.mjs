@@ -103,6 +103,7 @@ export const screens = [
   { name: "installation-access-all", path: "/installation/access?status=all" },
   { name: "installation-blog", path: "/installation/blog" },
   { name: "installation-blog-new", path: "/installation/blog/new" },
+  { name: "installation-operators", path: "/installation/operators" },
   { name: "installation-post", path: ({ installation }) => `/installation/blog/${installation.published}` },
   { name: "installation-draft", path: ({ installation }) => `/installation/blog/${installation.draft}` },
   {

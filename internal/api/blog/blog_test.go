@@ -2,12 +2,15 @@ package blog_test
 
 import (
 	"encoding/xml"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"writ/internal/principal"
 	"writ/internal/testserver"
@@ -166,6 +169,45 @@ func TestRefusedPosts(t *testing.T) {
 		}); err != nil {
 			t.Errorf("the longest body in its longest form: %v", err)
 		}
+	})
+}
+
+// TestPreview: unsaved Markdown looks as it will when it is published, what is active left out, and nothing is stored.
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		op := operator(s)
+		preview := func(p *testserver.Person, body any) (html string, err error) {
+			var got struct{ HTML string }
+			err = p.Call(t.Context(), http.MethodPost, "/admin/blog/preview", nil, body, &got)
+			return got.HTML, err
+		}
+		before := s.Dump()
+		for i, text := range []string{
+			"Agents *declare*.", "<script>alert(1)</script>", "[x](javascript:alert(1)) <img src=x onerror=alert(1)>",
+			"| a | b |\n|---|---|\n| 1 | 2 |", `"quoted" & <b>bold</b>`,
+		} {
+			got, err := preview(op, m{"body": text})
+			if diff := cmp.Diff(before, s.Dump()); diff != "" {
+				t.Fatalf("a preview changed something (-before +after):\n%s", diff)
+			}
+			post := published(s, op, fmt.Sprintf("post-%d", i), text)
+			if err != nil || got != post.HTML || strings.Contains(got, "alert(1)\"") || strings.Contains(got, "<script") {
+				t.Errorf("%q: %q, %v; published: %q", text, got, err, post.HTML)
+			}
+			before = s.Dump()
+		}
+		for what, body := range map[string]string{
+			"nothing": " \n", "a control character": "a\x1bb", "too many bytes": strings.Repeat("é", 50_001),
+		} {
+			got := s.Request(t, "POST", "/admin/blog/preview", testserver.JSON(t, m{"body": body}),
+				testserver.Credentials(op.Client)...)
+			if fields := got.ErrorFields(t, 400); !slices.Contains(fields, "body") {
+				t.Errorf("%s: fields %v", what, fields)
+			}
+		}
+		_, err := preview(s.Person("reader"), m{"body": "x"})
+		testserver.WantStatus(t, "who is no operator", err, http.StatusForbidden)
 	})
 }
 

@@ -21,6 +21,8 @@ func (h *Handlers) mountDrafts(r *route.Router) {
 		h.listAll)
 	route.Handle(r, operators(route.Post("/admin/blog/posts", "Write a draft")).
 		Records("blog.created").Configures().UpTo(maxPost).Answers(http.StatusCreated), h.create)
+	route.Handle(r, operators(route.Post("/admin/blog/preview", "How Markdown will look, without saving it")).
+		Unrecorded().Configures().UpTo(maxPost), h.preview)
 	route.Handle(r, operators(route.Get("/admin/blog/posts/{id}", "One post, with its Markdown and how it will look")),
 		h.get)
 	route.Handle(r, operators(route.Put("/admin/blog/posts/{id}", "Change a post")).
@@ -100,6 +102,27 @@ func (h *Handlers) create(ctx context.Context, caller principal.Principal, in *c
 
 func (h *Handlers) get(ctx context.Context, caller principal.Principal, in *route.IDInput) (PostBody, error) {
 	return postBody(h.Blog.Get(ctx, caller, in.ID))
+}
+
+type previewPostInput struct {
+	Body struct {
+		Body string `json:"body" minLength:"1" maxLength:"100000" doc:"Markdown, as that of a post." example:"Agents *declare*."`
+	}
+}
+
+// PostPreviewBody is what readers would get.
+type PostPreviewBody struct {
+	HTML string `json:"html" doc:"What readers would get." example:"<p>Agents <em>declare</em>.</p>"`
+}
+
+func (h *Handlers) preview(
+	ctx context.Context, caller principal.Principal, in *previewPostInput,
+) (body PostPreviewBody, err error) {
+	if err := h.Blog.Check(ctx, caller, in.Body.Body); err != nil {
+		return body, err
+	}
+	body.HTML, err = markdown.HTML(in.Body.Body)
+	return body, err
 }
 
 type updatePostInput struct {

@@ -42,6 +42,9 @@ export function useOrg(): Organization {
   return org;
 }
 
+/** useOrgIfAny is the same; undefined for an operator who is in no organization. */
+export const useOrgIfAny = (): Organization | undefined => use(Context);
+
 /** useMay is undefined if the role allows the action, else why not: pass it as `refused`. */
 export function useMay(action: string): string | undefined {
   const org = useOrg();

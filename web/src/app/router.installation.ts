@@ -23,6 +23,11 @@ export const installation = [
   }),
   createRoute({
     getParentRoute: () => frame,
+    path: "/installation/operators",
+    component: lazyRouteComponent(() => import("../screens/installation/operators"), "Operators"),
+  }),
+  createRoute({
+    getParentRoute: () => frame,
     path: "/installation/blog/new",
     component: lazyRouteComponent(() => import("../screens/installation/post"), "NewPost"),
   }),

@@ -1,10 +1,23 @@
 /** Words of what operators do: usage, requests for access, the blog. */
 export const installation = {
   title: "Installation",
-  tabs: { usage: "Usage", access: "Access", blog: "Blog" },
-  heads: { usage: "Installation usage", access: "Requests for access", blog: "Posts of the blog" },
+  tabs: { usage: "Usage", access: "Access", blog: "Blog", operators: "Operators" },
+  heads: {
+    usage: "Installation usage",
+    access: "Requests for access",
+    blog: "Posts of the blog",
+    operators: "Who runs this installation",
+  },
   notOperator: "Only people who run this installation see this. They are named on the server: writd operator add.",
   more: "Show more",
+};
+
+/** Words of the list of operators. */
+export const operators = {
+  help: "They have no right in any organization by it. A command on the server adds and removes them:",
+  command: "writd operator add ADDRESS",
+  you: "(you)",
+  since: "since",
 };
 
 /** Words of requests for access, for operators. */

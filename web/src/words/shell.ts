@@ -84,6 +84,10 @@ export const shell = {
   toOverview: "To the overview",
   noOrganization: "You are in no organization yet.",
   noOrganizationHelp: "Make one, or open the link of an invitation.",
+  operatorHelp: "You run this installation, which needs no organization.",
+  toInstallation: "To the installation",
+  notInAny: "You are in no organization: decisions, traces and policies are each organization's own.",
+  makeOrJoin: "Make an organization, or join one",
   organizationName: "Name of the organization",
   makeOrganization: "Make organization",
   keyHelp: [

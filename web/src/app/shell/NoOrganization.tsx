@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { api } from "../../api/client";
 import { ApiError } from "../../api/errors";
@@ -23,7 +24,7 @@ export function NotAMember() {
 
 /** NoOrganization is the first thing a new person does: make one. */
 export function NoOrganization() {
-  const { user } = useMe();
+  const { user, operator } = useMe();
   const [name, setName] = useState("");
   const client = useQueryClient();
   const make = useMutation({
@@ -53,6 +54,14 @@ export function NoOrganization() {
         <Button type="submit" look="primary" busy={make.isPending}>
           {words.shell.makeOrganization}
         </Button>
+        {operator && (
+          <p className="muted row wrap">
+            <span className="grow">{words.shell.operatorHelp}</span>
+            <Link className="button" to="/installation/usage">
+              {words.shell.toInstallation}
+            </Link>
+          </p>
+        )}
         <p className="small muted row wrap">
           <span className="grow">{words.auth.signedInAs(clean(user.email))}</span>
           <Button look="quiet" onClick={leave}>

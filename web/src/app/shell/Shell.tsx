@@ -17,6 +17,7 @@ import { useKeys } from "./keys";
 import { Nav } from "./Nav";
 import { NoOrganization, NotAMember } from "./NoOrganization";
 import { Offline } from "./Offline";
+import { OperatorFrame } from "./OperatorFrame";
 import { Overlays } from "./Overlays";
 import { Prove } from "./Prove";
 import { useRecent } from "./recent";
@@ -43,7 +44,12 @@ function Signed() {
   const asked = useRouterState({ select: (s) => (s.location.search as { org?: string }).org });
   const org = chooseOrg(me.organizations, asked);
   useShownOrg(org, asked, me.organizations.length > 1);
-  if (!org) return me.organizations.length > 0 ? <NotAMember /> : <NoOrganization />;
+  // What is shown, not where a link leads: until that is there, the screen before it is still in the frame.
+  const installation = useRouterState({
+    select: (s) => s.matches.at(-1)?.routeId.startsWith("/frame/installation/") ?? false,
+  });
+  if (!org && me.organizations.length > 0) return <NotAMember />;
+  if (!org) return me.operator && installation ? <OperatorFrame /> : <NoOrganization />;
   return (
     <OrgProvider value={org}>
       <LiveProvider org={org.id} key={org.id}>

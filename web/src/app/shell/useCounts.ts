@@ -2,26 +2,28 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { api } from "../../api/client";
 import { useLive, useLiveState } from "../../live/useLive";
-import { useOrg } from "../org";
+import { useOrg, useOrgIfAny } from "../org";
 import { announce } from "./announce";
 
 /** useCounts are the numbers of the navigation: what is unread, and what waits for people who may answer it. */
 export function useCounts(): { inbox: number; approvals: number } {
-  const org = useOrg();
+  const org = useOrgIfAny();
+  const id = org?.id ?? "";
   const unread = useQuery({
-    queryKey: [org.id, "inbox", "unread"],
+    queryKey: [id, "inbox", "unread"],
     queryFn: ({ signal }) =>
-      api.get("/notifications/unread-count", { params: { query: { organizationId: org.id } }, signal }),
+      api.get("/notifications/unread-count", { params: { query: { organizationId: id } }, signal }),
+    enabled: org !== undefined,
   });
   const waiting = useQuery({
-    queryKey: [org.id, "approvals", "waiting"],
+    queryKey: [id, "approvals", "waiting"],
     // What waits is counted now, whatever the period of the other figures; a short one is quick.
     queryFn: ({ signal }) =>
       api.get("/delegation/figures", {
-        params: { query: { organizationId: org.id, since: new Date(Date.now() - 60_000).toISOString() } },
+        params: { query: { organizationId: id, since: new Date(Date.now() - 60_000).toISOString() } },
         signal,
       }),
-    enabled: (org.rights as string[]).includes("approvals.decide"),
+    enabled: org !== undefined && (org.rights as string[]).includes("approvals.decide"),
   });
   return { inbox: unread.data?.unread ?? 0, approvals: waiting.data?.waiting ?? 0 };
 }

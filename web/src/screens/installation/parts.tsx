@@ -14,6 +14,7 @@ const tabs: [Tab, string][] = [
   ["usage", "/installation/usage"],
   ["access", "/installation/access"],
   ["blog", "/installation/blog"],
+  ["operators", "/installation/operators"],
 ];
 
 interface PageProps {

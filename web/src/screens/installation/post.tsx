@@ -4,7 +4,6 @@ import { useState } from "react";
 import { api } from "../../api/client";
 import { statusOf } from "../../api/errors";
 import { useMe } from "../../app/org";
-import { Article } from "../../ui/article/Article";
 import { Button } from "../../ui/Button";
 import { clean } from "../../ui/clean";
 import { Loaded } from "../../ui/Loaded";
@@ -15,6 +14,7 @@ import { type Content, contentOf, differs, keepMine, nothing, readMine } from ".
 import { InstallationPage } from "./parts";
 import { PostActs } from "./postActs";
 import { PostForm } from "./postForm";
+import { PostPreview } from "./postPreview";
 import { type Post, postQuery, postsQuery } from "./queries";
 
 const route = getRouteApi("/frame/installation/blog/$id");
@@ -49,6 +49,7 @@ export function NewPost() {
           busy={create.isPending}
           error={create.error}
         />
+        <PostPreview body={content.body} />
       </div>
     </InstallationPage>
   );
@@ -124,11 +125,7 @@ function Edit({ latest }: { latest: Post }) {
             base !== latest.revision && <Meanwhile onTheirs={() => settle(undefined)} onMine={() => settle(content)} />
           }
         />
-        <section className="card stack tight">
-          <h2>{w.preview}</h2>
-          {changed && <p className="small faint">{w.previewOld}</p>}
-          <Article html={latest.html} />
-        </section>
+        <PostPreview body={content.body} saved={latest} />
       </div>
     </>
   );

@@ -19,6 +19,11 @@ export const organizationsQuery = queryOptions({
   queryFn: ({ signal }) => api.get("/admin/dashboard/usage/organizations", { params: { query: {} }, signal }),
 });
 
+export const operatorsQuery = queryOptions({
+  queryKey: ["installation", "operators"],
+  queryFn: ({ signal }) => api.get("/admin/operators", { signal }),
+});
+
 export const accessKey = ["installation", "access"];
 
 /** accessQuery reads requests for access, oldest first; undefined: of every status. */
