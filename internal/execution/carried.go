@@ -68,7 +68,7 @@ func (c *Carried) read() (row, error) {
 	if err != nil {
 		return row{}, fault.Wrap(err, fault.Invalid, "a report of the proxy cannot be written")
 	}
-	r, err := readRow(raw)
+	r, err := readSpelled(raw, raw) // by its own names
 	if err != nil {
 		return row{}, fault.Wrap(err, fault.Invalid, "a report of the proxy cannot be read")
 	}
