@@ -13,8 +13,8 @@ const (
 	restBytes = 2 << 20
 	// burstBytes are so many that giving back what they have left is worth a collection.
 	burstBytes = 16 << 20
-	// restShare is how many times as long as a collection took nothing is collected after it for this reason.
-	restShare = 100
+	// restAfter is how long nothing is collected for this reason after it was.
+	restAfter = 2 * time.Second
 )
 
 // GiveBackMemory gives memory back to the system when the server rests after a burst, until ctx ends. The collector
@@ -26,9 +26,8 @@ func GiveBackMemory(ctx context.Context) {
 		if !r.isDue(allocated(), time.Now()) {
 			return
 		}
-		began := time.Now()
 		debug.FreeOSMemory()
-		r.given(allocated(), time.Now(), time.Since(began))
+		r.given(allocated(), time.Now())
 	})
 }
 
@@ -46,9 +45,9 @@ func (r *rest) isDue(allocated uint64, now time.Time) bool {
 	return since < restBytes && allocated-r.last >= burstBytes && !now.Before(r.after)
 }
 
-// given notes that memory was given back, which took some time.
-func (r *rest) given(allocated uint64, now time.Time, took time.Duration) {
-	r.allocated, r.last, r.after = allocated, allocated, now.Add(took*restShare)
+// given notes that memory was given back.
+func (r *rest) given(allocated uint64, now time.Time) {
+	r.allocated, r.last, r.after = allocated, allocated, now.Add(restAfter)
 }
 
 // allocated is how many bytes the process has ever allocated.
