@@ -2,9 +2,11 @@ package execution
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"writ/internal/database"
@@ -81,6 +83,43 @@ type awaited struct {
 	confine    string // what it had to be confined to, as JSON; empty: nothing
 	overdue    bool
 	other      bool // its server is the one that the execution's name means only if there is no other
+	inMemory   bool // see meet
+}
+
+// takers are the executions that took their decisions when they were reported, by decision, and are matched with them.
+func takers(executions []stored) map[string]*stored {
+	by := map[string]*stored{}
+	for i := range executions {
+		if e := &executions[i]; e.taken != "" && e.status != Blocked && e.leaseID == "" {
+			by[e.taken] = e
+		}
+	}
+	return by
+}
+
+// met is a decision that waits in memory, with what its row would be found by.
+type met struct {
+	awaited
+	keyID, tool, wireName string
+}
+
+// meet has a decision wait in memory for the execution that took it, which comes in the same slice: a row would be gone
+// again when the slice is stored. It is found as a row is.
+func (m *matcher) meet(d *decision.Record) error {
+	demanded, err := demandedText(d.Confine)
+	if err != nil {
+		return err
+	}
+	m.met[d.ID] = met{
+		awaited: awaited{
+			decisionID: d.ID, position: d.Index, planID: d.PlanID, digest: d.Digest,
+			confine: demanded, inMemory: true,
+		},
+		keyID:    d.KeyID,
+		tool:     names.Cut(d.Tool, maxLabel),
+		wireName: names.Cut(toolname.Wire(d.Server, d.Tool), maxLabel),
+	}
+	return nil
 }
 
 // maxCandidates is how many waiting calls, the oldest first, are candidates for one
@@ -90,8 +129,12 @@ const maxCandidates = 100
 // takeAwaited takes the oldest call of the same key and tool that fits an execution best:
 // by plan and arguments, else by arguments, else by plan. Where the name may be of two
 // servers, that of the second is taken only if it fits better.
-func takeAwaited(ctx context.Context, tx *database.Tx, orgID string, e stored) (awaited, error) {
-	waiting, err := readNamed(ctx, tx, orgID, e)
+func (m *matcher) takeAwaited(ctx context.Context, e stored) (awaited, error) {
+	if own, ok := m.met[e.taken]; ok {
+		delete(m.met, e.taken)
+		return own.awaited, nil
+	}
+	waiting, err := m.readNamed(ctx, e)
 	if err != nil {
 		return awaited{}, fmt.Errorf("find its decision: %w", err)
 	}
@@ -117,13 +160,18 @@ func takeAwaited(ctx context.Context, tx *database.Tx, orgID string, e stored) (
 	if found < 0 || e.taken != "" && best.decisionID != e.taken {
 		return awaited{decisionID: e.taken}, nil
 	}
-	_, err = tx.Exec(ctx, `DELETE FROM awaited_outcome WHERE org_id = $1 AND position = $2`, orgID, best.position)
+	if best.inMemory {
+		delete(m.met, best.decisionID)
+		return best, nil
+	}
+	_, err = m.tx.Prepared().Exec(ctx, `DELETE FROM awaited_outcome WHERE org_id = $1 AND position = $2`, m.orgID,
+		best.position)
 	return best, err
 }
 
 // readNamed reads the oldest calls that wait under any form of an execution's name.
-func readNamed(ctx context.Context, tx *database.Tx, orgID string, e stored) ([]awaited, error) {
-	waiting, err := readAwaited(ctx, tx, `tool`, orgID, e.keyID, e.tool)
+func (m *matcher) readNamed(ctx context.Context, e stored) ([]awaited, error) {
+	waiting, err := m.readAwaited(ctx, `tool`, e.keyID, e.tool)
 	form, other := toolname.CalledWires(e.tool)
 	for _, name := range []string{form, other} {
 		if err != nil {
@@ -133,7 +181,7 @@ func readNamed(ctx context.Context, tx *database.Tx, orgID string, e stored) ([]
 			continue
 		}
 		var more []awaited
-		more, err = readAwaited(ctx, tx, `wire_name`, orgID, e.keyID, name)
+		more, err = m.readAwaited(ctx, `wire_name`, e.keyID, name)
 		for _, w := range more {
 			w.other = name == other
 			waiting = append(waiting, w)
@@ -143,8 +191,8 @@ func readNamed(ctx context.Context, tx *database.Tx, orgID string, e stored) ([]
 }
 
 // readAwaited reads the oldest calls of a key that wait under a name.
-func readAwaited(ctx context.Context, tx *database.Tx, column, orgID, keyID, name string) ([]awaited, error) {
-	return database.Collect(ctx, tx, func(row database.Scanner) (w awaited, err error) {
+func (m *matcher) readAwaited(ctx context.Context, column, keyID, name string) ([]awaited, error) {
+	waiting, err := database.Collect(ctx, m.tx.Prepared(), func(row database.Scanner) (w awaited, err error) {
 		err = row.Scan(&w.decisionID, &w.position, &w.planID, &w.digest, &w.confine, &w.overdue)
 		return w, err
 	}, `
@@ -152,7 +200,17 @@ func readAwaited(ctx context.Context, tx *database.Tx, column, orgID, keyID, nam
 		FROM awaited_outcome
 		WHERE org_id = $1 AND key_id = $2 AND `+column+` = $3
 		ORDER BY position
-		LIMIT $4`, orgID, keyID, name, maxCandidates)
+		LIMIT $4`, m.orgID, keyID, name, maxCandidates)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range m.met {
+		if d.keyID == keyID && (column == `tool` && d.tool == name || column == `wire_name` && d.wireName == name) {
+			waiting = append(waiting, d.awaited)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b awaited) int { return cmp.Compare(a.position, b.position) })
+	return waiting[:min(len(waiting), maxCandidates)], nil
 }
 
 // sweep turns overdue outcomes into findings, if the key reports at all, and gives up

@@ -68,7 +68,7 @@ func (c *Carried) read() (row, error) {
 	if err != nil {
 		return row{}, fault.Wrap(err, fault.Invalid, "a report of the proxy cannot be written")
 	}
-	r, err := readRow(raw)
+	r, err := readSpelled(raw, raw) // by its own names
 	if err != nil {
 		return row{}, fault.Wrap(err, fault.Invalid, "a report of the proxy cannot be read")
 	}
@@ -101,8 +101,20 @@ func (s *Service) ReportCarried(ctx context.Context, by principal.Principal, c C
 	}
 	it.carried, it.marks, it.payload.Source = c.DecisionID, c.Marks, Proxy
 	var answers [1]Reported
-	err = s.store(ctx, by.OrgID, []*item{it}, answers[:])
+	err = s.store(ctx, it.lane(), by.OrgID, []*item{it}, answers[:])
 	return answers[0], err
+}
+
+// maxUrgent is how many bytes of input and output a report may have that is stored among decisions.
+const maxUrgent = 16 << 10
+
+// lane is that of decisions for a small report: an agent waits for it, and it shares their commit. A large one must not
+// hold them up.
+func (it *item) lane() database.Lane {
+	if len(it.payload.Input)+len(it.payload.Output) <= maxUrgent && (it.output == nil || len(*it.output) <= maxUrgent) {
+		return database.Urgent
+	}
+	return database.Ordinary
 }
 
 // findMarks makes findings of what looks wrong about a result.

@@ -2,6 +2,7 @@ package execution_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -44,4 +45,56 @@ func TestCarriedCallsKeepTheirNames(t *testing.T) {
 			t.Errorf("of a client: %+v", answer)
 		}
 	})
+}
+
+// TestCarriedCallsAreMatchedAlikeInOneSliceAndInTwo: when the job runs makes no difference, also where a client reports
+// the same tool before or after the proxy does.
+func TestCarriedCallsAreMatchedAlikeInOneSliceAndInTwo(t *testing.T) {
+	t.Parallel()
+	for _, clientFirst := range []bool{false, true} {
+		for _, together := range []bool{true, false} {
+			each(t, func(t *testing.T, e *env) {
+				e.allowed(e.agent, "", "Bash", `{"n":0}`)
+				e.ran(e.agent, `{"tool":"Bash","input":{"n":0}}`)
+				e.reconcile() // from here on the key reports
+				older := e.allowed(e.agent, "", "Bash", `{"n":2}`)
+				decided := e.allowed(e.agent, "", "Bash", `{"n":1}`)
+				if !together {
+					e.reconcile()
+				}
+				var claimed string
+				if clientFirst {
+					claimed = e.ran(e.agent, `{"tool":"Bash","input":{"n":1}}`)
+				}
+				made, err := e.service.ReportCarried(t.Context(), e.agent, execution.Carried{
+					DecisionID: decided,
+					Tool:       "Bash",
+					Arguments:  jsontext.Value(`{"n":1}`),
+					Status:     execution.Success,
+					At:         noon,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := decided // as the best that waits
+				if !clientFirst {
+					claimed, want = e.ran(e.agent, `{"tool":"Bash","input":{"n":1}}`), older
+				}
+				e.reconcile()
+				if got := e.decisionOf(made.ID); got != decided {
+					t.Errorf("the carried call belongs to %q, want %q", got, decided)
+				}
+				if got := e.decisionOf(claimed); got != want {
+					t.Errorf("client first %v: what it reports belongs to %q, want %q", clientFirst, got, want)
+				}
+				e.Pass(time.Hour)
+				e.reconcile()
+				if clientFirst {
+					e.wantFindings("decision_without_outcome Bash")
+				} else {
+					e.wantFindings()
+				}
+			})
+		}
+	}
 }

@@ -82,7 +82,7 @@ func (s *Service) advance(ctx context.Context, orgID string, size int64) (more b
 			return err
 		}
 		more = until < size
-		_, err = tx.Exec(ctx, `
+		_, err = tx.Prepared().Exec(ctx, `
 			INSERT INTO reconciled (org_id, position)
 			VALUES ($1, $2)
 			ON CONFLICT (org_id) DO UPDATE SET position = excluded.position`, orgID, until)
@@ -92,7 +92,7 @@ func (s *Service) advance(ctx context.Context, orgID string, size int64) (more b
 }
 
 func positionIn(ctx context.Context, tx *database.Tx, orgID string) (position int64, err error) {
-	err = tx.QueryRow(ctx, `SELECT position FROM reconciled WHERE org_id = $1`, orgID).Scan(&position)
+	err = tx.Prepared().QueryRow(ctx, `SELECT position FROM reconciled WHERE org_id = $1`, orgID).Scan(&position)
 	return position, database.OrMissing(err, nil, "read how far the log was reconciled")
 }
 
@@ -101,13 +101,13 @@ func positionIn(ctx context.Context, tx *database.Tx, orgID string) (position in
 func (s *Service) next(
 	ctx context.Context, tx *database.Tx, orgID string, at, size int64,
 ) (decisions []decision.Record, executions []stored, until int64, err error) {
-	if executions, err = readExecutions(ctx, tx, orgID, at, reconcileSlice); err != nil {
+	if executions, err = readExecutions(ctx, tx.Prepared(), orgID, at, reconcileSlice); err != nil {
 		return nil, nil, 0, fmt.Errorf("read executions: %w", err)
 	}
 	if quiet, err := noneReports(ctx, tx, orgID); err != nil || quiet && len(executions) == 0 {
 		return nil, nil, size, err
 	}
-	if decisions, err = decision.Read(ctx, tx, orgID, at, reconcileSlice); err != nil {
+	if decisions, err = decision.Read(ctx, tx.Prepared(), orgID, at, reconcileSlice); err != nil {
 		return nil, nil, 0, err
 	}
 	until = size
@@ -129,7 +129,7 @@ func (s *Service) next(
 // noneReports reports whether no outcome is awaited in an organization: the first report
 // takes up the decisions just before it.
 func noneReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bool, err error) {
-	err = tx.QueryRow(ctx, `SELECT COUNT(*) = 0 FROM reporter WHERE org_id = $1`, orgID).Scan(&quiet)
+	err = tx.Prepared().QueryRow(ctx, `SELECT COUNT(*) = 0 FROM reporter WHERE org_id = $1`, orgID).Scan(&quiet)
 	return quiet, database.Wrap(err, "read the reporting keys")
 }
 
@@ -140,6 +140,9 @@ type matcher struct {
 	tx      *database.Tx
 	orgID   string
 	reports map[string]bool // by reporter
+
+	coming map[string]*stored // the executions of the slice that took their decisions themselves, by decision
+	met    map[string]met     // the decisions of those, which need no row
 }
 
 func (s *Service) matcher(tx *database.Tx, orgID string) *matcher {
@@ -148,12 +151,14 @@ func (s *Service) matcher(tx *database.Tx, orgID string) *matcher {
 		tx:      tx,
 		orgID:   orgID,
 		reports: map[string]bool{},
+		met:     map[string]met{},
 	}
 }
 
 // match goes through decisions and executions in the order of the log. Only keys that
 // report have outcomes awaited: for the others it would be useless work.
 func (m *matcher) match(ctx context.Context, decisions []decision.Record, executions []stored) error {
+	m.coming = takers(executions)
 	for len(decisions) > 0 || len(executions) > 0 {
 		if len(executions) == 0 || len(decisions) > 0 && decisions[0].Index < executions[0].position {
 			if err := m.await(ctx, &decisions[0]); err != nil {
@@ -187,11 +192,14 @@ func (m *matcher) await(ctx context.Context, d *decision.Record) error {
 	if !reports {
 		return nil
 	}
+	if e := m.coming[d.ID]; e != nil && e.keyID == d.KeyID && e.position > d.Index {
+		return m.meet(d)
+	}
 	return insertAwaited(ctx, m.tx, m.orgID, d)
 }
 
 func isReporter(ctx context.Context, tx *database.Tx, orgID, reporter string) (reports bool, err error) {
-	err = tx.QueryRow(ctx, `SELECT COUNT(*) > 0 FROM reporter WHERE org_id = $1 AND product = $2`, orgID,
+	err = tx.Prepared().QueryRow(ctx, `SELECT COUNT(*) > 0 FROM reporter WHERE org_id = $1 AND product = $2`, orgID,
 		reporter).Scan(&reports)
 	return reports, err
 }
@@ -229,7 +237,7 @@ func (m *matcher) settle(ctx context.Context, e stored) error {
 	if e.leaseID != "" {
 		return nil // a lease is in place of a decision, and the report was compared with it
 	}
-	found, err := takeAwaited(ctx, tx, orgID, e)
+	found, err := m.takeAwaited(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -250,20 +258,26 @@ func (m *matcher) settle(ctx context.Context, e stored) error {
 	if err := m.outputs.Close(ctx, tx, orgID, found.decisionID); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `UPDATE execution SET decision_id = $2 WHERE id = $1`, e.id, found.decisionID)
+	_, err = tx.Prepared().Exec(ctx, `UPDATE execution SET decision_id = $2 WHERE id = $1`, e.id, found.decisionID)
 	return err
 }
 
 func (m *matcher) noteReporter(ctx context.Context, e stored) error {
 	reporter := reporterOf(e.keyID)
-	fresh, err := m.tx.Exec(ctx, `
+	if m.reports[reporter] {
+		return nil
+	}
+	fresh, err := m.tx.Prepared().Exec(ctx, `
 		INSERT INTO reporter (org_id, product, since)
 		VALUES ($1, $2, $3)
 		ON CONFLICT (org_id, product) DO NOTHING`, m.orgID, reporter, database.Micros(m.tx.Now()))
-	if err != nil || fresh == 0 {
+	if err != nil {
 		return err
 	}
 	m.reports[reporter] = true
+	if fresh == 0 {
+		return nil
+	}
 	return m.takeUp(ctx, reporter, e.position)
 }
 

@@ -78,7 +78,7 @@ func (s *Service) Report(ctx context.Context, caller principal.Principal, rows [
 		byLog[it.by.OrgID] = append(byLog[it.by.OrgID], it)
 	}
 	for _, log := range logs {
-		if err := s.store(ctx, log, byLog[log], answers); err != nil {
+		if err := s.store(ctx, database.Ordinary, log, byLog[log], answers); err != nil {
 			return nil, fmt.Errorf("store reports: %w", err)
 		}
 	}
@@ -192,11 +192,13 @@ func (s *Service) holderOf(ctx context.Context, shown plan.Presented) (principal
 }
 
 // store appends the rows of one log, slice by slice.
-func (s *Service) store(ctx context.Context, log string, items []*item, answers []Reported) error {
+func (s *Service) store(
+	ctx context.Context, lane database.Lane, log string, items []*item, answers []Reported,
+) error {
 	for len(items) > 0 {
 		some := items[:sliceOf(items)]
 		items = items[len(some):]
-		err := s.db.Write(ctx, database.Change{Logs: []string{log}, Do: func(
+		err := s.db.Write(ctx, database.Change{Lane: lane, Logs: []string{log}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
 			for _, it := range some {
@@ -342,7 +344,7 @@ func isDecided(ctx context.Context, tx *database.Tx, it *item, steps []int) (boo
 
 func findByHash(ctx context.Context, tx *database.Tx, orgID string, hash [sha256.Size]byte) (Reported, error) {
 	found := Reported{Duplicate: true}
-	err := tx.QueryRow(ctx, `
+	err := tx.Prepared().QueryRow(ctx, `
 		SELECT id, position
 		FROM execution
 		WHERE org_id = $1 AND row_hash = $2`, orgID, hash[:]).Scan(&found.ID, &found.Index)

@@ -172,11 +172,16 @@ func parseRow(raw jsontext.Value) (row, error) {
 
 // readRow is parseRow for a row that may name its tool in a way that says nothing.
 func readRow(raw jsontext.Value) (row, error) {
-	var w wireRow
 	sent, err := rowNames.Rewrite(raw)
 	if err != nil {
 		return row{}, errors.New("has two spellings that differ: " + err.Error())
 	}
+	return readSpelled(raw, sent)
+}
+
+// readSpelled reads a row that is spelled in one way.
+func readSpelled(raw, sent jsontext.Value) (row, error) {
+	var w wireRow
 	if sent.Kind() != '{' || json.Unmarshal(sent, &w) != nil {
 		return row{}, errors.New("is not a JSON object that everyone reads alike")
 	}

@@ -301,6 +301,7 @@ func (g *Gateway) get(w *patient, r *http.Request, caller principal.Principal, a
 	if err != nil {
 		return err
 	}
+	s.listen()
 	s.serve(g.streamable, w, r, nil)
 	return nil
 }

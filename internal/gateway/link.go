@@ -118,6 +118,7 @@ func (l *link) reach(ctx context.Context, of *offered, registered time.Time) err
 		Client:  l.s.clientOptions(l),
 		Prepare: l.prepare,
 		Listen:  !l.s.stateless,
+		Later:   !l.s.isListening(),
 		Timeout: callTime,
 	})
 	if err != nil {
@@ -130,6 +131,9 @@ func (l *link) reach(ctx context.Context, of *offered, registered time.Time) err
 	if gone { // the session ended meanwhile
 		l.close()
 		return context.Cause(l.s.life)
+	}
+	if l.s.isListening() { // since it was opened
+		up.Listen()
 	}
 	go l.forget(up)
 	l.setLevel(ctx)

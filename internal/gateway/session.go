@@ -44,6 +44,7 @@ type session struct {
 	sse     *sdk.SSEServerTransport // of the old SSE transport; nil: it is another one
 	down    *sdk.ServerSession      // the client; nil: it has not said anything yet
 	ready   bool                    // initialized
+	listens bool                    // the client has opened a stream of its own: see listen
 	links   map[string]*link        // by the id of the server; see linkOnce
 	once    int64                   // how many links for one call there were
 	asked   map[any]*link           // what servers have asked the client, by the token of its progress
@@ -141,6 +142,26 @@ func (s *session) begin() (done func(), err error) {
 		defer s.mu.Unlock()
 		s.running--
 	}, nil
+}
+
+// listen notes that the client has a stream for what comes of its own accord, and so has servers send that: without one
+// nothing could be passed on, as if there were nothing between.
+func (s *session) listen() {
+	s.mu.Lock()
+	s.listens = true
+	links := s.openLinks()
+	s.mu.Unlock()
+	for _, l := range links {
+		if up := l.session(); up != nil {
+			up.Listen()
+		}
+	}
+}
+
+func (s *session) isListening() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listens
 }
 
 func (s *session) isInitialized() bool {

@@ -22,6 +22,7 @@ func (g *Gateway) serveSSE(w *patient, r *http.Request, caller principal.Princip
 	}
 	defer s.close(errGone)
 	defer s.use()()
+	s.listen()
 	ctx, cancel := s.within(r.Context())
 	defer cancel()
 	w.Header().Set("Content-Type", "text/event-stream")

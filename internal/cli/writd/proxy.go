@@ -37,5 +37,6 @@ func (c *command) runProxy(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(c.streams.Out, "The proxy of %s is ready at %s/proxy/mcp\n", settings.ServerURL, p.URL)
+	go app.GiveBackMemory(ctx)
 	return p.Wait(ctx)
 }

@@ -42,6 +42,7 @@ func (c *command) runServer(ctx context.Context) error {
 	// Memory that only the start needed, above all for a password's hash, goes back to
 	// the system while the first requests are served.
 	go debug.FreeOSMemory()
+	go app.GiveBackMemory(ctx)
 	return server.Wait(ctx)
 }
 

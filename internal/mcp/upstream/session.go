@@ -22,6 +22,13 @@ type Session struct {
 // only those of time that the caller sets: see [Session.Ask].
 func (s *Session) Client() *mcp.ClientSession { return s.client }
 
+// Listen opens the stream of a session that was to open it later. The next calls wait for it.
+func (s *Session) Listen() {
+	if s.web.standing != nil {
+		s.web.standing.listen()
+	}
+}
+
 // CallTool calls a tool, once. The error is a *Failure.
 func (s *Session) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	var result *mcp.CallToolResult
@@ -40,6 +47,7 @@ func (s *Session) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mc
 func (s *Session) Ask(ctx context.Context, do func(ctx context.Context) error) error {
 	call := &call{}
 	bounded, cancel := context.WithTimeout(withCall(ctx, call), s.timeout)
+	s.web.standing.await(bounded)
 	err := do(bounded)
 	if err == nil {
 		s.web.order.settle(bounded)

@@ -62,8 +62,9 @@ type Options struct {
 	Info *mcp.Implementation
 	// Protocol is the version to ask for; empty: the latest.
 	Protocol string
-	// Listen opens a stream for what the server sends of its own accord.
+	// Listen opens a stream for what the server sends of its own accord; Later: not before Session.Listen says so.
 	Listen   bool
+	Later    bool
 	MaxBytes int64         // of one answer, and of a minute of a stream; 0: DefaultMaxBytes
 	Timeout  time.Duration // of a call; 0: DefaultTimeout
 }
@@ -109,6 +110,12 @@ func (d *Dialer) Dial(ctx context.Context, t Target, o Options) (*Session, error
 	web := &web{calls: d.calls, streams: d.streams, home: home, header: t.Header}
 	web.most, web.token, web.spent = o.MaxBytes, t.Token, t.Spent
 	web.life, web.order = life, newOrder()
+	if o.Listen && t.Transport != definition.SSE {
+		web.standing = newStanding()
+		if !o.Later {
+			web.standing.listen()
+		}
+	}
 	client := &http.Client{
 		Transport:     web,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

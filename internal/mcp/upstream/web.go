@@ -45,6 +45,8 @@ type web struct {
 	most    int64 // bytes of an answer
 	life    context.Context
 	order   *order
+
+	standing *standing // nil: the session has no stream of its own, or is one
 }
 
 // trouble is what was seen of a server that misbehaves.
@@ -90,9 +92,17 @@ func (w *web) troubleOf(ctx context.Context) *trouble {
 	return &w.trouble
 }
 
-// RoundTrip sends a request. A server may name another address for messages, and gets neither those nor its credentials
-// there.
+// RoundTrip sends a request.
 func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
+	if w.standing != nil && request.Method == http.MethodGet && request.Header.Get("Last-Event-ID") == "" {
+		return w.standing.answer(request, w.life, w.exchange)
+	}
+	return w.exchange(request)
+}
+
+// exchange sends a request. A server may name another address for messages, and gets neither those nor its credentials
+// there.
+func (w *web) exchange(request *http.Request) (*http.Response, error) {
 	t := w.troubleOf(request.Context())
 	if request.URL.Scheme != w.home.Scheme || !strings.EqualFold(request.URL.Host, w.home.Host) {
 		closeBody(request)
