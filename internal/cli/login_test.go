@@ -124,12 +124,10 @@ const atHome = `export BROWSER=approver HOME=$PWD/home XDG_CONFIG_HOME=$PWD/home
 unset WRIT_URL WRIT_API_KEY WRIT_ACCESS_TOKEN; mkdir -p home
 `
 
-// TestCLIPage runs every command of the page on writ, as TestEnforcementPage does,
-// with somebody in front of the browser.
+// TestCLIPage runs every command of the page on writ, as TestEnforcementPage does.
 func TestCLIPage(t *testing.T) {
 	t.Parallel()
-	blocks := append([]block{{kind: "sh", text: atHome}}, readBlocks(t, cliPage)...)
-	runPage(t, blocks, 5)
+	runPage(t, readBlocks(t, cliPage), 5)
 }
 
 // TestCLIPageCommands checks that the page names every command, and no other.
