@@ -120,7 +120,7 @@ func published(ts *testscript.TestScript, neg bool, args []string) {
 const cliPage = "../../docs/cli.md"
 
 // atHome gives commands a home of their own, with somebody in front of the browser.
-const atHome = `export BROWSER=approver HOME=$PWD/home XDG_CONFIG_HOME=$PWD/home/.config
+const atHome = `export BROWSER=approver HOME=$PWD/home XDG_CONFIG_HOME=$PWD/home/.config TMPDIR=$PWD/home
 unset WRIT_URL WRIT_API_KEY WRIT_ACCESS_TOKEN; mkdir -p home
 `
 

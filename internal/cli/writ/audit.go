@@ -68,7 +68,7 @@ func (v verification) run(ctx context.Context, s cli.Streams, name string) error
 			return err
 		}
 	}
-	if !isURL(name) {
+	if name = asURL(name); !isURL(name) {
 		source, err := openExport(s, name)
 		if err != nil {
 			return err
