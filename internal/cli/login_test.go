@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,7 +30,7 @@ func answerTerminal(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile("data/first-run.json")
+	text, err := os.ReadFile(cmp.Or(os.Getenv("FIRST_RUN"), "data/first-run.json"))
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func published(ts *testscript.TestScript, neg bool, args []string) {
 const cliPage = "../../docs/cli.md"
 
 // atHome gives commands a home of their own, with somebody in front of the browser.
-const atHome = `export BROWSER=approver HOME=$PWD/home XDG_CONFIG_HOME=$PWD/home/.config TMPDIR=$PWD/home
+const atHome = `export BROWSER=approver HOME=$PWD/home XDG_CONFIG_HOME=$PWD/home/.config TMPDIR=$PWD/home FIRST_RUN=$PWD/data/first-run.json
 unset WRIT_URL WRIT_API_KEY WRIT_ACCESS_TOKEN; mkdir -p home
 `
 

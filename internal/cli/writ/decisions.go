@@ -64,7 +64,8 @@ func decisionsList(s cli.Streams) *cobra.Command {
 	return list.command(cmd, &f, s)
 }
 
-// calledDecision has --decision mean --verdict: it was called so, and requests still call it so. Help has one name for it.
+// calledDecision has --decision mean --verdict: it was called so, and requests still call it so. Help has one name for
+// it.
 func calledDecision(cmd *cobra.Command, add func(name string)) {
 	add("verdict")
 	add("decision")
