@@ -23,7 +23,7 @@ func RequireActive(ctx context.Context, r database.Reader, orgID, agentID, keyID
 	case keyID != "" && (err != nil || !a.isRegistered() || !bound):
 		return fault.New(fault.Forbidden, "this API key is not bound to a registered agent with that id")
 	case err != nil || !a.isRegistered():
-		return fault.New(fault.NotFound, "no such registered agent")
+		return fault.New(fault.NotFound, "no such registered agent: register it first (writ agents register)")
 	case a.Status != Active:
 		return fault.New(fault.Conflict, "the agent is %s", a.Status)
 	}

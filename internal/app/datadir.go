@@ -31,7 +31,7 @@ func lockDataDir(dir string) (unlock func() error, err error) {
 	if err := tryLock(file); err != nil {
 		file.Close()
 		if errors.Is(err, errLocked) {
-			return nil, fmt.Errorf("the data folder %s is in use by another writd", dir)
+			return nil, fmt.Errorf("the data folder %s is in use by another writd: stop that one first, or set WRIT_DATA_DIR", dir)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}

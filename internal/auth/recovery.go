@@ -109,25 +109,62 @@ func (s *Service) applyReset(ctx context.Context, tx *database.Tx, code storedCo
 	if err := useCode(ctx, tx, code.ID); err != nil {
 		return err
 	}
-	if err := setPassword(ctx, tx, code.UserID, hash); err != nil {
+	return s.giveAccount(ctx, tx, as(code.UserID), code.UserID, hash)
+}
+
+// SetPassword gives an account another password, where no mail can: by a command on the server, for somebody who has
+// forgotten theirs. It ends what a link by mail ends.
+func (s *Service) SetPassword(ctx context.Context, p principal.Principal, userID string, next secret.Text) error {
+	if p.Kind != principal.System {
+		return fault.New(fault.Forbidden, "only the operator sets the password of somebody else")
+	}
+	user, _, err := findUser(ctx, s.db, userID)
+	if err != nil {
+		return fmt.Errorf("set a password: %w", err)
+	}
+	if err := CheckPassword("password", next.Reveal(), user.Email); err != nil {
 		return err
 	}
-	if err := markVerified(ctx, tx, code.UserID); err != nil {
+	hash, err := s.passwords.Hash(ctx, next.Reveal())
+	if err != nil {
 		return err
 	}
-	if err := endCodes(ctx, tx, code.UserID, purposeVerify); err != nil {
+	err = s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
+		if err := endCodes(ctx, tx, userID, purposeReset); err != nil {
+			return err
+		}
+		return s.giveAccount(ctx, tx, p, userID, hash)
+	})
+	if err == nil {
+		s.notify(ctx, userID, "The password of your Writ account was set",
+			"Whoever runs the server has set another password. Your sessions and terminals are signed out.")
+	}
+	return err
+}
+
+// giveAccount leaves an account to whoever has the new password, and to nobody who had access before.
+func (s *Service) giveAccount(
+	ctx context.Context, tx *database.Tx, by principal.Principal, userID, hash string,
+) error {
+	if err := setPassword(ctx, tx, userID, hash); err != nil {
 		return err
 	}
-	if err := endPasswordAccess(ctx, tx, code.UserID, ""); err != nil {
+	if err := markVerified(ctx, tx, userID); err != nil {
 		return err
 	}
-	if err := unlinkOthers(ctx, tx, code.UserID); err != nil {
+	if err := endCodes(ctx, tx, userID, purposeVerify); err != nil {
+		return err
+	}
+	if err := endPasswordAccess(ctx, tx, userID, ""); err != nil {
+		return err
+	}
+	if err := unlinkOthers(ctx, tx, userID); err != nil {
 		return err
 	}
 	// One that somebody added whom an organization's provider vouched for goes like the identity that did.
-	if _, err := secondfactor.RemoveVouched(ctx, tx, code.UserID); err != nil {
+	if _, err := secondfactor.RemoveVouched(ctx, tx, userID); err != nil {
 		return err
 	}
-	_, err := s.log.Append(ctx, tx, userEntry("password.reset", as(code.UserID), code.UserID, nil))
+	_, err := s.log.Append(ctx, tx, userEntry("password.reset", by, userID, nil))
 	return err
 }

@@ -66,7 +66,8 @@ func Main(program string, run func(ctx context.Context, args []string, s Streams
 	if ended, ok := errors.AsType[Ended](err); ok {
 		return int(ended)
 	}
-	fmt.Fprintf(streams.Err, "%s: %s\n", program, Printable(Message(err)))
+	words := strings.ReplaceAll(Message(err), "\t", "  ") // as drivers of databases indent what they tried
+	fmt.Fprintf(streams.Err, "%s: %s\n", program, Printable(words))
 	return exitCode(err)
 }
 

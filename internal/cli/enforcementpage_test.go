@@ -17,8 +17,9 @@ import (
 const enforcementPage = "../../docs/enforcement.md"
 
 // TestEnforcementPage runs every command of the page on enforcement, in order, in
-// one shell and against a server that has just been started for the first time. A
-// text block is all that the block before it prints; … in it means anything.
+// one shell and against a server that has just been started for the first time, with
+// somebody in front of the browser. A text block is all that the block before it
+// prints; … in it means anything.
 func TestEnforcementPage(t *testing.T) {
 	t.Parallel()
 	blocks := readBlocks(t, enforcementPage)
@@ -34,6 +35,7 @@ func runPage(t *testing.T, blocks []block, least int) {
 	folder := t.TempDir()
 	url := serveFirstTime(t, folder)
 	var script strings.Builder
+	script.WriteString(atHome)
 	wants := map[int]string{} // by the line of the block of commands
 	var last int
 	for _, b := range blocks {

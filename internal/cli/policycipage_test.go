@@ -9,11 +9,11 @@ import (
 	"writ/internal/node"
 )
 
-// TestPolicyCIPage runs every command of the page on policies in CI, with somebody in front of the browser. Its policy
-// must be one, and its workflow must give the action inputs that it has.
+// TestPolicyCIPage runs every command of the page on policies in CI. Its policy must be one, and its
+// workflow must give the action inputs that it has.
 func TestPolicyCIPage(t *testing.T) {
 	t.Parallel()
-	blocks, policies, workflows := []block{{kind: "sh", text: atHome}}, 0, 0
+	blocks, policies, workflows := []block(nil), 0, 0
 	_, inputs := actionStep(t)
 	for _, b := range readBlocks(t, "../../docs/policy-ci.md") {
 		switch {

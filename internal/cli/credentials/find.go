@@ -45,7 +45,7 @@ func (s Store) Find(named string, environment func(string) string) (Found, error
 	if err != nil && !errors.Is(err, ErrNone) {
 		return Found{}, err
 	}
-	f := Found{URL: withScheme(trim(cmp.Or(named, environment(URLVariable), saved.URL)))}
+	f := Found{URL: WithScheme(trim(cmp.Or(named, environment(URLVariable), saved.URL)))}
 	if saved.URL != "" && sameServer(f.URL, saved.URL) {
 		f.useSaved(saved, s.File())
 	}
@@ -116,9 +116,9 @@ func (f *Found) usePublished(file string, environment func(string) string) error
 	return nil
 }
 
-// withScheme is an address as people type it, with the scheme that it must have: http for this machine, which no
+// WithScheme is an address as people type it, with the scheme that it must have: http for this machine, which no
 // certificate names, else https.
-func withScheme(address string) string {
+func WithScheme(address string) string {
 	if address == "" || strings.Contains(address, "://") {
 		return address
 	}

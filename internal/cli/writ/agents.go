@@ -71,21 +71,13 @@ func printAgent(s cli.Streams, a client.Agent) error {
 		owner = *a.OwnerID
 	}
 	lines := [][2]string{
-		{"Agent", a.AgentID}, {"Status", a.Status}, {"Stopped", stoppedFor(a)},
-		{"Stopped keys", strings.Join(a.StoppedKeys, " ")}, {"Suspended", a.SuspendedFor}, {"Name", a.Name},
-		{"Owner", owner}, {"Product", a.Product}, {"Environment", a.Environment},
-		{"Description", a.Description}, {"Keys", strings.Join(a.Keys, " ")},
-		{"Seen with keys", strings.Join(a.SeenKeys, " ")}, {"Host", a.Host}, {"Last seen", ago(a.LastSeenAt)},
+		{"agent", a.AgentID}, {"status", a.Status}, {"stopped", stoppedFor(a)},
+		{"stopped keys", strings.Join(a.StoppedKeys, " ")}, {"suspended", a.SuspendedFor}, {"name", a.Name},
+		{"owner", owner}, {"product", a.Product}, {"environment", a.Environment},
+		{"description", a.Description}, {"keys", strings.Join(a.Keys, " ")},
+		{"seen with keys", strings.Join(a.SeenKeys, " ")}, {"host", a.Host}, {"last seen", ago(a.LastSeenAt)},
 	}
-	for _, line := range append(lines, activity(a)...) {
-		if line[1] == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(s.Out, "%-15s %s\n", line[0]+":", cli.Line(line[1])); err != nil {
-			return err
-		}
-	}
-	return nil
+	return printFacts(s, append(lines, activity(a)...))
 }
 
 // stoppedFor says what stops an agent, and why; empty: nothing does.
@@ -108,14 +100,14 @@ func stoppedFor(a client.Agent) string {
 // activity is what an agent does.
 func activity(a client.Agent) (lines [][2]string) {
 	if a.CurrentPlan != nil {
-		lines = append(lines, [2]string{"Plan", a.CurrentPlan.PlanID})
+		lines = append(lines, [2]string{"plan", a.CurrentPlan.PlanID})
 	}
 	if t := a.Today; t != nil {
 		text := fmt.Sprintf("%d calls, %d denied, %d held", t.Calls, t.Denials, t.Holds)
 		if t.CostUSD != nil {
 			text += fmt.Sprintf(", $%.2f", *t.CostUSD)
 		}
-		lines = append(lines, [2]string{"Today", text}, [2]string{"24 hours", sparkline(a.Sparkline)})
+		lines = append(lines, [2]string{"today", text}, [2]string{"24 hours", sparkline(a.Sparkline)})
 	}
 	return lines
 }

@@ -21,7 +21,7 @@ whose access token is in WRIT_ACCESS_TOKEN or in the file that --token names. No
 Exit codes: 0 done, 1 not done, 2 the command line is wrong, 3 not signed in.`,
 	}
 	c.AddCommand(approvalsList(s), approvalsShow(s), byHand(approvalsApprove(s)), byHand(approvalsReject(s)),
-		approvalsWatch(s))
+		approvalsWatch(s), approvalsStanding(s), byHand(approvalsRevoke(s)))
 	return c
 }
 

@@ -32,10 +32,13 @@ func approvalsShow(s cli.Streams) *cobra.Command {
 // sheet is lines of a name and a value.
 type sheet struct{ strings.Builder }
 
+// sheetWidth is how wide the names of a sheet are.
+const sheetWidth = 11
+
 // row adds a line, unless the value is empty.
 func (t *sheet) row(name, value string) {
 	if value != "" {
-		fmt.Fprintf(t, "%-11s%s\n", cli.Line(name), cli.Line(value))
+		fmt.Fprintf(t, "%-*s%s\n", sheetWidth, cli.Line(name), cli.Line(value))
 	}
 }
 
@@ -45,6 +48,25 @@ func (t *sheet) rows(name string, values ...string) {
 		t.row(name, value)
 		name = ""
 	}
+}
+
+// printFacts prints names and values as a sheet does, whose names may be longer; empty values are left out.
+func printFacts(s cli.Streams, facts [][2]string) error {
+	width := sheetWidth
+	for _, fact := range facts {
+		if fact[1] != "" {
+			width = max(width, len(fact[0])+2)
+		}
+	}
+	for _, fact := range facts {
+		if fact[1] == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(s.Out, "%-*s%s\n", width, fact[0], cli.Line(fact[1])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *sheet) print(s cli.Streams) error {

@@ -15,8 +15,8 @@ import (
 )
 
 func auditCommand(s cli.Streams) *cobra.Command {
-	audit := &cobra.Command{Use: "audit", Short: "Check the evidence of an audit log"}
-	audit.AddCommand(auditVerify(s))
+	audit := &cobra.Command{Use: "audit", Short: "Export an audit log, and check its evidence"}
+	audit.AddCommand(auditVerify(s), auditExport(s), auditKey(s), auditCheckpoint(s))
 	return audit
 }
 
@@ -68,7 +68,7 @@ func (v verification) run(ctx context.Context, s cli.Streams, name string) error
 			return err
 		}
 	}
-	if !isURL(name) {
+	if name = asURL(name); !isURL(name) {
 		source, err := openExport(s, name)
 		if err != nil {
 			return err

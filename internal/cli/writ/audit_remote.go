@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"writ/client"
 	"writ/internal/audit/ledger"
 	"writ/internal/cli"
+	"writ/internal/cli/credentials"
 )
 
 // exportPath is where a server serves exports.
@@ -30,6 +32,19 @@ type remote struct {
 
 func isURL(name string) bool {
 	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
+}
+
+// asURL is a name that no file has, as the address that people type: localhost:8080.
+func asURL(name string) string {
+	host, _, _ := strings.Cut(name, "/")
+	_, port, err := net.SplitHostPort(host)
+	if _, notNumber := strconv.ParseUint(port, 10, 16); isURL(name) || err != nil || notNumber != nil {
+		return name
+	}
+	if _, err := os.Stat(name); err == nil {
+		return name
+	}
+	return credentials.WithScheme(name)
 }
 
 // parseRemote reads the address of a server, or of an export on it.

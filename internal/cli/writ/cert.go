@@ -228,8 +228,8 @@ func (a *authorityRotation) run(cmd *cobra.Command, s cli.Streams, p *asPerson) 
 	}
 	return show(&p.server, s, made, func(s cli.Streams, made client.CertificateAuthority) error {
 		return printFacts(s, [][2]string{
-			{"Authority", made.AuthorityID}, {"Algorithm", made.Algorithm}, {"Fingerprint", made.Fingerprint},
-			{"Expires", made.ExpiresAt.UTC().Format(time.RFC3339)}, {"List", made.ListURL},
+			{"authority", made.AuthorityID}, {"algorithm", made.Algorithm}, {"fingerprint", made.Fingerprint},
+			{"expires", made.ExpiresAt.UTC().Format(time.RFC3339)}, {"list", made.ListURL},
 		})
 	})
 }

@@ -76,45 +76,32 @@ Exit codes: 0 it is good, 1 it is not or nobody could tell, 2 the command line i
 
 func printChecked(s cli.Streams, c client.CheckedCertificate) error {
 	if c.Certificate == nil {
-		return printFacts(s, [][2]string{{"Status", c.Status}})
+		return printFacts(s, [][2]string{{"status", c.Status}})
 	}
 	if err := printCertificate(s, *c.Certificate); err != nil || c.Certificate.Statement == nil {
 		return err
 	}
-	return printFacts(s, [][2]string{{"Tools now", c.Definitions}, {"Problem", c.Problem}})
+	return printFacts(s, [][2]string{{"tools now", c.Definitions}, {"problem", c.Problem}})
 }
 
 func printCertificate(s cli.Streams, c client.Certificate) error {
 	facts := [][2]string{
-		{"Certificate", c.CertificateID}, {"Status", c.Status}, {"Agent", c.AgentID}, {"Server", c.MCPID},
-		{"Name", c.SPIFFEID}, {"Serial", c.Serial}, {"Fingerprint", c.Fingerprint},
-		{"Expires", c.ExpiresAt.UTC().Format(time.RFC3339)},
+		{"certificate", c.CertificateID}, {"status", c.Status}, {"agent", c.AgentID}, {"server", c.MCPID},
+		{"name", c.SPIFFEID}, {"serial", c.Serial}, {"fingerprint", c.Fingerprint},
+		{"expires", c.ExpiresAt.UTC().Format(time.RFC3339)},
 	}
 	if c.RevokedAt != nil {
-		facts = append(facts, [2]string{"Revoked", c.RevokedAt.UTC().Format(time.RFC3339)}, [2]string{"Cause", c.Cause},
-			[2]string{"Reason", c.Reason})
+		facts = append(facts, [2]string{"revoked", c.RevokedAt.UTC().Format(time.RFC3339)}, [2]string{"cause", c.Cause},
+			[2]string{"reason", c.Reason})
 	}
 	if c.Statement != nil {
 		holds := "no: a definition has changed, or the certificate is worth nothing"
 		if c.Statement.Holds {
 			holds = "yes"
 		}
-		facts = append(facts, [2]string{"Tools", c.Statement.Definitions}, [2]string{"Holds", holds})
+		facts = append(facts, [2]string{"tools", c.Statement.Definitions}, [2]string{"holds", holds})
 	}
 	return printFacts(s, facts)
-}
-
-// printFacts prints what is known, a line each.
-func printFacts(s cli.Streams, facts [][2]string) error {
-	for _, fact := range facts {
-		if fact[1] == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(s.Out, "%-12s %s\n", fact[0]+":", cli.Line(fact[1])); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func certList(s cli.Streams) *cobra.Command {

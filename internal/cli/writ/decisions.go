@@ -31,7 +31,7 @@ func decisionsList(s cli.Streams) *cobra.Command {
 	filter := client.LogFilter{Action: decidedAction}
 	var names map[string]string // of policies, read once
 	list := listing[client.LogEntry]{
-		headings: "ENTRY\tWHEN\tDECISION\tTOOL\tAGENT\tBY\tREASON",
+		headings: "ENTRY\tWHEN\tVERDICT\tTOOL\tAGENT\tBY\tREASON",
 		none:     "no decision fits: agents ask for them, and writ check does",
 		read: func(
 			ctx context.Context, c *client.Client, p *asPerson, page client.List,
@@ -51,8 +51,10 @@ func decisionsList(s cli.Streams) *cobra.Command {
 		key: func(e client.LogEntry) string { return strconv.FormatInt(e.Index, 10) },
 	}
 	cmd := &cobra.Command{Use: "list", Short: "List decisions, newest first; --watch goes on", Args: cobra.NoArgs}
-	cli.ChoicesFlag(cmd, &verdicts, "decision", "of these answers: allow, deny, hold, ask; repeat it for several",
-		verdictNames...)
+	calledDecision(cmd, func(name string) {
+		cli.ChoicesFlag(cmd, &verdicts, name, "with these verdicts: allow, deny, hold, ask; repeat it for several",
+			verdictNames...)
+	})
 	flags := cmd.Flags()
 	flags.StringVar(&filter.Agent, "agent", "", "of this agent")
 	flags.StringVar(&filter.Server, "server", "", "about tools of this server")
@@ -60,6 +62,14 @@ func decisionsList(s cli.Streams) *cobra.Command {
 	flags.StringVar(&filter.Plan, "plan", "", "under this plan")
 	flags.StringVar(&filter.Session, "session", "", "of this session")
 	return list.command(cmd, &f, s)
+}
+
+// calledDecision has --decision mean --verdict: it was called so, and requests still call it so. Help has one name for
+// it.
+func calledDecision(cmd *cobra.Command, add func(name string)) {
+	add("verdict")
+	add("decision")
+	cobra.CheckErr(cmd.Flags().MarkHidden("decision"))
 }
 
 // verdictNames are the answers to calls.

@@ -14,10 +14,11 @@ import (
 // keys holds the commands about API keys.
 func keys(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
-		Use: "keys", Short: "List, create and revoke your API keys",
-		Long: `List, create and revoke your API keys. Listing and revoking need the key of the sign-in, creating needs its session.`,
+		Use: "keys", Short: "List, create, rotate and revoke your API keys",
+		Long: `List, create, rotate and revoke your API keys. Listing and revoking need the key of the sign-in, creating and rotating
+need its session.`,
 	}
-	c.AddCommand(keysList(s), byHand(keysCreate(s)), byHand(keysRevoke(s)))
+	c.AddCommand(keysList(s), byHand(keysCreate(s)), byHand(keysRotate(s)), byHand(keysRevoke(s)))
 	return c
 }
 
@@ -71,12 +72,7 @@ func keysCreate(s cli.Streams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "create", Short: "Create a key, and print it: once, and alone", Args: cobra.NoArgs,
-		RunE: asking(&p, s, create, func(s cli.Streams, issued client.IssuedKey) error {
-			fmt.Fprintf(s.Err, "writ: key %s (%s) for %s; it is not shown again\n",
-				cli.Line(issued.ID), cli.Line(issued.Environment), cli.Line(strings.Join(issued.Scopes, " ")))
-			_, err := fmt.Fprintln(s.Out, cli.Line(issued.APIKey))
-			return err
-		}),
+		RunE: asking(&p, s, create, printIssued),
 	}
 	p.addFlags(cmd)
 	f := cmd.Flags()
@@ -90,6 +86,33 @@ func keysCreate(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
+// printIssued prints a key alone, so that it can be kept in a file.
+func printIssued(s cli.Streams, issued client.IssuedKey) error {
+	fmt.Fprintf(s.Err, "writ: key %s (%s) for %s; it is not shown again\n",
+		cli.Line(issued.ID), cli.Line(issued.Environment), cli.Line(strings.Join(issued.Scopes, " ")))
+	_, err := fmt.Fprintln(s.Out, cli.Line(issued.APIKey))
+	return err
+}
+
+func keysRotate(s cli.Streams) *cobra.Command {
+	var p asPerson
+	rotate := func(ctx context.Context, c *client.Client, args []string) (client.IssuedKey, error) {
+		id, err := keyID(ctx, c, p.orgID, args[0])
+		if err != nil {
+			return client.IssuedKey{}, err
+		}
+		return c.RotateKey(ctx, id)
+	}
+	cmd := &cobra.Command{
+		Use: "rotate KEY", Short: "Replace one of your keys by a new one, and print it: once, and alone",
+		Long: `Replace one of your keys, by id or exact name, by a new one with the same settings, and print it: once, and alone. The old
+one is not accepted any more.`,
+		Args: cobra.ExactArgs(1), RunE: asking(&p, s, rotate, printIssued),
+	}
+	p.addFlags(cmd)
+	return cmd
+}
+
 // environments are what a key or an agent may be for.
 var environments = []string{"sandbox", "production"}
 
@@ -99,7 +122,7 @@ func keysRevoke(s cli.Streams) *cobra.Command {
 		Use: "revoke KEY", Short: "Revoke one of your keys, by id or exact name", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, _, err := callWithKey(cmd.Context(), &v, func(ctx context.Context, c *client.Client) (string, error) {
-				id, err := keyID(ctx, c, args[0])
+				id, err := keyID(ctx, c, "", args[0])
 				if err != nil {
 					return "", err
 				}
@@ -119,8 +142,8 @@ func keysRevoke(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// keyID finds a key of the caller that is not revoked by its id or exact name.
-func keyID(ctx context.Context, c *client.Client, named string) (string, error) {
+// keyID finds a key of the caller that is not revoked by its id or exact name, in an organization; empty: in any.
+func keyID(ctx context.Context, c *client.Client, orgID, named string) (string, error) {
 	if id := uuidOf(named); id != "" {
 		return id, nil
 	}
@@ -132,7 +155,8 @@ func keyID(ctx context.Context, c *client.Client, named string) (string, error) 
 			return "", err
 		}
 		for _, k := range listed.Items {
-			if k.Name == named && k.Status != "revoked" {
+			elsewhere := orgID != "" && k.OrganizationID != nil && *k.OrganizationID != orgID
+			if k.Name == named && k.Status != "revoked" && !elsewhere {
 				found = append(found, k.ID)
 			}
 		}

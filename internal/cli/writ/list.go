@@ -22,6 +22,7 @@ type listing[T any] struct {
 	read     func(ctx context.Context, c *client.Client, p *asPerson, page client.List) (client.Page[T], error)
 	row      func(T) []any
 	key      func(T) string // what a thing is known by that was printed before; nil: it is not watched
+	whole    bool           // it has no pages, and anything in it may change: what is watched are changes
 }
 
 // listFlags are the flags of a command that lists.
@@ -36,7 +37,9 @@ type listFlags struct {
 // command makes a listing the work of a command.
 func (l listing[T]) command(cmd *cobra.Command, f *listFlags, s cli.Streams) *cobra.Command {
 	f.addFlags(cmd)
-	addPageFlags(cmd, &f.page)
+	if !l.whole {
+		addPageFlags(cmd, &f.page)
+	}
 	if l.key != nil {
 		cmd.Flags().BoolVar(&f.watch, "watch", false, "go on, and print what comes, one a line")
 		cmd.Flags().DurationVar(&f.every, "every", 2*leastEvery,
@@ -87,7 +90,7 @@ func (l listing[T]) follow(ctx context.Context, f *listFlags, s cli.Streams) err
 			return nil // interrupted, as people end it
 		case err != nil:
 			return err
-		case first:
+		case first && !l.whole:
 			fresh = fresh[max(len(fresh)-f.page.Limit, 0):]
 		}
 		for _, item := range fresh {
@@ -112,6 +115,9 @@ func (l listing[T]) follow(ctx context.Context, f *listFlags, s cli.Streams) err
 // fresh are the things that were not seen before, oldest first. Pages are read until one has something that was seen;
 // what stands behind that is older than all of it.
 func (l listing[T]) fresh(ctx context.Context, f *listFlags, seen *repeats) (fresh []T, err error) {
+	if l.whole {
+		return l.changed(ctx, f, seen)
+	}
 	page, begun := client.List{Limit: mostListed}, len(seen.recent) > 0
 	for range maxPages {
 		found, err := l.ask(ctx, f, page)
@@ -140,6 +146,23 @@ func (l listing[T]) fresh(ctx context.Context, f *listFlags, seen *repeats) (fre
 	}
 	slices.Reverse(fresh)
 	return fresh, nil
+}
+
+// changed are the things of a whole list that are not as they were the last time.
+func (l listing[T]) changed(ctx context.Context, f *listFlags, seen *repeats) (changed []T, err error) {
+	found, err := l.ask(ctx, f, client.List{})
+	if err != nil {
+		return nil, err
+	}
+	var now repeats
+	for _, item := range found.Items {
+		if !seen.has(l.key(item)) {
+			changed = append(changed, item)
+		}
+		now.add(l.key(item))
+	}
+	*seen = now
+	return changed, nil
 }
 
 // howMany begins a sentence about how many things are something: "no key is", "2 keys are".

@@ -81,12 +81,21 @@ func (l *signingIn) signIn(ctx context.Context, s cli.Streams) (credentials.Foun
 		return credentials.Found{}, fmt.Errorf("you are signed in, but the sign-in could not be stored: %w", err)
 	}
 	if beforeErr == nil && before.KeyID != in.KeyID {
-		if err := end(ctx, before); err != nil {
-			fmt.Fprintf(s.Err, "writ: the earlier sign-in is not ended on the server: %s\n", cli.Line(err.Error()))
-		}
+		endEarlier(ctx, s, before, in.URL)
 	}
 	warnOfEnvironment(s)
 	return store.Find(address, func(string) string { return "" })
+}
+
+// endEarlier ends the sign-in that another takes the place of. A terminal has one.
+func endEarlier(ctx context.Context, s cli.Streams, before credentials.SignIn, url string) {
+	switch err := end(ctx, before); {
+	case err != nil:
+		fmt.Fprintf(s.Err, "writ: the earlier sign-in is not ended on the server: %s; if writ keys list there has its key, "+
+			"revoke it\n", cli.Line(err.Error()))
+	case before.URL != url:
+		fmt.Fprintf(s.Err, "writ: signed out of %s: a terminal is signed in to one server\n", cli.Line(before.URL))
+	}
 }
 
 // address is the server to sign in to.

@@ -106,17 +106,17 @@ func (a *applying) apply(ctx context.Context, c *client.Client, m *manifest.Mani
 func toDo(r client.RegisteredManifest, agent client.Agent) []string {
 	todo := []string{}
 	if r.Status == "pending" {
-		todo = append(todo, fmt.Sprintf("the lists allow more than before: an owner or admin must activate version %d "+
-			"of the policy %s", r.PolicyVersion, r.PolicyID))
+		todo = append(todo, fmt.Sprintf("the lists allow more than before: an owner or admin must activate their policy: "+
+			"writ policy activate %s --version %d", r.PolicyID, r.PolicyVersion))
 	}
 	if agent.Status == "pending" {
 		todo = append(todo,
-			"the agent is proposed: an owner or admin must confirm "+r.AgentID+" in the registry of agents")
+			"the agent is proposed: an owner or admin must confirm it: writ agents register "+r.AgentID)
 	}
 	for _, s := range r.Servers {
 		switch s.Status {
 		case "pending":
-			todo = append(todo, "the MCP server "+s.ID+" is proposed: an owner or admin must approve it")
+			todo = append(todo, "the MCP server "+s.ID+" is proposed: an owner or admin must approve it: writ mcp approve "+s.ID)
 		case "refused":
 			todo = append(todo, "the MCP server "+s.ID+" is not registered: "+s.Problem)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -29,30 +30,32 @@ signed in with writ login, or whose access token is in WRIT_ACCESS_TOKEN or in t
 }
 
 func mcpList(s cli.Streams) *cobra.Command {
-	var p asPerson
+	var f listFlags
 	var status string
-	list := func(ctx context.Context, c *client.Client, _ []string) ([]client.MCPServer, error) {
-		return c.MCPServers(ctx, p.orgID, status)
+	list := listing[client.MCPServer]{
+		headings: "SERVER\tSTATUS\tTRANSPORT\tTOOLS\tHELD\tHEALTH\tURL",
+		none:     "no MCP server is registered",
+		whole:    true,
+		read: func(
+			ctx context.Context, c *client.Client, p *asPerson, _ client.List,
+		) (client.Page[client.MCPServer], error) {
+			return whole(c.MCPServers(ctx, p.orgID, status))
+		},
+		row: func(m client.MCPServer) []any {
+			return []any{
+				m.Name, m.Status, orDash(m.Transport), m.ToolCount, m.HeldCount, m.Health.Status, orDash(m.URL),
+			}
+		},
+		key: func(m client.MCPServer) string {
+			return fmt.Sprint(m.MCPID, m.Status, m.ToolCount, m.HeldCount, m.Health.Status, m.ListedHash)
+		},
 	}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the MCP servers that are registered or proposed", Args: cobra.NoArgs,
-		RunE: asking(&p, s, list, printMCPServers),
+		Use: "list", Short: "List the MCP servers that are registered or proposed; --watch goes on with those that change",
+		Args: cobra.NoArgs,
 	}
-	p.addFlags(cmd)
 	cli.ChoiceFlag(cmd, &status, "status", "of this status: pending, approved, denied", "pending", "approved", "denied")
-	return cmd
-}
-
-func printMCPServers(s cli.Streams, found []client.MCPServer) error {
-	if len(found) == 0 {
-		fmt.Fprintln(s.Err, "writ: no MCP server is registered")
-		return nil
-	}
-	rows := make([][]any, len(found))
-	for i, m := range found {
-		rows[i] = []any{m.Name, m.Status, orDash(m.Transport), m.ToolCount, m.HeldCount, m.Health.Status, orDash(m.URL)}
-	}
-	return printPage(s, "SERVER\tSTATUS\tTRANSPORT\tTOOLS\tHELD\tHEALTH\tURL", rows, "")
+	return list.command(cmd, &f, s)
 }
 
 // shownMCP is what `writ mcp show --json` prints.
@@ -83,35 +86,45 @@ func printMCP(s cli.Streams, m shownMCP) error {
 	if err := printMCPServer(s, m.MCPServer); err != nil {
 		return err
 	}
-	for _, t := range m.Tools {
-		fmt.Fprintf(s.Out, "\n%s  %s, %s\n", cli.Line(t.Name), t.State, t.Class)
-		if t.Why != "" {
-			fmt.Fprintf(s.Out, "  held: %s\n  hash: %s\n", cli.Line(t.Why), cli.Line(t.Hash))
+	if len(m.Tools) == 0 {
+		return nil
+	}
+	rows := make([][]any, len(m.Tools))
+	for i, t := range m.Tools {
+		rows[i] = []any{t.Name, t.State, t.Class, orDash(t.Why)}
+	}
+	fmt.Fprintln(s.Out)
+	if err := printPage(s, "TOOL\tSTATE\tCLASS\tHELD", rows, ""); err != nil {
+		return err
+	}
+	return printHeld(s, m.Tools)
+}
+
+// printHeld prints how held tools differ from what was accepted, and the hash by which they are accepted.
+func printHeld(s cli.Streams, tools []client.MCPTool) error {
+	var text strings.Builder
+	for _, t := range tools {
+		if t.Why == "" {
+			continue
 		}
+		fmt.Fprintf(&text, "\n%s  hash %s\n", cli.Line(t.Name), cli.Line(orDash(t.Hash)))
 		for _, d := range t.Diff {
-			fmt.Fprintf(s.Out, "  %s\n    was    %s\n    is now %s\n", cli.Line(d.Path), cli.Line(orDash(d.Before)),
+			fmt.Fprintf(&text, "  %s\n    was    %s\n    is now %s\n", cli.Line(d.Path), cli.Line(orDash(d.Before)),
 				cli.Line(orDash(d.After)))
 		}
 	}
-	return nil
+	_, err := io.WriteString(s.Out, text.String())
+	return err
 }
 
 func printMCPServer(s cli.Streams, m client.MCPServer) error {
-	for _, line := range [][2]string{
-		{"Server", m.Name}, {"Id", m.MCPID}, {"Status", m.Status}, {"Reason", m.Reason}, {"Transport", m.Transport},
-		{"URL", m.URL}, {"Command", strings.Join(m.Command, " ")}, {"Auth", m.Auth.Type},
-		{"Description", m.Description},
-		{"Health", m.Health.Status}, {"Problem", m.Health.Problem},
-		{"Tools", fmt.Sprintf("%d, of which %d are held", m.ToolCount, m.HeldCount)}, {"Listed", m.ListedHash},
-	} {
-		if line[1] == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(s.Out, "%-12s %s\n", line[0]+":", cli.Line(line[1])); err != nil {
-			return err
-		}
-	}
-	return nil
+	return printFacts(s, [][2]string{
+		{"server", m.Name}, {"id", m.MCPID}, {"status", m.Status}, {"reason", m.Reason}, {"transport", m.Transport},
+		{"url", m.URL}, {"command", strings.Join(m.Command, " ")}, {"auth", m.Auth.Type},
+		{"description", m.Description},
+		{"health", m.Health.Status}, {"problem", m.Health.Problem},
+		{"tools", fmt.Sprintf("%d, of which %d are held", m.ToolCount, m.HeldCount)}, {"listed", m.ListedHash},
+	})
 }
 
 func mcpRegister(s cli.Streams) *cobra.Command {

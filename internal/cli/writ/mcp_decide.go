@@ -25,7 +25,7 @@ func mcpApprove(s cli.Streams) *cobra.Command {
 	}
 	p.addFlags(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the log")
-	cmd.Flags().StringVar(&seen, "seen", "", "what show prints as Listed: something else is not approved")
+	cmd.Flags().StringVar(&seen, "seen", "", "what show prints as listed: something else is not approved")
 	return cmd
 }
 

@@ -3,7 +3,9 @@ package writ
 import (
 	"context"
 	"fmt"
+	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,20 +35,13 @@ func printMCPHealth(s cli.Streams, h client.MCPHealth) error {
 	if h.CheckedAt != nil {
 		latency = fmt.Sprintf("%d ms", h.LatencyMs)
 	}
-	for _, line := range [][2]string{
-		{"Health", h.Status}, {"Since", timeOrDash(h.Since)}, {"Checked", timeOrDash(h.CheckedAt)},
-		{"Latency", latency}, {"Problem", h.Problem}, {"Answered", share(h.Uptime)},
-		{"Watched", map[bool]string{true: "yes", false: "no"}[h.Watched]},
-	} {
-		if line[1] == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(s.Out, "%-12s %s\n", line[0]+":", cli.Line(line[1])); err != nil {
-			return err
-		}
-	}
-	if len(h.History) == 0 {
-		return nil
+	err := printFacts(s, [][2]string{
+		{"health", h.Status}, {"since", timeOrDash(h.Since)}, {"checked", timeOrDash(h.CheckedAt)},
+		{"latency", latency}, {"problem", h.Problem}, {"answered", share(h.Uptime)},
+		{"watched", map[bool]string{true: "yes", false: "no"}[h.Watched]},
+	})
+	if err != nil || len(h.History) == 0 {
+		return err
 	}
 	shown := h.History[:min(len(h.History), maxShownChecks)]
 	rows := make([][]any, len(shown))
@@ -135,16 +130,28 @@ func mcpVulnerabilities(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
+// printMCPFindings prints a table, and below it what each finding is about: that takes sentences.
 func printMCPFindings(s cli.Streams, found client.MCPFindings) error {
-	for _, f := range found.Items {
-		fmt.Fprintf(s.Out, "%s  %s  %s  %s\n  %s\n", f.Severity, f.ID, f.Status, cli.Line(f.Place), cli.Line(f.Title))
+	rows := make([][]any, len(found.Items))
+	var below strings.Builder
+	for i, f := range found.Items {
+		rows[i] = []any{f.Severity, f.ID, f.Status, f.Place, f.Fingerprint}
+		fmt.Fprintf(&below, "\n%s at %s\n  %s\n", f.ID, cli.Line(f.Place), cli.Line(f.Title))
 		if f.Evidence != "" {
-			fmt.Fprintf(s.Out, "  > %s\n", cli.Line(f.Evidence))
+			fmt.Fprintf(&below, "  > %s\n", cli.Line(f.Evidence))
 		}
 		if f.AcceptedBy != nil {
-			fmt.Fprintf(s.Out, "  accepted by %s: %s\n", cli.Line(*f.AcceptedBy), cli.Line(f.AcceptedFor))
+			fmt.Fprintf(&below, "  accepted by %s: %s\n", cli.Line(*f.AcceptedBy), cli.Line(f.AcceptedFor))
 		}
-		fmt.Fprintf(s.Out, "  %s\n  fingerprint %s\n\n", cli.Line(f.Advice), cli.Line(f.Fingerprint))
+		fmt.Fprintf(&below, "  %s\n", cli.Line(f.Advice))
+	}
+	if len(rows) > 0 {
+		if err := printPage(s, "SEVERITY\tFINDING\tSTATUS\tPLACE\tFINGERPRINT", rows, ""); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(s.Out, below.String()); err != nil {
+			return err
+		}
 	}
 	_, err := fmt.Fprintf(s.Err, "writ: %s, %d open\n", cli.Count(len(found.Items), "finding"), found.Open)
 	return err

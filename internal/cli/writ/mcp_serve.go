@@ -87,9 +87,5 @@ func (o *serving) print(s cli.Streams, said served) error {
 	if o.asJSON {
 		return cli.WriteJSON(s.Out, said)
 	}
-	fmt.Fprintf(s.Out, "URL:    %s\n", said.URL)
-	if said.Token != "" {
-		fmt.Fprintf(s.Out, "Token:  %s\n", said.Token)
-	}
-	return nil
+	return printFacts(s, [][2]string{{"url", said.URL}, {"token", said.Token}})
 }

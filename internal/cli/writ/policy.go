@@ -1,9 +1,11 @@
 package writ
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,10 +91,13 @@ func findServer(self string, lookPath func(string) (string, error)) (string, err
 // stopTime is how long a program that was asked to end may take.
 const stopTime = 5 * time.Second
 
-// runProgram runs a program in our place: with our streams, and with its exit code.
+// runProgram runs writd in our place: with our streams and its exit code, and under our name, which is the one that was
+// typed.
 func runProgram(ctx context.Context, path string, args []string, s cli.Streams) error {
 	program := exec.CommandContext(ctx, path, args...)
-	program.Stdin, program.Stdout, program.Stderr = s.In, s.Out, s.Err
+	words := &renamed{out: s.Err}
+	defer words.end()
+	program.Stdin, program.Stdout, program.Stderr = s.In, s.Out, words
 	program.Cancel = func() error { return program.Process.Signal(syscall.SIGTERM) }
 	program.WaitDelay = stopTime
 	err := program.Run()
@@ -103,4 +108,40 @@ func runProgram(ctx context.Context, path string, args []string, s cli.Streams) 
 		return fmt.Errorf("run %s: %w", path, err)
 	}
 	return nil
+}
+
+// renamed has writd's words for people begin with the name of this program, and name its commands as ours.
+type renamed struct {
+	out  io.Writer
+	line []byte // what has come of a line
+}
+
+func (r *renamed) Write(text []byte) (int, error) {
+	r.line = append(r.line, text...)
+	for {
+		end := bytes.IndexByte(r.line, '\n') + 1
+		if end == 0 {
+			return len(text), nil
+		}
+		if _, err := r.out.Write(inOurName(r.line[:end])); err != nil {
+			return 0, err
+		}
+		r.line = r.line[end:]
+	}
+}
+
+// end writes what came without the end of a line.
+func (r *renamed) end() {
+	if len(r.line) > 0 {
+		_, _ = r.out.Write(inOurName(r.line))
+	}
+}
+
+func inOurName(line []byte) []byte {
+	said, ours := bytes.CutPrefix(line, []byte("writd: "))
+	if !ours {
+		return line
+	}
+	said = bytes.ReplaceAll(said, []byte("(see writd policy"), []byte("(see writ policy"))
+	return append([]byte("writ: "), said...)
 }

@@ -184,7 +184,7 @@ func call[T any](ctx context.Context, p *asPerson, ask func(context.Context, *cl
 }
 
 // signInAgain is the hint where the server does not accept a person's token.
-const signInAgain = "sign in again, and give the new access token"
+const signInAgain = "sign in again with writ login, or give a new access token"
 
 // callWithKey is call with the API key.
 func callWithKey[T any](

@@ -57,8 +57,10 @@ when it is interrupted.`,
 	f.StringVar(&t.filter.Tool, "tool", "", "decisions about this tool, and traces with a new span of it")
 	cli.ChoiceFlag(cmd, &t.filter.Status, "status", "traces that are ok, error or denied; no decisions", traceStates...)
 	f.StringVar(&t.filter.Name, "name", "", "traces of exactly this name; no decisions")
-	cli.ChoiceFlag(cmd, &t.filter.Decision, "decision", "decisions that are allow, deny, hold or ask; no traces",
-		verdictNames...)
+	calledDecision(cmd, func(name string) {
+		cli.ChoiceFlag(cmd, &t.filter.Decision, name, "decisions with this verdict: allow, deny, hold or ask; no traces",
+			verdictNames...)
+	})
 	f.StringVar(&t.filter.PlanID, "plan", "", "decisions under this plan; no traces")
 	f.IntVar(&t.count, "count", 0, "end after so many lines")
 	return cmd

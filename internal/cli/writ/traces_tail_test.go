@@ -133,7 +133,7 @@ func TestTailEnds(t *testing.T) {
 			"you are not a member of this organization (403)", false,
 		},
 		"who is not signed in": {
-			[]string{ready("1"), "401|who are you"}, "who are you (401): sign in again, and give the new access token",
+			[]string{ready("1"), "401|who are you"}, "who are you (401): sign in again with writ login, or give a new access token",
 			true,
 		},
 		"who was never let in":        {[]string{"503|starting"}, "starting (503)", false},

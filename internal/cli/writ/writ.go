@@ -24,7 +24,7 @@ Names do where ids do. Tables are coloured on a terminal, unless NO_COLOR is set
 
 Exit codes: 0 done, 1 not done, 2 the command line is wrong, 3 not signed in.`,
 	}
-	root.AddCommand(login(s), logout(s), whoami(s), orgs(s), switchOrg(s), keys(s), status(s))
+	root.AddCommand(login(s), logout(s), whoami(s), token(s), orgs(s), switchOrg(s), keys(s), status(s))
 	root.AddCommand(manifests(s), plan(s), check(s), policy(s), auditCommand(s), approvals(s), traces(s), agents(s),
 		search(s), mcpServers(s), certificates(s), trustCommands(s),
 		byHand(kill(s)), byHand(revive(s)), runCommand(s), hookCommand())

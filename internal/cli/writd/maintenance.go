@@ -54,7 +54,11 @@ copied whole.`,
 				return err
 			}
 			if telemetry {
-				return app.BackupTelemetry(cmd.Context(), o, args[0])
+				if err := app.BackupTelemetry(cmd.Context(), o, args[0]); err != nil {
+					return err
+				}
+				fmt.Fprintf(c.streams.Err, "writd: backed up telemetry to %s\n", args[0])
+				return nil
 			}
 			if err := app.Backup(cmd.Context(), o, args[0]); err != nil {
 				return err

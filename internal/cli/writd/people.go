@@ -40,7 +40,7 @@ func (c *command) user() *cobra.Command {
 	create.Flags().StringVar(&n.Name, "name", "", "name to show")
 	create.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from standard input")
 	cli.RequireFlags(create, "email")
-	user.AddCommand(create, c.removeFactor())
+	user.AddCommand(create, c.setPassword(), c.removeFactor())
 	return user
 }
 
@@ -90,8 +90,54 @@ func (c *command) org() *cobra.Command {
 	create.Flags().StringVar(&name, "name", "", "the organization's name")
 	create.Flags().StringVar(&owner, "owner", "", "e-mail address of its first owner")
 	cli.RequireFlags(create, "name", "owner")
-	org.AddCommand(create, c.addMember())
+	org.AddCommand(create, c.listOrganizations(), c.addMember())
 	return org
+}
+
+func (c *command) listOrganizations() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List all organizations, with those that are closed", Args: cobra.NoArgs,
+		RunE: c.onData(func(ctx context.Context, areas *app.Areas, _ []string) (any, error) {
+			all, err := areas.Organizations.Installed(ctx, principal.Operator())
+			if err != nil {
+				return nil, err
+			}
+			return map[string]any{"organizations": append([]organization.Installed{}, all...)}, nil
+		}),
+	}
+}
+
+// setPassword helps somebody who has forgotten their password where the server sends no mail.
+func (c *command) setPassword() *cobra.Command {
+	var fromStdin bool
+	cmd := &cobra.Command{
+		Use: "set-password ADDRESS", Short: "Give an account another password", Args: cobra.ExactArgs(1),
+		Long: `Give the account of somebody who has forgotten their password another one. Make sure that it is they who ask. It ends
+their sessions and terminals, as a link by mail does; their second factor stays. Without --password-stdin a random
+password is made and printed once.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			next, err := c.newPassword(fromStdin)
+			if err != nil {
+				return err
+			}
+			return c.onData(func(ctx context.Context, areas *app.Areas, args []string) (any, error) {
+				userID, err := areas.Auth.FindID(ctx, args[0])
+				if err != nil {
+					return nil, err
+				}
+				if err := areas.Auth.SetPassword(ctx, principal.Operator(), userID, next); err != nil {
+					return nil, err
+				}
+				result := map[string]string{"id": userID, "email": args[0]}
+				if !fromStdin {
+					result["password"] = next.Reveal()
+				}
+				return result, nil
+			})(cmd, args)
+		},
+	}
+	cmd.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from standard input")
+	return cmd
 }
 
 // removeFactor helps somebody who lost their phone and their recovery codes.
@@ -116,12 +162,16 @@ ask: from then on their password alone signs in.`,
 func (c *command) addMember() *cobra.Command {
 	var orgID, address, role string
 	cmd := &cobra.Command{
-		Use:   "add-member --organization ID --email ADDRESS --role ROLE",
+		Use:   "add-member --organization ORGANIZATION --email ADDRESS --role ROLE",
 		Short: "Make an account a member of an organization", Args: cobra.NoArgs,
 		Long: `Make an account a member of an organization, without an invitation by mail. The account must exist: see writd user
 create.`,
 		RunE: c.onData(func(ctx context.Context, areas *app.Areas, _ []string) (any, error) {
 			userID, err := areas.Auth.FindID(ctx, address)
+			if err != nil {
+				return nil, err
+			}
+			orgID, err = areas.Organizations.IDNamed(ctx, principal.Operator(), orgID)
 			if err != nil {
 				return nil, err
 			}
@@ -132,9 +182,10 @@ create.`,
 			return map[string]string{"organization": orgID, "member": userID, "role": role}, nil
 		}),
 	}
-	cmd.Flags().StringVar(&orgID, "organization", "", "id of the organization")
+	cmd.Flags().StringVar(&orgID, "organization", "", "the organization, by id or exact name")
 	cmd.Flags().StringVar(&address, "email", "", "e-mail address of the account")
-	cmd.Flags().StringVar(&role, "role", "", "owner, admin, approver, member or viewer")
+	cli.ChoiceFlag(cmd, &role, "role", "owner, admin, approver, member or viewer",
+		"owner", "admin", "approver", "member", "viewer")
 	cli.RequireFlags(cmd, "organization", "email", "role")
 	return cmd
 }

@@ -78,7 +78,7 @@ export const span = {
   tokens: "Tokens",
   cost: "Cost",
   finish: "Finished",
-  verdict: "Decision",
+  verdict: "Verdict",
   said: "as the client says, without an entry",
   reason: "Reason",
   policy: "Policy",

@@ -1,0 +1,59 @@
+package writ
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+)
+
+// approvalsStanding lists the standing approvals, which permit calls that nobody is asked about any more.
+func approvalsStanding(s cli.Streams) *cobra.Command {
+	var f listFlags
+	list := listing[client.StandingApproval]{
+		headings: "ID\tTOOL\tAGENT\tUSED\tEXPIRES\tGIVEN BY\tPERMITS",
+		none:     "no standing approval is in force",
+		whole:    true,
+		read: func(
+			ctx context.Context, c *client.Client, p *asPerson, _ client.List,
+		) (client.Page[client.StandingApproval], error) {
+			return whole(c.StandingApprovals(ctx, p.orgID))
+		},
+		row: func(a client.StandingApproval) []any {
+			used := fmt.Sprint(a.Used)
+			if a.Uses > 0 {
+				used = fmt.Sprintf("%d of %d", a.Used, a.Uses)
+			}
+			tool := a.Tool
+			if a.Server != "" {
+				tool = a.Server + "." + a.Tool
+			}
+			ends := "in " + rounded(time.Until(a.ExpiresAt))
+			return []any{a.ID, tool, orDash(a.AgentID), used, ends, a.GivenBy, a.Permits}
+		},
+	}
+	cmd := &cobra.Command{
+		Use: "standing", Short: "List the standing approvals that have not ended", Args: cobra.NoArgs,
+	}
+	return list.command(cmd, &f, s)
+}
+
+func approvalsRevoke(s cli.Streams) *cobra.Command {
+	var p asPerson
+	revoke := func(ctx context.Context, c *client.Client, args []string) (map[string]string, error) {
+		return map[string]string{"revoked": args[0]}, c.RevokeStandingApproval(ctx, p.orgID, args[0])
+	}
+	cmd := &cobra.Command{
+		Use: "revoke STANDING-APPROVAL", Short: "Revoke a standing approval, by its id of writ approvals standing",
+		Args: cobra.ExactArgs(1), RunE: asking(&p, s, revoke, func(s cli.Streams, done map[string]string) error {
+			_, err := fmt.Fprintf(s.Out, "revoked %s\n", cli.Line(done["revoked"]))
+			return err
+		}),
+	}
+	p.addFlags(cmd)
+	return cmd
+}
