@@ -16,6 +16,7 @@ from typing import Any, Dict, NamedTuple, Optional
 from .denied import Failed
 
 _MAX_ANSWER = 8 << 20
+_LARGE = 1 << 20
 
 
 class Connection(NamedTuple):
@@ -63,10 +64,14 @@ def ask(to: Connection, path: str, body: Optional[Dict[str, Any]] = None, longer
     except Failed:
         raise
     except Exception as error:  # of the connection, of HTTP: urllib passes on those of many modules
-        raise Failed(f"{what}: the server did not answer: {error}") from error
+        # A server ends the connection of a request that is too large, often before its answer can be read.
+        size = f"; the request has {len(data)} bytes, which may be too much" if data and len(data) > _LARGE else ""
+        raise Failed(f"{what}: the server did not answer: {error}{size}") from error
     value = _object(text)
     if not 200 <= status < 300:
-        raise Failed(f"{what}: {_said(status, value)} ({status})", status)
+        elsewhere = value is not None and status in (404, 405)
+        hint = ": is url the address of the server, without a path?" if elsewhere else ""
+        raise Failed(f"{what}: {_said(status, value)} ({status}){hint}", status)
     if value is None:
         raise Failed(f"{what}: the answer is no JSON object: is url the address of a Writ server?", status)
     return value

@@ -50,7 +50,8 @@ export async function ask(to: Connection, path: string, body?: unknown, longer =
   const value = objectOf(text);
   if (!answer.ok) {
     const said = saidOf(value) ?? (value ? "no reason given" : "this is no answer of a Writ server: is url its address?");
-    throw new Failed(`${what}: ${said} (${answer.status})`, answer.status);
+    const hint = [404, 405].includes(answer.status) ? ": is url the address of the server, without a path?" : "";
+    throw new Failed(`${what}: ${said} (${answer.status})${value ? hint : ""}`, answer.status);
   }
   if (!value) throw new Failed(`${what}: the answer is no JSON object: is url the address of a Writ server?`, answer.status);
   return value;
@@ -86,5 +87,6 @@ const saidOf = (value?: JSONObject) => (typeof value?.message === "string" ? val
 /** wordsOf is what an error says, with what caused it: fetch itself only says that it failed. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof Failed) return error.message; // which has the words of its cause
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
