@@ -57,8 +57,9 @@ loaded: ## Run every test twice beside a load that keeps every core busy
 
 # Two runs on a commit give the same bytes; PLATFORMS=linux/amd64 builds for one platform.
 .PHONY: release
-release: web ## Build what people install into dist: archives, packages, an image, an SBOM, licences, checksums
+release: web ## Build what people install into dist: archives, packages, an image, clients, an SBOM, licences, checksums
 	rm -rf dist
+	scripts/clients pack
 	cd release && go run . -version $(VERSION) $(if $(PLATFORMS),-platforms $(PLATFORMS))
 
 .PHONY: screenshots

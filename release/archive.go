@@ -32,14 +32,8 @@ func (r *release) files(p platform) ([]file, error) {
 		files = append(files, file{filepath.Base(from), 0o755, from})
 	}
 	files = append(files, file{licencesName, 0o644, filepath.Join(r.out, licencesName)})
-	err = filepath.WalkDir(r.helpFolder(), func(at string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(r.helpFolder(), at)
-		files = append(files, file{filepath.ToSlash(name), 0o644, at})
-		return err
-	})
+	help, err := filesBelow(r.helpFolder())
+	files = append(files, help...)
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	return files, err
 }
@@ -144,8 +138,16 @@ func writeTexts(archive *tar.Writer, files []file, modified time.Time) error {
 
 // writeFolder writes the files of a folder, in the order of their names.
 func writeFolder(w io.Writer, folder string, modified time.Time) error {
-	var files []file
-	err := filepath.WalkDir(folder, func(at string, entry os.DirEntry, err error) error {
+	files, err := filesBelow(folder)
+	if err != nil {
+		return err
+	}
+	return writeTar(w, "", files, modified)
+}
+
+// filesBelow are the files of a folder and of those in it, in the order of their names.
+func filesBelow(folder string) (files []file, err error) {
+	err = filepath.WalkDir(folder, func(at string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -153,8 +155,5 @@ func writeFolder(w io.Writer, folder string, modified time.Time) error {
 		files = append(files, file{filepath.ToSlash(name), 0o644, at})
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return writeTar(w, "", files, modified)
+	return files, err
 }

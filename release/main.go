@@ -1,9 +1,10 @@
 // Command release builds what people install: archives of the programs for six platforms, Debian and RPM packages, a
-// container image, a list of what is inside (SBOM), the licences of that, and the checksums of everything.
+// container image, the clients for npm and pip, a list of what is inside (SBOM), the licences of that, and the checksums
+// of everything.
 //
 // Two runs on the same commit with the same version of Go give the same bytes: nothing is dated later than the commit,
 // nothing depends on the folder, the user, the time zone or the order of a map. It downloads nothing once the modules
-// are in the module cache and the dashboard is built.
+// are in the module cache, and the dashboard and the client for TypeScript are built.
 //
 // It is a module of its own, so that what it needs does not become a dependency of the server.
 package main
@@ -150,6 +151,9 @@ func (r *release) make(ctx context.Context, platforms []platform) error {
 	}
 	if err := r.writeImage(platforms); err != nil {
 		return fmt.Errorf("image: %w", err)
+	}
+	if err := r.writeClients(ctx); err != nil {
+		return err
 	}
 	return r.writeSums()
 }

@@ -1,4 +1,7 @@
-"""Builds the package by PEP 517 with the standard library alone, the same bytes from the same files."""
+"""Builds the package by PEP 517 with the standard library alone.
+
+The same files give the same bytes with every Python, so nothing in a wheel is compressed: that is another library's.
+"""
 
 import base64
 import hashlib
@@ -33,23 +36,29 @@ def _metadata() -> bytes:
     return (METADATA + (HERE / "README.md").read_text(encoding="utf-8")).encode()
 
 
+def _licence():
+    """The licence is that of the repository, and beside its folders in an archive."""
+    file = HERE.parent.parent / "LICENSE"
+    return [(f"{INFO}/LICENSE", file.read_bytes())] if file.is_file() else []
+
+
 def _sources():
     files = [*sorted((HERE / NAME).glob("*.py")), HERE / NAME / "py.typed"]
     return [(f"{NAME}/{file.name}", file.read_bytes()) for file in files]
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    files = [*_sources(), (f"{INFO}/METADATA", _metadata()), (f"{INFO}/WHEEL", WHEEL.encode())]
+    files = [*_sources(), (f"{INFO}/METADATA", _metadata()), (f"{INFO}/WHEEL", WHEEL.encode()), *_licence()]
     lines = []
     for path, content in files:
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
         lines.append(f"{path},sha256={digest},{len(content)}")
     record = "\n".join([*lines, f"{INFO}/RECORD,,", ""])
     name = f"{NAME}-{VERSION}-py3-none-any.whl"
-    with zipfile.ZipFile(Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
+    with zipfile.ZipFile(Path(wheel_directory) / name, "w", zipfile.ZIP_STORED) as wheel:
         for path, content in [*files, (f"{INFO}/RECORD", record.encode())]:
             entry = zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0))
-            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            entry.create_system, entry.external_attr = 3, 0o644 << 16  # as Unix writes it, wherever it is built
             wheel.writestr(entry, content)
     return name
 

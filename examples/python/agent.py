@@ -6,7 +6,8 @@ from writ_client import Denied, Writ
 
 writ = Writ(os.environ["WRIT_URL"], os.environ["WRIT_API_KEY"], agent="billing")
 plan = writ.declare(
-    {"goal": "pay the rent", "steps": [{"mcp": "bank", "action": "send_money", "params": {"to": "landlord"}}]}
+    {"goal": "pay the rent", "steps": [{"mcp": "bank", "action": "send_money", "params": {"to": "landlord"}}]},
+    expires_in=3600,  # seconds: the plan outlives the time that a person may take
 )
 
 

@@ -114,7 +114,11 @@ func (s *session) explain(ctx context.Context, method string, err error) error {
 		if failure.Kind == upstream.Answered {
 			return answered(failure)
 		}
-		return &jsonrpc.Error{Code: codeUnreachable, Message: failure.Error()}
+		message := failure.Error()
+		if method == methodCallTool {
+			message += failure.Aftermath()
+		}
+		return &jsonrpc.Error{Code: codeUnreachable, Message: message}
 	}
 	if own, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return own

@@ -1,9 +1,11 @@
 // Package spelling knows every name under which clients write the parts of a call, and makes one of them.
 //
 // Policies say server, tool and arguments; plans say mcp, action and params; plugins say mcp_context, tool_name and
-// tool_input. All of them mean the same, so that every surface takes all of them. A part that is written under two
-// names must be the same under both: whoever reads one of them must not take the call for another one than who reads
-// the other. Members that are no such name are left as they are, because published clients send many.
+// tool_input; people who write a request by hand say args, as conditions do, or parameters, as models do. All of them
+// mean the same, so that every surface takes all of them: arguments under a name that nobody reads would not be judged.
+// A part that is written under two names must be the same under both: whoever reads one of them must not take the call
+// for another one than who reads the other. Members that are no such name are left as they are, because published
+// clients send many.
 package spelling
 
 import (
@@ -31,7 +33,7 @@ const (
 var (
 	Server    = []string{"server", "mcp"}
 	Tool      = []string{"tool", "action", "tool_name"}
-	Arguments = []string{"arguments", "params", "tool_input", "input", "inputs"}
+	Arguments = []string{"arguments", "params", "tool_input", "input", "inputs", "args", "parameters"}
 	Approval  = []string{"approvalId", "delegationId"}
 )
 

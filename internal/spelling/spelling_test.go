@@ -58,7 +58,7 @@ func TestRewriteRefuses(t *testing.T) {
 func TestRewriteLeaves(t *testing.T) {
 	t.Parallel()
 	for _, sent := range []string{
-		`{ "tool" : "pay", "arguments":{"a":1.0} , "args":1}`, `[]`, `"x"`, ``, `{"mcp":"a"`, `{"mcp":"a","mcp":"b"}`,
+		`{ "tool" : "pay", "arguments":{"a":1.0} , "other":1}`, `[]`, `"x"`, ``, `{"mcp":"a"`, `{"mcp":"a","mcp":"b"}`,
 		`{"mcp":"a"} {"mcp":"b"}`,
 	} {
 		if got, err := policies.Rewrite(jsontext.Value(sent)); err != nil || string(got) != sent {

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import subprocess
+import sys
 import threading
 import unittest
 import urllib.parse
@@ -254,7 +256,7 @@ class GuardTest(unittest.TestCase):
         with StandIn(CASES[0]) as server:
             pay = declared(server).guard("bank.send_money")(lambda amount: self.fail("it ran"))
             for amount in (object(), float("nan"), {1, 2}, b"text"):
-                self.assertRaises(Denied, pay, amount)
+                self.assertRaisesRegex(Denied, "the argument amount is no JSON", pay, amount)
             self.assertEqual(server.asked, ["POST /iap/sdk/token"])
 
     def test_functions_that_cannot_be_guarded(self):
@@ -270,11 +272,81 @@ class GuardTest(unittest.TestCase):
             for function in (several, several_later, lambda *args: None):
                 self.assertRaises(TypeError, guard, function)
 
+    def test_results_that_come_later(self):
+        async def later():
+            self.fail("it ran after it was reported")
+
+        with StandIn(CASES[0]) as server:
+            guard = declared(server).guard("bank.send_money")
+            for function in (lambda: later(), lambda: (n for n in [1])):
+                self.assertRaises(TypeError, guard(function))
+
+            class Pay:
+                async def __call__(self, to):
+                    return to
+
+            self.assertEqual(asyncio.run(guard(Pay())("landlord")), "landlord")
+
+    def test_methods(self):
+        with StandIn(CASES[0]) as server:
+            plan, sent = declared(server), []
+            decide = plan.decide
+            plan.decide = lambda tool, arguments: sent.append(arguments) or decide(tool, arguments)
+
+            class Bank:
+                name = "first"
+
+                @plan.guard("bank.send_money")
+                def pay(self, to, amount=1):
+                    return (self.name, to, amount)
+
+                @classmethod
+                @plan.guard("bank.send_money")
+                async def open(cls, to):
+                    return (cls.name, to)
+
+                @staticmethod
+                @plan.guard("bank.send_money")
+                def close(to):
+                    return to
+
+            self.assertEqual(Bank().pay("landlord"), ("first", "landlord", 1))
+            self.assertEqual(asyncio.run(Bank.open(to="landlord")), ("first", "landlord"))
+            self.assertEqual(Bank().close("landlord"), "landlord")
+            self.assertEqual(sent, [{"to": "landlord", "amount": 1}, {"to": "landlord"}, {"to": "landlord"}])
+            self.assertRaises(Denied, Bank.pay, "what a model says", "landlord")
+            self.assertEqual(len(sent), 3)
+
+    def test_self_of_no_method_is_an_argument(self):
+        with StandIn(CASES[0]) as server:
+            pay = declared(server).guard("bank.send_money")(lambda self: self.fail("it ran"))
+            self.assertRaises(Denied, pay, object())
+
     def test_on_denied(self):
         with StandIn(CASES[2]) as server:
             plan = declared(server)
             pay = plan.guard("bank.send_money", on_denied=lambda denied: f"no: {denied.reason}")(lambda: "ran")
             self.assertEqual(pay(), "no: not in the plan")
+
+    def test_callbacks_of_coroutines(self):
+        async def words(denied):
+            return f"no: {denied.reason}"
+
+        told = []
+
+        async def on_held(denied):
+            told.append(denied.approval_id)
+
+        async def pay(n):
+            return n
+
+        with StandIn(CASES[2]) as server:
+            plan = declared(server)
+            self.assertEqual(asyncio.run(plan.guard("pay", on_denied=words)(pay)(1)), "no: not in the plan")
+            self.assertRaises(TypeError, plan.guard("pay", on_denied=words), lambda n: n)
+        with Waiting(until=1) as server:
+            self.assertEqual(asyncio.run(declared(server).guard("pay", wait=60, on_held=on_held)(pay)(1)), 1)
+        self.assertEqual(told, ["1"])
 
     def test_a_call_that_fails(self):
         with StandIn(CASES[0]) as server:
@@ -288,14 +360,16 @@ class GuardTest(unittest.TestCase):
 
     def test_a_call_that_is_cancelled(self):
         with StandIn(CASES[0]) as server:
-            began = asyncio.Event()
-
-            @declared(server).guard("bank.send_money")
-            async def pay():
-                began.set()
-                await asyncio.sleep(60)
+            guard = declared(server).guard("bank.send_money")
 
             async def cancel():
+                began = asyncio.Event()  # of this loop: an older Python ties it to the one that is there now
+
+                @guard
+                async def pay():
+                    began.set()
+                    await asyncio.sleep(60)
+
                 task = asyncio.ensure_future(pay())
                 await began.wait()
                 task.cancel()
@@ -318,6 +392,42 @@ class GuardTest(unittest.TestCase):
         self.assertRaises(ValueError, Writ, "localhost:8080", "k")
         self.assertRaises(ValueError, Writ, "http://localhost", "")
         self.assertRaises(ValueError, Writ, "http://localhost", "k", timeout=0)
+        for url in (None, "", "http://", "http://:8080", "http://localhost:x", "http://localhost/?a", "ftp://localhost"):
+            self.assertRaisesRegex(ValueError, "url", Writ, url, "k")
+        with StandIn(CASES[0]) as server:
+            self.assertRaisesRegex(TypeError, "a name", declared(server).guard, lambda to: to)
+
+    def test_no_error_repeats_a_secret(self):
+        secrets = ("ak_test_1\nsecret", "ak_test_secret\x00", "ak_test_secr\u00e9t")
+        for url, key in [*(("http://127.0.0.1:9", key) for key in secrets), ("ak_test_secret", "http://127.0.0.1:9")]:
+            with self.assertRaises(ValueError) as caught:
+                Writ(url, key)
+            self.assertNotIn("secr", str(caught.exception))
+        with self.assertRaises(ValueError) as caught:
+            Writ("http://me:secret@127.0.0.1:9", "k")
+        self.assertNotIn("secret", str(caught.exception))
+
+    def test_a_key_and_an_address_as_a_file_has_them(self):
+        with StandIn(CASES[0]) as server:
+            self.assertEqual(Writ(f" {server.url}//\r\n", "ak_test_1\r\n").declare(PLAN).id, "p")
+
+    def test_a_proxy_of_the_environment_does_not_get_the_key(self):
+        ask = "import sys, writ_client; writ_client.Writ(sys.argv[1], 'k').declare({'goal': 'pay', 'steps': []})"
+        with StandIn(CASES[0]) as server, StandIn(CASES[0]) as proxy:
+            ours = {name: value for name, value in os.environ.items() if name.lower() != "no_proxy"}
+            env = {**ours, "http_proxy": proxy.url, "HTTP_PROXY": proxy.url}
+            subprocess.run([sys.executable, "-c", ask, server.url], env=env, check=True, timeout=60)
+            self.assertEqual((server.asked, proxy.asked), (["POST /iap/sdk/token"], []))
+
+    def test_other_servers_are_told_from_ours(self):
+        for status, body, words in (
+            (404, "<html>", "no answer of a Writ server"),
+            (200, "<html>", "is url the address of a Writ server"),
+            (301, "", "redirect"),
+        ):
+            with self.subTest(status), StandIn({"status": status, "body": body}) as server:
+                pay = declared(server).guard("bank.send_money")(lambda: self.fail("it ran"))
+                self.assertRaisesRegex(Denied, words, pay)
 
 
 if __name__ == "__main__":

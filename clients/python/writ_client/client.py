@@ -30,13 +30,9 @@ class Writ:
     """
 
     def __init__(self, url: str, api_key: str, agent: Optional[str] = None, timeout: float = 10) -> None:
-        if not url.startswith(("http://", "https://")):
-            raise ValueError(f"url must begin with http:// or https://: {url}")
-        if not api_key:
-            raise ValueError("api_key is missing")
         if not timeout > 0:
             raise ValueError("timeout must be above 0 seconds")
-        self._to = Connection(url.rstrip("/"), api_key, timeout)
+        self._to = Connection(_address(url), _key(api_key), timeout)
         self._agent = agent
 
     def declare(
@@ -64,6 +60,34 @@ class Writ:
         return Plan(self._to, token, self._agent)
 
 
+def _address(url: str) -> str:
+    """Checks an address. Errors do not repeat what was given: it may be a key, or have a password in it."""
+    if not isinstance(url, str) or not url.strip():
+        raise ValueError("url is missing: give http://localhost:8080 or the like")
+    try:
+        parts = urllib.parse.urlsplit(url.strip())
+        has_host = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        has_host, parts = False, urllib.parse.urlsplit("")
+    if not has_host or parts.scheme not in ("http", "https"):
+        raise ValueError("url must begin with http:// or https://, and name a host")
+    if "@" in parts.netloc:
+        raise ValueError("url must not have a name and a password in it")
+    if parts.query or parts.fragment:
+        raise ValueError("url must not have a ? or # in it")
+    return parts.geturl().rstrip("/")
+
+
+def _key(api_key: str) -> str:
+    """Checks a key, as a file has it with a line end. Other errors would repeat it, where a model reads them."""
+    key = api_key.strip() if isinstance(api_key, str) else ""
+    if not key:
+        raise ValueError("api_key is missing")
+    if not all("!" <= character <= "~" for character in key):
+        raise ValueError("api_key has characters that no key has: spaces, line ends or the like")
+    return key
+
+
 def _is_token(answer: Mapping[str, Any]) -> bool:
     texts = (answer.get("plan_id"), answer.get("jwt_token"))
     return all(isinstance(text, str) and text for text in texts) and isinstance(answer.get("token"), dict)
@@ -83,19 +107,23 @@ class Plan:
         tool: str,
         *,
         wait: float = 0,
-        on_held: Optional[Callable[[Denied], None]] = None,
+        on_held: Optional[Callable[[Denied], Any]] = None,
         on_denied: Optional[Callable[[Denied], Any]] = None,
         on_unreported: Optional[Callable[[Exception], None]] = None,
     ) -> Callable[[_F], _F]:
         """Decorates a function, or a coroutine function, that runs only when the server allows the call.
 
         tool is "server.tool", or its name alone: the server that decides knows which part is which. The arguments of
-        the call are those of the function, by name, with its defaults. The function gets a copy of them: what was judged, as JSON, and nothing else.
+        the call are those of the function, by name, with its defaults. The function gets a copy of them: what was
+        judged, as JSON, and nothing else; a method also gets what it is called on, which is no argument.
 
         wait is how long to wait for a person where a call is held, in seconds; on_held is called when that begins.
         on_denied gives what to return where the call may not run, such as words for a model; unless set, Denied is
-        raised. on_unreported is called where a call ran and could not be reported; unless set, that is a warning.
+        raised. Both may be coroutine functions where the function is one. on_unreported is called where a call ran and
+        could not be reported; unless set, that is a warning.
         """
+        if not isinstance(tool, str) or not tool:
+            raise TypeError('a guarded tool has a name: @plan.guard("server.tool")')
         options = _guard.Options(wait, on_held, on_denied, on_unreported)
         return lambda function: _guard.guard(self, tool, function, options)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 class Options(NamedTuple):
     wait: float
-    on_held: Optional[Callable[[Denied], None]]
+    on_held: Optional[Callable[[Denied], Any]]
     on_denied: Optional[Callable[[Denied], Any]]
     on_unreported: Optional[Callable[[Exception], None]]
 
@@ -33,29 +33,31 @@ class _Call(NamedTuple):
     step: Optional[int] = None
 
 
+class _Function(NamedTuple):
+    run: Callable[..., Any]
+    signature: inspect.Signature
+    #: The name of the parameter that a method is called on, which is no argument.
+    owner: Optional[str]
+
+
 def guard(plan: Plan, name: str, function: Callable[..., Any], options: Options) -> Any:
     """Puts a function behind a plan."""
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError("a guarded function gives its result at once: it cannot be a generator")
-    signature = inspect.signature(function)
-    for parameter in signature.parameters.values():
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
-            raise TypeError(f"arguments of a guarded function have names, and {parameter.name} has none")
-
-    if inspect.iscoroutinefunction(function):
+    of = _guardable(function)
+    if _is_async(function):
 
         @functools.wraps(function)
         async def guarded_async(*args: Any, **kwargs: Any) -> Any:
+            owner: Tuple[Any, ...] = ()
             try:
-                copy = _arguments(signature, args, kwargs)
+                owner, copy = _arguments(of, args, kwargs)
                 call, denied = await _decided_async(plan, name, copy, options)
             except Denied as error:
                 call, denied = None, error
             if call is None:
-                return _refused(denied, options)
+                return await _settled(_refused(denied, options))
             began = time.monotonic()
             try:
-                result = await function(**_copy(call.arguments))
+                result = await function(*owner, **_copy(call.arguments))
             except BaseException as error:  # also where the task is cancelled: the call may have run
                 await asyncio.shield(_in_thread(_report, plan, call, began, options, None, error))
                 raise
@@ -64,17 +66,22 @@ def guard(plan: Plan, name: str, function: Callable[..., Any], options: Options)
 
         return guarded_async
 
+    if _is_async(options.on_held) or _is_async(options.on_denied):
+        raise TypeError("on_held and on_denied can be async def only where the guarded function is")
+
     @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
+        owner: Tuple[Any, ...] = ()
         try:
-            call, denied = _decided(plan, name, _arguments(signature, args, kwargs), options)
+            owner, copy = _arguments(of, args, kwargs)
+            call, denied = _decided(plan, name, copy, options)
         except Denied as error:
             call, denied = None, error
         if call is None:
             return _refused(denied, options)
         began = time.monotonic()
         try:
-            result = function(**_copy(call.arguments))
+            result = _at_once(function(*owner, **_copy(call.arguments)))
         except BaseException as error:  # also where it is interrupted: the call may have run
             _report(plan, call, began, options, None, error)
             raise
@@ -84,6 +91,41 @@ def guard(plan: Plan, name: str, function: Callable[..., Any], options: Options)
     return guarded
 
 
+def _guardable(function: Callable[..., Any]) -> _Function:
+    """The function, unless it could run other than it was judged, or after it was reported."""
+    if not callable(function):
+        raise TypeError("what is guarded is no function: put the decorator below @classmethod or @staticmethod")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError("a guarded function gives its result at once: it cannot be a generator")
+    signature = inspect.signature(function)
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+            raise TypeError(f"arguments of a guarded function have names, and {parameter.name} has none")
+    first = next(iter(signature.parameters), "")
+    within, _, _ = getattr(function, "__qualname__", "").rpartition(".")
+    is_method = inspect.isfunction(function) and within != "" and not within.endswith("<locals>")
+    return _Function(function, signature, first if is_method and first in ("self", "cls") else None)
+
+
+def _is_async(function: Any) -> bool:
+    called = getattr(type(function), "__call__", None)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
+
+
+def _at_once(result: Any) -> Any:
+    """A result that is there. One that comes later would be reported before it is there."""
+    if not inspect.isawaitable(result) and not inspect.isgenerator(result) and not inspect.isasyncgen(result):
+        return result
+    if inspect.iscoroutine(result):
+        result.close()
+    raise TypeError("a guarded function gives its result at once: make it async def, if it gives something to await")
+
+
+async def _settled(given: Any) -> Any:
+    """What a function of the caller gave, also where that is a coroutine."""
+    return await given if inspect.isawaitable(given) else given
+
+
 def _refused(denied: Optional[Denied], options: Options) -> Any:
     denied = denied or Denied("the call was not decided")
     if options.on_denied is None:
@@ -91,20 +133,34 @@ def _refused(denied: Optional[Denied], options: Options) -> Any:
     return options.on_denied(denied)
 
 
-def _arguments(signature: inspect.Signature, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, Any]:
-    """The arguments of a call by name, with defaults, as JSON: nobody can change them while they are judged."""
-    bound = signature.bind(*args, **kwargs)  # a call that the function itself would refuse is a TypeError as usual
+def _arguments(
+    of: _Function, args: Tuple[Any, ...], kwargs: Dict[str, Any]
+) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+    """What a method is called on, and the arguments of a call: by name, with defaults, as JSON.
+
+    Nobody can change them while they are judged.
+    """
+    bound = of.signature.bind(*args, **kwargs)  # a call that the function itself would refuse is a TypeError as usual
     bound.apply_defaults()
+    owner: Tuple[Any, ...] = ()
+    if of.owner is not None:
+        owner = (bound.arguments.pop(of.owner),)
+        if type(owner[0]) in (str, int, float, bool, list, dict, type(None)):
+            raise Denied(f"{of.owner} is what a method is called on, and no argument")  # else it would not be judged
     arguments: Dict[str, Any] = {}
     for name, value in bound.arguments.items():
-        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+        if of.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
             arguments.update(value)
         else:
             arguments[name] = value
+    return owner, {name: _copy_of(name, value) for name, value in arguments.items()}
+
+
+def _copy_of(name: str, value: Any) -> Any:
     try:
-        return _copy(arguments)
+        return json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
-        raise Denied(f"the arguments are no JSON: {error}") from error
+        raise Denied(f"the argument {name} is no JSON: {error}") from error
 
 
 def _copy(arguments: Dict[str, Any]) -> Dict[str, Any]:
@@ -167,7 +223,8 @@ async def _allowed_async(plan: Plan, call: _Call, options: Options) -> Dict[str,
     except Denied as denied:
         held = _held(denied, options)
     if options.on_held is not None:
-        await asyncio.to_thread(options.on_held, held)  # it takes as long as it likes, and no question waits for it
+        # It takes as long as it likes, and no question waits for it.
+        await _settled(await asyncio.to_thread(options.on_held, held))
     _agreed(held, await _wait_async(plan, _approval(held), options.wait))
     return await _in_thread(plan.decide, call.tool, call.arguments)
 

@@ -5,15 +5,18 @@ Redirects are not followed, because a key must not go elsewhere; an answer has a
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from typing import Any, Dict, NamedTuple, Optional
 
 from .denied import Failed
 
 _MAX_ANSWER = 8 << 20
+_LARGE = 1 << 20
 
 
 class Connection(NamedTuple):
@@ -28,6 +31,18 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 _opener = urllib.request.build_opener(_NoRedirects)
+#: A proxy of the environment (HTTP_PROXY) is of no use for this machine's own addresses, and must not get the key.
+_direct = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
+
+
+def _is_here(url: str) -> bool:
+    host = urllib.parse.urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def ask(to: Connection, path: str, body: Optional[Dict[str, Any]] = None, longer: float = 0) -> Dict[str, Any]:
@@ -38,9 +53,10 @@ def ask(to: Connection, path: str, body: Optional[Dict[str, Any]] = None, longer
     request = urllib.request.Request(to.url + path, data, headers)
     timeout = to.timeout + longer
     end = time.monotonic() + timeout
+    opener = _direct if _is_here(to.url) else _opener
     try:
         try:
-            with _opener.open(request, timeout=timeout) as answer:
+            with opener.open(request, timeout=timeout) as answer:
                 status, text = answer.status, _read(answer, end)
         except urllib.error.HTTPError as error:
             with error:
@@ -48,14 +64,27 @@ def ask(to: Connection, path: str, body: Optional[Dict[str, Any]] = None, longer
     except Failed:
         raise
     except Exception as error:  # of the connection, of HTTP: urllib passes on those of many modules
-        raise Failed(f"{what}: the server did not answer: {error}") from error
+        # A server ends the connection of a request that is too large, often before its answer can be read.
+        size = f"; the request has {len(data)} bytes, which may be too much" if data and len(data) > _LARGE else ""
+        raise Failed(f"{what}: the server did not answer: {error}{size}") from error
     value = _object(text)
     if not 200 <= status < 300:
-        said = (value or {}).get("message")
-        raise Failed(f"{what}: {said if isinstance(said, str) else 'no reason given'} ({status})", status)
+        elsewhere = value is not None and status in (404, 405)
+        hint = ": is url the address of the server, without a path?" if elsewhere else ""
+        raise Failed(f"{what}: {_said(status, value)} ({status}){hint}", status)
     if value is None:
-        raise Failed(f"{what}: the answer is no JSON object", status)
+        raise Failed(f"{what}: the answer is no JSON object: is url the address of a Writ server?", status)
     return value
+
+
+def _said(status: int, value: Optional[Dict[str, Any]]) -> str:
+    """What an answer that is no success says, or what it seems to be."""
+    if 300 <= status < 400:
+        return "the answer is a redirect, which is not followed: give the server's own address as url"
+    if value is None:
+        return "this is no answer of a Writ server: is url its address, and is no proxy between?"
+    said = value.get("message")
+    return said if isinstance(said, str) else "no reason given"
 
 
 def _read(answer: Any, end: float) -> bytes:

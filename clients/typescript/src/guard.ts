@@ -18,14 +18,15 @@ export interface GuardOptions<R> {
 /** Guarded is a function behind the server. */
 export type Guarded<A extends object, R> = (args: A) => Promise<Awaited<R>>;
 
-/** guard puts a function behind a plan. */
+/** guard puts a function behind a plan. What it is called on stays what it is called on. */
 export function guard<A extends object, R>(
   plan: Plan,
   name: string,
   run: (args: A) => R,
   options: GuardOptions<R> = {},
 ): Guarded<A, R> {
-  return async (args: A): Promise<Awaited<R>> => {
+  checkGuardable(name, run);
+  return async function (this: unknown, args: A): Promise<Awaited<R>> {
     let call: Call;
     let decision: Decision;
     try {
@@ -36,8 +37,22 @@ export function guard<A extends object, R>(
       if (options.onDenied) return await options.onDenied(denied);
       throw denied;
     }
-    return await carryOut(plan, call, decision, run, options);
+    return await carryOut(plan, call, decision, (given: A) => run.call(this, given), options);
   };
+}
+
+/** checkGuardable refuses, before any call, what could run other than it was judged, or after it was reported. */
+function checkGuardable(name: unknown, run: unknown): void {
+  if (typeof name !== "string" || name === "") throw new TypeError("a guarded tool has a name: guard(name, function)");
+  if (typeof run !== "function") throw new TypeError(`what is guarded as ${name} is no function: guard(name, function)`);
+  if (/Generator/.test(Object.prototype.toString.call(run))) {
+    throw new TypeError(`${name}: a guarded function gives its result at once: it cannot be a generator`);
+  }
+  if (run.length > 1) {
+    throw new TypeError(
+      `${name}: a guarded function takes one object with all its arguments, because nothing else is judged; what else it needs, it gets from the function around it`,
+    );
+  }
 }
 
 /** judgedAs is a call under the server and the tool that it was judged for. */
@@ -48,11 +63,30 @@ function judgedAs(call: Call, { server, step }: Decision): Call & { step?: numbe
   return { ...judged, server, tool: call.tool.startsWith(before) ? call.tool.slice(before.length) : call.tool };
 }
 
-/** copyOf is what JSON keeps of arguments. Nobody can change it while it is judged, and it is what runs. */
+/**
+ * copyOf is what JSON keeps of arguments. Nobody can change it while it is judged, and it is what runs: so what JSON
+ * would make something else of, such as a Date, is refused.
+ */
 function copyOf(args: unknown): Record<string, unknown> {
-  const copy: unknown = JSON.parse(JSON.stringify(args ?? {}));
+  const text = JSON.stringify(args ?? {}, function (this: Record<string, unknown>, name, value) {
+    const lost = lostInJSON(this[name]);
+    if (lost === undefined) return value;
+    const what = name === "" ? "the arguments are" : `the argument ${name} is`;
+    throw new Denied(`${what} ${lost}, which JSON does not keep: give text, numbers, lists or plain objects`);
+  });
+  const copy: unknown = text === undefined ? undefined : JSON.parse(text);
   if (typeof copy === "object" && copy !== null && !Array.isArray(copy)) return copy as Record<string, unknown>;
-  throw new Denied("the arguments are no JSON object");
+  throw new Denied("the arguments are no JSON object: call a guarded function with one object, {name: value}");
+}
+
+/** lostInJSON says what a value is that JSON has no form for; undefined: it has one. */
+function lostInJSON(value: unknown): string | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : String(value);
+  if (["function", "symbol", "bigint"].includes(typeof value)) return `a ${typeof value}`;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  if (kind !== "Object") return `a ${kind}`;
+  return typeof (value as { toJSON?: unknown }).toJSON === "function" ? "an object with a toJSON" : undefined;
 }
 
 /** allowed gives the decision that allows a call; where it is held, after a person agreed. */

@@ -36,7 +36,7 @@ export async function ask(to: Connection, path: string, body?: unknown, longer =
       method: body === undefined ? "GET" : "POST",
       headers: { "x-api-key": to.apiKey, accept: "application/json", "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      redirect: "error",
+      redirect: "manual",
       signal: AbortSignal.timeout(to.timeout + longer),
     });
     text = await textOf(answer);
@@ -44,9 +44,16 @@ export async function ask(to: Connection, path: string, body?: unknown, longer =
     if (error instanceof Failed) throw error;
     throw new Failed(`${what}: the server did not answer: ${wordsOf(error)}`, undefined, error);
   }
+  if (answer.type === "opaqueredirect" || (answer.status >= 300 && answer.status < 400)) {
+    throw new Failed(`${what}: the answer is a redirect, which is not followed: give the server's own address as url`);
+  }
   const value = objectOf(text);
-  if (!answer.ok) throw new Failed(`${what}: ${saidOf(value) ?? "no reason given"} (${answer.status})`, answer.status);
-  if (!value) throw new Failed(`${what}: the answer is no JSON object`, answer.status);
+  if (!answer.ok) {
+    const said = saidOf(value) ?? (value ? "no reason given" : "this is no answer of a Writ server: is url its address?");
+    const hint = [404, 405].includes(answer.status) ? ": is url the address of the server, without a path?" : "";
+    throw new Failed(`${what}: ${said} (${answer.status})${value ? hint : ""}`, answer.status);
+  }
+  if (!value) throw new Failed(`${what}: the answer is no JSON object: is url the address of a Writ server?`, answer.status);
   return value;
 }
 
@@ -80,5 +87,6 @@ const saidOf = (value?: JSONObject) => (typeof value?.message === "string" ? val
 /** wordsOf is what an error says, with what caused it: fetch itself only says that it failed. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof Failed) return error.message; // which has the words of its cause
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }

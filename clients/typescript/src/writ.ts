@@ -33,11 +33,11 @@ export class Writ {
   readonly #agent: string | undefined;
 
   constructor({ url, apiKey, agent, timeout = 10_000, fetch: send = globalThis.fetch }: WritOptions) {
-    if (!/^https?:\/\//.test(url)) throw new TypeError(`url must begin with http:// or https://: ${url}`);
-    if (!apiKey) throw new TypeError("apiKey is missing");
+    const address = addressOf(url);
+    const key = keyOf(apiKey);
     if (!(timeout > 0)) throw new TypeError("timeout must be above 0 milliseconds");
     // Browsers demand that their fetch is called as a function of the window.
-    this.#to = { url: url.replace(/\/+$/, ""), apiKey, timeout, fetch: (...request) => send(...request) };
+    this.#to = { url: address, apiKey: key, timeout, fetch: (...request) => send(...request) };
     this.#agent = agent;
   }
 
@@ -60,6 +60,27 @@ export class Writ {
       throw new Denied(`no plan was declared: ${wordsOf(error)}`, { cause: error });
     }
   }
+}
+
+/** addressOf checks an address. Errors do not repeat what was given: it may be a key, or have a password in it. */
+function addressOf(url: unknown): string {
+  if (typeof url !== "string" || url === "") throw new TypeError("url is missing: give http://localhost:8080 or the like");
+  let address: URL | undefined;
+  try {
+    address = new URL(url.trim());
+  } catch {} // it is none
+  if (!address || !/^https?:$/.test(address.protocol)) throw new TypeError("url must begin with http:// or https://");
+  if (address.username || address.password) throw new TypeError("url must not have a name and a password in it");
+  if (address.search || address.hash) throw new TypeError("url must not have a ? or # in it");
+  return address.href.replace(/\/+$/, "");
+}
+
+/** keyOf checks a key, as a file has it with a line end. Other errors would repeat it, where a model reads them. */
+function keyOf(apiKey: unknown): string {
+  const key = typeof apiKey === "string" ? apiKey.trim() : "";
+  if (key === "") throw new TypeError("apiKey is missing");
+  if (!/^[!-~]+$/.test(key)) throw new TypeError("apiKey has characters that no key has: spaces, line ends or the like");
+  return key;
 }
 
 function isToken(answer: unknown): answer is Token {

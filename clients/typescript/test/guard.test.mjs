@@ -71,6 +71,68 @@ test("arguments that are no JSON object are a deny, and nobody is asked", async 
   await stop();
 });
 
+test("what JSON would make something else of is a deny that names it", async () => {
+  const { pay, ran, asked, stop } = await guarded(allowed);
+  for (const [args, words] of [
+    [{ when: new Date() }, /argument when is a Date/],
+    [{ deep: { list: [{ bytes: new Uint8Array(2) }] } }, /argument bytes is a Uint8Array/],
+    [{ amount: Number.NaN }, /argument amount is NaN/],
+    [{ amount: 1n }, /argument amount is a bigint/],
+    [{ to: Promise.resolve("landlord") }, /argument to is a Promise/],
+    [{ done: () => 1 }, /argument done is a function/],
+    [{ price: { toJSON: () => 1 } }, /argument price is an object with a toJSON/],
+    [new Map(), /arguments are a Map/],
+    ["landlord", /one object/],
+  ]) {
+    await assert.rejects(pay(args), words);
+  }
+  assert.deepEqual([ran, [...new Set(asked)]], [[], ["POST /iap/sdk/token"]]);
+  class Payment {
+    to = "landlord";
+    note = undefined;
+  }
+  await pay(new Payment());
+  await pay(Object.assign(Object.create(null), { to: "landlord" }));
+  assert.deepEqual(ran, [{ to: "landlord" }, { to: "landlord" }]);
+  await stop();
+});
+
+test("what could run other than it was judged is refused before any call", async () => {
+  const { url, stop } = await standIn(allowed);
+  const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
+  const functions = [function* () {}, async function* () {}, (to, amount) => [to, amount], undefined, "text"];
+  for (const run of functions) assert.throws(() => declared.guard("bank.send_money", run), TypeError);
+  for (const name of [undefined, "", () => 1]) assert.throws(() => declared.guard(name, () => 1), TypeError);
+  await stop();
+});
+
+test("a method is called on what it was called on", async () => {
+  const { url, stop } = await standIn(allowed);
+  const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
+  class Bank {
+    name = "first";
+    pay({ to }) {
+      return `${this.name}: ${to}`;
+    }
+  }
+  Bank.prototype.pay = declared.guard("bank.send_money", Bank.prototype.pay);
+  assert.equal(await new Bank().pay({ to: "landlord" }), "first: landlord");
+  await stop();
+});
+
+test("another server than ours is told from it", async () => {
+  for (const [status, body, words] of [
+    [404, "<html>", /no answer of a Writ server/],
+    [200, "<html>", /is url the address of a Writ server/],
+    [301, "", /redirect/],
+  ]) {
+    const { pay, ran, stop } = await guarded({ status, body, headers: { location: "/elsewhere" } });
+    await assert.rejects(pay({}), words);
+    assert.deepEqual(ran, []);
+    await stop();
+  }
+});
+
 test("onDenied gives what stands in place of a result", async () => {
   const { pay, ran, stop } = await guarded(denied, { onDenied: ({ message }) => `no: ${message}` });
   assert.equal(await pay({}), "no: not in the plan");
@@ -103,4 +165,27 @@ test("a Writ says which of its options is wrong", () => {
   assert.throws(() => new Writ({ url: "localhost:8080", apiKey: "k" }), /url/);
   assert.throws(() => new Writ({ url: "http://localhost", apiKey: "" }), /apiKey/);
   assert.throws(() => new Writ({ url: "http://localhost", apiKey: "k", timeout: 0 }), /timeout/);
+  for (const url of [undefined, "", "http://", "http://localhost:x", "ftp://localhost", "http://localhost/?a"]) {
+    assert.throws(() => new Writ({ url, apiKey: "k" }), /url/);
+  }
+});
+
+test("no error repeats a secret", () => {
+  for (const [url, apiKey] of [
+    ["http://localhost", "ak_test_1\nsecret"],
+    ["http://localhost", "ak_test_secr\u00e9t"],
+    ["ak_test_secret", "http://localhost"],
+    ["http://me:secret@localhost", "k"],
+  ]) {
+    assert.throws(
+      () => new Writ({ url, apiKey }),
+      (error) => error instanceof TypeError && !/secr/.test(error.message),
+    );
+  }
+});
+
+test("a key and an address are taken as a file has them", async () => {
+  const { url, stop } = await standIn(allowed);
+  assert.equal((await new Writ({ url: ` ${url}//\r\n`, apiKey: "ak_test_1\r\n" }).declare(plan)).id, "p");
+  await stop();
 });

@@ -3,10 +3,10 @@ import { Writ } from "@writ/client";
 const sendMoney = async ({ to, amount }: { to: string; amount: number }) => `sent ${amount} to ${to}`;
 
 const writ = new Writ({ url: process.env.WRIT_URL!, apiKey: process.env.WRIT_API_KEY!, agent: "billing" });
-const plan = await writ.declare({
-  goal: "pay the rent",
-  steps: [{ mcp: "bank", action: "send_money", params: { to: "landlord" } }],
-});
+const plan = await writ.declare(
+  { goal: "pay the rent", steps: [{ mcp: "bank", action: "send_money", params: { to: "landlord" } }] },
+  { expiresIn: 3600 }, // seconds: the plan outlives the time that a person may take
+);
 const onHeld = ({ approvalId }: { approvalId?: string }) => console.log(`waits for ${approvalId}`);
 const pay = plan.guard("bank.send_money", sendMoney, { wait: 600_000, onHeld });
 

@@ -55,6 +55,8 @@ var spellings = []struct {
 	{"plugins", "mcp", "tool_name", "%s", "tool_input"},
 	{"mixed", "server", "action", "%s", "input"},
 	{"inputs", "mcp", "tool", "%s", "inputs"},
+	{"conditions", "server", "tool", "%s", "args"},
+	{"models", "server", "tool", "%s", "parameters"},
 	{"host", "mcp_context", "tool_name", "%s", "tool_input"},
 	{"host and its name", "mcp_context", "tool_name", "mcp__bank__%s", "arguments"},
 	{"dotted", "", "tool", "bank.%s", "arguments"},
@@ -213,6 +215,7 @@ func TestSpellingsThatDisagree(t *testing.T) {
 			"tools too": {call(m{"tool_name": "send_money"}), "tool_name"},
 			"arguments": {call(m{"params": m{"amount": 6}}), "params"},
 			"inputs":    {call(m{"tool_input": m{}}), "tool_input"},
+			"args":      {call(m{"args": m{"amount": 6}}), "args"},
 			"host":      {call(m{"mcp_context": m{"server_name": "files", "tool_name": "balance"}}), "mcp_context"},
 		} {
 			for _, s := range surfaces {
@@ -220,7 +223,7 @@ func TestSpellingsThatDisagree(t *testing.T) {
 				if !s.arguments {
 					delete(body, "arguments")
 				}
-				if _, of := body["params"]; of && !s.arguments {
+				if !s.arguments && (body["params"] != nil || body["args"] != nil) {
 					continue // see TestVerifyStepTakesNoArguments
 				}
 				status, said := s.ask(t, o, token, body)
@@ -252,7 +255,7 @@ func TestVerifyStepTakesNoArguments(t *testing.T) {
 		token := o.Declared(o.Agent.APIKey, client.PlanRequest{
 			Plan: json.RawMessage(spelledPlans(t)["policies"]), AgentID: "teller", ExpiresIn: 600,
 		})
-		for _, member := range []string{"arguments", "params", "tool_input"} {
+		for _, member := range []string{"arguments", "params", "tool_input", "args", "parameters"} {
 			_, said := surfaces[2].ask(t, o, token, m{"tool_name": "balance", "mcp": "bank", member: m{}})
 			if said["allowed"] != false || !strings.Contains(fmt.Sprint(said["reason"]), member) {
 				t.Errorf("%s: %v", member, said)

@@ -138,7 +138,7 @@ func stoppedAnswer(o carrier.Outcome) enforcement.Answer {
 		Verdict:  verdict.Deny,
 		PolicyID: policy.ByAgent,
 		Rule:     "stopped_while_running",
-		Reason:   o.Stopped + mayHaveRun(o.Failure),
+		Reason:   o.Stopped + o.Failure.Aftermath(),
 	}
 	d.Receipt = nil // it says that the call was allowed
 	return d
@@ -165,17 +165,9 @@ func writeFailure(w http.ResponseWriter, o carrier.Outcome) error {
 			Error: &InvokedErrorBody{Code: f.Code, Message: names.Cut(f.Message, maxServerMessage)},
 		})
 	case upstream.TimedOut:
-		return fault.New(fault.UpstreamLate, "%s%s", f.Error(), mayHaveRun(f))
+		return fault.New(fault.UpstreamLate, "%s", f.Error()+f.Aftermath())
 	}
-	return fault.New(fault.UpstreamFailed, "%s%s", f.Error(), mayHaveRun(f))
-}
-
-// mayHaveRun says whether it is safe to try again.
-func mayHaveRun(f *upstream.Failure) string {
-	if f.Sent {
-		return "; the tool may have run all the same: find out before you call it again"
-	}
-	return "; the tool has not run"
+	return fault.New(fault.UpstreamFailed, "%s", f.Error()+f.Aftermath())
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) error {

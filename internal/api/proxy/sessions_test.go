@@ -216,14 +216,15 @@ func TestAServerThatDies(t *testing.T) {
 		_ = y.side.http.Listener.Close()
 		select {
 		case err := <-ended:
-			if codeOf(err) != -32061 || !strings.Contains(err.Error(), "yard") {
+			if codeOf(err) != -32061 || !strings.Contains(err.Error(), "yard") ||
+				!strings.Contains(err.Error(), "may have run") {
 				t.Errorf("a call in which the server dies: %v", err)
 			}
 		case <-time.After(patience):
 			t.Fatal("the call does not end")
 		}
 		_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "yard__echo", Arguments: m{"text": "b"}})
-		if codeOf(err) != -32061 {
+		if codeOf(err) != -32061 || !strings.Contains(err.Error(), "has not run") {
 			t.Errorf("a call of a dead server: %v", err)
 		}
 		if r := call(t, s, "other__echo", m{"text": "c"}); r.IsError {

@@ -154,7 +154,11 @@ func (s *server) writeUnmatched(w http.ResponseWriter, r *http.Request, muxAnswe
 	dry := &dryRun{header: http.Header{}}
 	muxAnswer.ServeHTTP(dry, r)
 	if dry.status != http.StatusMethodNotAllowed {
-		s.WriteError(w, r, fault.New(fault.NotFound, "there is nothing at this path"))
+		message := "there is nothing at this path"
+		if strings.HasSuffix(r.URL.Path, "/") {
+			message += ": leave out the slash at its end"
+		}
+		s.WriteError(w, r, fault.New(fault.NotFound, "%s", message))
 		return
 	}
 	w.Header().Set("Allow", dry.header.Get("Allow"))

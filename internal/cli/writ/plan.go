@@ -93,6 +93,7 @@ func (d *declaring) run(ctx context.Context, s cli.Streams, file string) error {
 	if err := credentials.Default().SavePlan(kept); err != nil {
 		return fmt.Errorf("plan %s is declared, but writ check will not find it: %w", made.PlanID, err)
 	}
+	noteSteps(s, d.request.Plan)
 	return show(&d.server, s, made, printDeclared)
 }
 

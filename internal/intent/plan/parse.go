@@ -109,6 +109,15 @@ func (s *steps) UnmarshalJSON(raw []byte) error {
 	default:
 		return errors.New("steps must be a list")
 	}
+	var written []jsontext.Value
+	if err := json.Unmarshal(raw, &written); err != nil {
+		return err
+	}
+	for i, step := range written {
+		if step.Kind() != jsontext.KindBeginObject {
+			return fmt.Errorf("steps[%d] must be an object that names a tool, such as {\"server\", \"tool\"}", i)
+		}
+	}
 	return json.Unmarshal(raw, (*[]writtenStep)(s))
 }
 

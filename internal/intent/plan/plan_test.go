@@ -178,6 +178,7 @@ func TestParseRefuses(t *testing.T) {
 		{"no steps", `{"goal":"g"}`, fault.Invalid, "list of steps"},
 		{"steps are an object", `{"steps":{}}`, fault.Invalid, "steps must be a list"},
 		{"steps are another text", `{"steps":"hunter2"}`, fault.Invalid, "steps must be a list"},
+		{"a step is a text", `{"steps":[{"tool":"a"},"pay"]}`, fault.Invalid, "steps[1] must be an object"},
 		{"wrapper without end", `{"plan":{"plan":{"plan":{"plan":{"steps":[]}}}}}`, fault.Invalid, "list of steps"},
 		{"step is no object", `{"steps":["hunter2"]}`, fault.Invalid, "cannot be read"},
 		{

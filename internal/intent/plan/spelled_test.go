@@ -12,9 +12,11 @@ func TestSpelledSteps(t *testing.T) {
 	t.Parallel()
 	want := parse(t, `{"steps":[{"action":"pay","mcp":"bank","params":{"to":"a"}}]}`).Tree().Root()
 	for name, step := range map[string]string{
-		"policies": `{"server":"bank","tool":"pay","arguments":{"to":"a"}}`,
-		"plugins":  `{"mcp_context":{"server_name":"bank","tool_name":"pay"},"tool_name":"pay","tool_input":{"to":"a"}}`,
-		"mixed":    `{"server":"bank","mcp":"bank","action":"pay","tool":"pay","input":{"to":"a"},"params":{"to":"a"}}`,
+		"policies":   `{"server":"bank","tool":"pay","arguments":{"to":"a"}}`,
+		"plugins":    `{"mcp_context":{"server_name":"bank","tool_name":"pay"},"tool_name":"pay","tool_input":{"to":"a"}}`,
+		"conditions": `{"server":"bank","tool":"pay","args":{"to":"a"}}`,
+		"models":     `{"server":"bank","tool":"pay","parameters":{"to":"a"}}`,
+		"mixed":      `{"server":"bank","mcp":"bank","action":"pay","tool":"pay","input":{"to":"a"},"params":{"to":"a"}}`,
 	} {
 		got := parse(t, `{"steps":[`+step+`]}`)
 		if s := got.Steps[0]; s.Server != "bank" || s.Tool != "pay" || len(s.Given) != 1 {
@@ -32,6 +34,8 @@ func TestSpelledSteps(t *testing.T) {
 		`{"mcp":"bank","tool":"pay","mcp_context":{"server_name":"shop"}}`:             "mcp_context.server_name differ",
 		`{"mcp":"bank","tool":"pay","params":{"to":"a"},"tool_input":{"to":"b"}}`:      "two values for one argument",
 		`{"server":"bank","tool":"pay","mcp_context":{"tool_name":"drop"},"input":{}}`: "mcp_context.tool_name differ",
+		`{"server":"bank","tool":"pay","params":{"to":"a"},"args":{"to":"b"}}`:         "two values for one argument",
+		`{"server":"bank","tool":"pay","args":["a"]}`:                                  "args: must be an object",
 	} {
 		_, err := plan.Parse([]byte(`{"steps":[` + step + `]}`))
 		if err == nil || !strings.Contains(err.Error(), names) {
@@ -74,7 +78,7 @@ func TestDottedNames(t *testing.T) {
 // TestSentencesAsInput: planners write what a step is about where others write its arguments. Such a step fixes none.
 func TestSentencesAsInput(t *testing.T) {
 	t.Parallel()
-	for _, member := range []string{"input", "tool_input"} {
+	for _, member := range []string{"input", "tool_input", "args", "parameters"} {
 		p, err := plan.Parse([]byte(`{"steps":[{"action":"search","mcp":"web","` + member + `":"find flights"}]}`))
 		if err != nil || len(p.Steps[0].Given) != 0 {
 			t.Errorf("%s: %v", member, err)

@@ -28,6 +28,8 @@ type writtenStep struct {
 	Arguments   jsontext.Value `json:"arguments"`
 	ToolInput   jsontext.Value `json:"tool_input"`
 	Input       jsontext.Value `json:"input"`
+	Args        jsontext.Value `json:"args"`
+	Parameters  jsontext.Value `json:"parameters"`
 	Metadata    metadata       `json:"metadata"`
 	Strict      bool           `json:"strict"`
 	MaxCalls    jsontext.Value `json:"max_calls"`
@@ -129,6 +131,7 @@ func (w *writtenStep) constraints(at string) ([]Constraint, error) {
 	}{
 		{".params", w.Params, false}, {".inputs", w.Inputs, false}, {".arguments", w.Arguments, false},
 		{".tool_input", w.ToolInput, true}, {".input", w.Input, true}, {".metadata.inputs", w.Metadata.Inputs, false},
+		{".args", w.Args, isSentence(w.Args)}, {".parameters", w.Parameters, isSentence(w.Parameters)},
 	} {
 		if member.raw == nil || member.raw.Kind() == jsontext.KindNull {
 			continue
@@ -152,6 +155,8 @@ func (w *writtenStep) constraints(at string) ([]Constraint, error) {
 	}
 	return slices.CompactFunc(all, func(a, b Constraint) bool { return a.Key == b.Key }), nil
 }
+
+func isSentence(raw jsontext.Value) bool { return raw.Kind() == jsontext.KindString }
 
 func (w *writtenStep) maxCalls(at string) (int64, error) {
 	if w.MaxCalls == nil || w.MaxCalls.Kind() == jsontext.KindNull {

@@ -44,6 +44,14 @@ func (f *Failure) Error() string { return fmt.Sprintf("MCP server %s: %s", f.Ser
 
 func (f *Failure) Unwrap() error { return f.Cause }
 
+// Aftermath goes behind the words about a call that failed: whether it is safe to make it again.
+func (f *Failure) Aftermath() string {
+	if f.Sent {
+		return "; the tool may have run all the same: find out before you call it again"
+	}
+	return "; the tool has not run"
+}
+
 // byTransport is in errors that the SDK makes itself, in the form of the protocol's.
 const byTransport = "rejected by transport"
 

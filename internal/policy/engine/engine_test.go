@@ -90,7 +90,8 @@ func TestDecisions(t *testing.T) {
 		},
 		"a wrong type": {
 			pay("bank", "send_money", map[string]any{"amount": "5"}), nothingSpent, verdict.Hold, "large-payments",
-			"held for approval by rule large-payments of policy payments, whose condition failed: no such overload",
+			"held for approval by rule large-payments of policy payments, whose condition failed: no such overload: " +
+				"a value has another type than the condition takes, such as text for a number",
 		},
 		"spent": {
 			pay("bank", "send_money", euros(5)), allSpent, verdict.Deny, "pace",

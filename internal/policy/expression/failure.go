@@ -18,12 +18,14 @@ const (
 	errTooMuchWork = failure("the condition takes too much work")
 	errNotBool     = failure("the condition is neither true nor false")
 	errUnusable    = failure("a value has a form that the condition cannot use")
+	// errOtherType begins as CEL says it, which nobody understands who does not know CEL.
+	errOtherType = failure("no such overload: a value has another type than the condition takes, such as text for a number")
 )
 
 // harmless are prefixes of CEL's messages that reveal only types and keys, which are
 // literals of the condition.
 var harmless = []string{
-	"no such key", "no such overload", "type conversion error", "division by zero", "modulus by zero",
+	"no such key", "type conversion error", "division by zero", "modulus by zero",
 	"integer overflow", "unsigned integer overflow", "duration overflow", "timestamp overflow",
 }
 
@@ -40,6 +42,9 @@ func failureOf(err error) failure {
 	message := err.Error()
 	if slices.ContainsFunc(harmless, func(prefix string) bool { return strings.HasPrefix(message, prefix) }) {
 		return failure(message)
+	}
+	if strings.HasPrefix(message, "no such overload") {
+		return errOtherType
 	}
 	if strings.HasPrefix(message, "index out of bounds") {
 		return "index out of bounds"
