@@ -16,7 +16,7 @@ func noAnswer(address, doing string, err error) error {
 		return fmt.Errorf("the certificate of %s is not trusted here (%w): "+
 			"SSL_CERT_FILE names a file with the authority that signed it", address, untrusted.Err)
 	}
-	noWords := err != nil && strings.Contains(err.Error(), "the server answered 400") // a Writ server says what is wrong
+	noWords := err != nil && strings.Contains(err.Error(), "the server answered 400") // ours says what is wrong
 	if noWords && strings.HasPrefix(address, "http://") {
 		return fmt.Errorf("%s: %w: does it speak TLS? then its address begins with https://", doing, err)
 	}
