@@ -87,7 +87,8 @@ func membersInvite(s cli.Streams) *cobra.Command {
 
 // withoutMail says who adds people where a server sends no mail.
 func withoutMail(err error) error {
-	if client.StatusOf(err) == http.StatusServiceUnavailable && strings.Contains(err.Error(), "mail is not configured") {
+	away := client.StatusOf(err) == http.StatusServiceUnavailable
+	if away && strings.Contains(err.Error(), "mail is not configured") {
 		return fmt.Errorf("%w; or have its operator add people: writd user create, writd org add-member", err)
 	}
 	return err
