@@ -237,13 +237,13 @@ func describe(s cli.Streams, r ledger.Report) error {
 		fmt.Fprintf(&text, "earlier   begins with the %d entries of the checkpoint given\n", r.Earlier.Size)
 	}
 	if r.Witnessed != nil {
-		fmt.Fprintf(&text, "witness   %d checkpoints agree; the latest covers %d entries, epoch %d\n", r.Compared,
-			r.Witnessed.Size, r.Witnessed.Epoch)
+		fmt.Fprintf(&text, "witness   %s compared, all agree; the latest covers %s, epoch %d\n",
+			cli.Count(r.Compared, "checkpoint"), entryCount(r.Witnessed.Size), r.Witnessed.Epoch)
 	}
 	for _, restore := range r.Restores {
 		lost := "how many entries were lost is not known"
 		if restore.Known {
-			lost = fmt.Sprintf("%d entries were lost", restore.Lost)
+			lost = entryCount(restore.Lost) + " lost"
 		}
 		if restore.Unproved {
 			lost += "; what it went on from was not signed"

@@ -3,6 +3,7 @@ package writ
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,7 +68,8 @@ func membersInvite(s cli.Streams) *cobra.Command {
 	var role string
 	invite := func(ctx context.Context, c *client.Client, args []string) (client.Invite, error) {
 		return inOrganization(ctx, c, &p, func(orgID string) (client.Invite, error) {
-			return c.Invite(ctx, orgID, args[0], role)
+			made, err := c.Invite(ctx, orgID, args[0], role)
+			return made, withoutMail(err)
 		})
 	}
 	cmd := &cobra.Command{
@@ -81,6 +83,15 @@ func membersInvite(s cli.Streams) *cobra.Command {
 	p.addFlags(cmd)
 	cli.ChoiceFlag(cmd, &role, "role", "admin, approver, member or viewer; member unless given", roleNames...)
 	return cmd
+}
+
+// withoutMail says who adds people where a server sends no mail.
+func withoutMail(err error) error {
+	away := client.StatusOf(err) == http.StatusServiceUnavailable
+	if away && strings.Contains(err.Error(), "mail is not configured") {
+		return fmt.Errorf("%w; or have its operator add people: writd user create, writd org add-member", err)
+	}
+	return err
 }
 
 func membersRole(s cli.Streams) *cobra.Command {

@@ -2,14 +2,24 @@ package writ
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 )
 
 // noAnswer says in one sentence that no server answered a first call, and what to do:
 // the libraries below name the address three times instead.
 func noAnswer(address, doing string, err error) error {
+	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return fmt.Errorf("the certificate of %s is not trusted here (%w): "+
+			"SSL_CERT_FILE names a file with the authority that signed it", address, untrusted.Err)
+	}
+	noWords := err != nil && strings.Contains(err.Error(), "the server answered 400") // ours says what is wrong
+	if noWords && strings.HasPrefix(address, "http://") {
+		return fmt.Errorf("%s: %w: does it speak TLS? then its address begins with https://", doing, err)
+	}
 	var cause error
 	if name, ok := errors.AsType[*net.DNSError](err); ok {
 		cause = errors.New(name.Err)

@@ -3,6 +3,7 @@ package writ_test
 import (
 	"bytes"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -50,6 +51,37 @@ func TestStatusNotReady(t *testing.T) {
 	if want := `{"url":"URL","version":"1.2","ready":false,"problem":"the database is away (503)"}` +
 		"\n"; out != want || err == nil {
 		t.Errorf("out = %q, %v, want %q and an error", out, err, want)
+	}
+}
+
+// A server with TLS whose authority is not known here, or that is called without TLS, is told from one that is away.
+func TestStatusOfTLS(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that we end
+	t.Cleanup(server.Close)
+	for address, want := range map[string]string{
+		server.URL: "is not trusted here (",
+		"http" + strings.TrimPrefix(server.URL, "https"): "does it speak TLS? then its address begins with https://",
+	} {
+		err := writ.Run(t.Context(), []string{"status", "--url", address}, cli.Streams{
+			In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want one that says %q", address, err, want)
+		}
+	}
+}
+
+// Where a server sends no mail, an invitation is refused with who adds people there.
+func TestInviteWithoutMail(t *testing.T) {
+	t.Setenv("WRIT_ACCESS_TOKEN", "any")
+	const org = "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"
+	_, err := run(t, map[string]string{
+		"/organization/" + org + "/members/invite": `503 {"message":"mail is not configured: set WRIT_SMTP_URL"}`,
+	}, "members", "invite", "ada@example.org", "--organization", org)
+	if err == nil || !strings.Contains(err.Error(), "set WRIT_SMTP_URL (503); or have its operator add people: writd user ") {
+		t.Errorf("err = %v", err)
 	}
 }
 
