@@ -14,7 +14,7 @@ import (
 
 // Change is one unit of writing: whole or absent.
 type Change struct {
-	// Lane is Ordinary unless a caller waits for a decision.
+	// Lane is Ordinary unless an agent waits: for a decision, or for a result that is recorded before it gets it.
 	Lane Lane
 	// Logs are the audit logs this change appends to. Their locks are held from
 	// before Do runs until the end of the transaction.

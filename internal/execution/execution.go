@@ -5,7 +5,8 @@
 // there is an answer. Report reads each row by its members, removes secrets, and appends
 // it to the organization's log. A row that was sent before is recognized by its hash and
 // counts once; one that cannot be read does not harm the others. Rows go in small slices
-// through the lane behind decisions.
+// through the lane behind decisions; a small one of the proxy goes with them, because an
+// agent waits for the result of its call until that is recorded.
 //
 // Reconcile follows the log from where it stopped. An allowed call waits for its outcome;
 // a report takes the oldest waiting call that fits: the same plan, tool and arguments if
