@@ -392,7 +392,7 @@ class GuardTest(unittest.TestCase):
         self.assertRaises(ValueError, Writ, "localhost:8080", "k")
         self.assertRaises(ValueError, Writ, "http://localhost", "")
         self.assertRaises(ValueError, Writ, "http://localhost", "k", timeout=0)
-        for url in (None, "", "http://", "http://:8080", "http://localhost:x", "http://localhost/?a", "ftp://localhost"):
+        for url in (None, "", "http://", "http://:8080", "http://localhost:x", "http://localhost/?a", "ftp://here"):
             self.assertRaisesRegex(ValueError, "url", Writ, url, "k")
         with StandIn(CASES[0]) as server:
             self.assertRaisesRegex(TypeError, "a name", declared(server).guard, lambda to: to)

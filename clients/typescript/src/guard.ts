@@ -44,13 +44,14 @@ export function guard<A extends object, R>(
 /** checkGuardable refuses, before any call, what could run other than it was judged, or after it was reported. */
 function checkGuardable(name: unknown, run: unknown): void {
   if (typeof name !== "string" || name === "") throw new TypeError("a guarded tool has a name: guard(name, function)");
-  if (typeof run !== "function") throw new TypeError(`what is guarded as ${name} is no function: guard(name, function)`);
+  if (typeof run !== "function") throw new TypeError(`what is guarded as ${name} is no function`);
   if (/Generator/.test(Object.prototype.toString.call(run))) {
     throw new TypeError(`${name}: a guarded function gives its result at once: it cannot be a generator`);
   }
   if (run.length > 1) {
     throw new TypeError(
-      `${name}: a guarded function takes one object with all its arguments, because nothing else is judged; what else it needs, it gets from the function around it`,
+      `${name}: a guarded function takes one object with all its arguments, because nothing else is judged; ` +
+        "what else it needs, it gets from a function around it",
     );
   }
 }
