@@ -388,6 +388,12 @@ class GuardTest(unittest.TestCase):
                 self.assertEqual(pay(), "ran")
             self.assertIn("not reported", str(caught[0].message))
 
+            def complain(_):
+                raise LookupError("nobody to tell")
+
+            with self.assertWarnsRegex(RuntimeWarning, "nobody to tell"):
+                self.assertEqual(plan.guard("bank.send_money", on_unreported=complain)(lambda: "ran")(), "ran")
+
     def test_options(self):
         self.assertRaises(ValueError, Writ, "localhost:8080", "k")
         self.assertRaises(ValueError, Writ, "http://localhost", "")
