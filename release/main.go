@@ -1,6 +1,6 @@
 // Command release builds what people install: archives of the programs for six platforms, Debian and RPM packages, a
-// container image, the clients for npm and pip, a list of what is inside (SBOM), the licences of that, and the checksums
-// of everything.
+// container image, the clients for npm and pip, a list of what is inside (SBOM), the licences of that, and the
+// checksums of everything.
 //
 // Two runs on the same commit with the same version of Go give the same bytes: nothing is dated later than the commit,
 // nothing depends on the folder, the user, the time zone or the order of a map. It downloads nothing once the modules

@@ -399,3 +399,17 @@ func TestEscapedSlashesStayInTheirSegment(t *testing.T) {
 		}
 	})
 }
+
+// TestASlashTooMany: people put one at the end of an address, and are told.
+func TestASlashTooMany(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		for path, want := range map[string]bool{"/proxy/mcp/bank/": true, "/nowhere/": true, "/nowhere": false} {
+			answer := s.Request(t, "POST", path, "{}")
+			answer.ErrorFields(t, http.StatusNotFound)
+			if got := strings.Contains(string(answer.Body), "leave out the slash"); got != want {
+				t.Errorf("%s: %s", path, answer.Body)
+			}
+		}
+	})
+}

@@ -388,11 +388,17 @@ class GuardTest(unittest.TestCase):
                 self.assertEqual(pay(), "ran")
             self.assertIn("not reported", str(caught[0].message))
 
+            def complain(_):
+                raise LookupError("nobody to tell")
+
+            with self.assertWarnsRegex(RuntimeWarning, "nobody to tell"):
+                self.assertEqual(plan.guard("bank.send_money", on_unreported=complain)(lambda: "ran")(), "ran")
+
     def test_options(self):
         self.assertRaises(ValueError, Writ, "localhost:8080", "k")
         self.assertRaises(ValueError, Writ, "http://localhost", "")
         self.assertRaises(ValueError, Writ, "http://localhost", "k", timeout=0)
-        for url in (None, "", "http://", "http://:8080", "http://localhost:x", "http://localhost/?a", "ftp://localhost"):
+        for url in (None, "", "http://", "http://:8080", "http://localhost:x", "http://localhost/?a", "ftp://here"):
             self.assertRaisesRegex(ValueError, "url", Writ, url, "k")
         with StandIn(CASES[0]) as server:
             self.assertRaisesRegex(TypeError, "a name", declared(server).guard, lambda to: to)

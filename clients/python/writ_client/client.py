@@ -63,7 +63,7 @@ class Writ:
 def _address(url: str) -> str:
     """Checks an address. Errors do not repeat what was given: it may be a key, or have a password in it."""
     if not isinstance(url, str) or not url.strip():
-        raise ValueError("url is missing: give http://localhost:8080 or the like")
+        raise ValueError("url is missing, such as http://localhost:8080")
     try:
         parts = urllib.parse.urlsplit(url.strip())
         has_host = bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -84,7 +84,7 @@ def _key(api_key: str) -> str:
     if not key:
         raise ValueError("api_key is missing")
     if not all("!" <= character <= "~" for character in key):
-        raise ValueError("api_key has characters that no key has: spaces, line ends or the like")
+        raise ValueError("api_key has characters that no key has, such as spaces")
     return key
 
 

@@ -293,10 +293,13 @@ def _report(
     try:
         plan.report(call.tool, call.arguments, status, output=_reportable(result), error=words, **more)
     except Exception as failed:
-        if options.on_unreported is not None:
-            options.on_unreported(failed)
-        else:
-            warnings.warn(f"writ: a call was not reported: {failed}", RuntimeWarning, stacklevel=3)
+        try:
+            if options.on_unreported is not None:
+                options.on_unreported(failed)
+                return
+        except Exception as own:  # the call ran, and must not look as if it had not: whoever tries again does it twice
+            failed = own
+        warnings.warn(f"writ: a call was not reported: {failed}", RuntimeWarning, stacklevel=3)
 
 
 def _reportable(result: Any) -> Any:

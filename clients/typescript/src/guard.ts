@@ -8,11 +8,11 @@ export interface GuardOptions<R> {
   /** How long to wait for a person where a call is held, in milliseconds; 0 unless set. */
   wait?: number;
   /** Called when a call begins to wait, with the denial that names its approval request. */
-  onHeld?: (held: Denied) => void;
+  onHeld?: (held: Denied) => unknown;
   /** What to give in place of a result where a call may not run, such as words for a model. Unless set, it throws. */
   onDenied?: (denied: Denied) => Awaited<R> | Promise<Awaited<R>>;
   /** Called when a call ran and could not be reported; unless set, console.warn. */
-  onUnreported?: (error: unknown) => void;
+  onUnreported?: (error: unknown) => unknown;
 }
 
 /** Guarded is a function behind the server. */
@@ -44,13 +44,14 @@ export function guard<A extends object, R>(
 /** checkGuardable refuses, before any call, what could run other than it was judged, or after it was reported. */
 function checkGuardable(name: unknown, run: unknown): void {
   if (typeof name !== "string" || name === "") throw new TypeError("a guarded tool has a name: guard(name, function)");
-  if (typeof run !== "function") throw new TypeError(`what is guarded as ${name} is no function: guard(name, function)`);
+  if (typeof run !== "function") throw new TypeError(`what is guarded as ${name} is no function`);
   if (/Generator/.test(Object.prototype.toString.call(run))) {
     throw new TypeError(`${name}: a guarded function gives its result at once: it cannot be a generator`);
   }
   if (run.length > 1) {
     throw new TypeError(
-      `${name}: a guarded function takes one object with all its arguments, because nothing else is judged; what else it needs, it gets from the function around it`,
+      `${name}: a guarded function takes one object with all its arguments, because nothing else is judged; ` +
+        "what else it needs, it gets from a function around it",
     );
   }
 }
@@ -95,7 +96,7 @@ async function allowed<R>(plan: Plan, call: Call, { wait = 0, onHeld }: GuardOpt
     return await plan.decide(call);
   } catch (error) {
     if (!(error instanceof Denied) || error.verdict === "deny" || !error.approvalId || wait <= 0) throw error;
-    onHeld?.(error);
+    await onHeld?.(error); // what it throws is a denial, as everything before the call
     const approval = await plan.wait(error.approvalId, wait);
     if (approval.status === "pending") throw error;
     if (approval.editedArguments) {
@@ -112,7 +113,7 @@ async function carryOut<A extends object, R>(
   call: Call,
   decision: Decision,
   run: (args: A) => R,
-  { onUnreported = (error) => console.warn("writ: a call was not reported:", error) }: GuardOptions<R>,
+  { onUnreported = warn }: GuardOptions<R>,
 ): Promise<Awaited<R>> {
   const judged = judgedAs(call, decision);
   const began = Date.now();
@@ -120,7 +121,8 @@ async function carryOut<A extends object, R>(
     try {
       await plan.report({ ...judged, ...outcome, durationMs: Date.now() - began });
     } catch (error) {
-      onUnreported(error);
+      // The call ran: what fails here must not look as if it had not, because whoever tries again does it twice.
+      await Promise.resolve(error).then(onUnreported).catch(warn);
     }
   };
   let result: Awaited<R>;
@@ -133,6 +135,8 @@ async function carryOut<A extends object, R>(
   await report({ status: "success", output: reportable(result) });
   return result;
 }
+
+const warn = (error: unknown) => console.warn("writ: a call was not reported:", error);
 
 /** reportable is a result as JSON; what is none is reported as text. */
 function reportable(result: unknown): unknown {

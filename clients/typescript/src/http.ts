@@ -45,11 +45,11 @@ export async function ask(to: Connection, path: string, body?: unknown, longer =
     throw new Failed(`${what}: the server did not answer: ${wordsOf(error)}`, undefined, error);
   }
   if (answer.type === "opaqueredirect" || (answer.status >= 300 && answer.status < 400)) {
-    throw new Failed(`${what}: the answer is a redirect, which is not followed: give the server's own address as url`);
+    throw new Failed(`${what}: the answer is a redirect, which is not followed: give the server's own address`);
   }
   const value = objectOf(text);
   if (!answer.ok) {
-    const said = saidOf(value) ?? (value ? "no reason given" : "this is no answer of a Writ server: is url its address?");
+    const said = saidOf(value) ?? (value ? "no reason given" : "no answer of a Writ server: is url its address?");
     const hint = [404, 405].includes(answer.status) ? ": is url the address of the server, without a path?" : "";
     throw new Failed(`${what}: ${said} (${answer.status})${value ? hint : ""}`, answer.status);
   }

@@ -64,7 +64,7 @@ export class Writ {
 
 /** addressOf checks an address. Errors do not repeat what was given: it may be a key, or have a password in it. */
 function addressOf(url: unknown): string {
-  if (typeof url !== "string" || url === "") throw new TypeError("url is missing: give http://localhost:8080 or the like");
+  if (typeof url !== "string" || url === "") throw new TypeError("url is missing, such as http://localhost:8080");
   let address: URL | undefined;
   try {
     address = new URL(url.trim());
@@ -79,7 +79,7 @@ function addressOf(url: unknown): string {
 function keyOf(apiKey: unknown): string {
   const key = typeof apiKey === "string" ? apiKey.trim() : "";
   if (key === "") throw new TypeError("apiKey is missing");
-  if (!/^[!-~]+$/.test(key)) throw new TypeError("apiKey has characters that no key has: spaces, line ends or the like");
+  if (!/^[!-~]+$/.test(key)) throw new TypeError("apiKey has characters that no key has, such as spaces");
   return key;
 }
 

@@ -161,6 +161,28 @@ test("a result that is no JSON is reported all the same", async () => {
   await stop();
 });
 
+test("a callback that fails does not end the process, nor make a call that ran look as if it had not", async () => {
+  const fail = async () => {
+    throw new Error("nobody to tell");
+  };
+  const held = cases.find(({ name }) => name === "a hold");
+  const body = JSON.stringify({ ...JSON.parse(held.body), approvalId: "1" });
+  const waiting = await guarded({ ...held, body }, { wait: 1000, onHeld: fail });
+  await assert.rejects(waiting.pay({}), /nobody to tell/);
+  assert.deepEqual(waiting.ran, []);
+  await waiting.stop();
+  const { url, stop } = await standIn(allowed);
+  const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
+  declared.report = fail;
+  const { warn } = console;
+  const warned = [];
+  console.warn = (...words) => warned.push(words);
+  assert.equal(await declared.guard("bank.send_money", () => "ran", { onUnreported: fail })({}), "ran");
+  console.warn = warn;
+  assert.equal(warned.length, 1);
+  await stop();
+});
+
 test("a Writ says which of its options is wrong", () => {
   assert.throws(() => new Writ({ url: "localhost:8080", apiKey: "k" }), /url/);
   assert.throws(() => new Writ({ url: "http://localhost", apiKey: "" }), /apiKey/);

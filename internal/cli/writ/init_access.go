@@ -122,7 +122,7 @@ func (i *initializing) ofPerson(ctx context.Context, places install.Places, earl
 	if err != nil {
 		return access{}, err
 	}
-	p := asPerson{server: i.server, orgID: i.org}
+	p := asPerson{server: i.server, orgID: i.org, orgFlag: "--org"}
 	return call(ctx, &p, func(ctx context.Context, c *client.Client) (access, error) {
 		org, err := p.organization(ctx, c)
 		if err != nil {

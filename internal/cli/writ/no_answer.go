@@ -3,9 +3,11 @@ package writ
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 )
 
@@ -27,6 +29,10 @@ func noAnswer(address, doing string, err error) error {
 		cause = op.Err
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		cause = context.DeadlineExceeded
+	} else if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("no Writ server answers at %s, but something else: give its address without a path", address)
+	} else if errors.Is(err, http.ErrSchemeMismatch) {
+		return fmt.Errorf("the server at %s speaks no TLS: give its address with http://", address)
 	} else {
 		return fmt.Errorf("%s: %w", doing, err)
 	}

@@ -1,6 +1,7 @@
 package writ
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -19,10 +20,12 @@ func (p *asPerson) organization(ctx context.Context, c *client.Client) (string, 
 		return "", err
 	}
 	if len(mine) != 1 {
-		return "", fmt.Errorf("you are in %d organizations: give --organization%s", len(mine), choices(mine))
+		return "", fmt.Errorf("you are in %d organizations: give %s%s", len(mine), p.namedBy(), choices(mine))
 	}
 	return mine[0].ID, nil
 }
+
+func (p *asPerson) namedBy() string { return cmp.Or(p.orgFlag, "--organization") }
 
 // findOrganization looks up the organization that was given by name.
 func (p *asPerson) findOrganization(ctx context.Context, c *client.Client) error {
@@ -43,7 +46,7 @@ func (p *asPerson) findOrganization(ctx context.Context, c *client.Client) error
 	}
 	switch len(called) {
 	case 0:
-		return fmt.Errorf("you are in no organization called %q: give --organization%s", p.orgID, choices(mine))
+		return fmt.Errorf("you are in no organization called %q: give %s%s", p.orgID, p.namedBy(), choices(mine))
 	case 1:
 		p.orgID, p.orgIsID = called[0].ID, true
 		return nil

@@ -57,6 +57,7 @@ type asPerson struct {
 	server
 	tokenFile, orgID string
 	orgIsID          bool   // orgID need not be looked up as a name
+	orgFlag          string // that names the organization; --organization unless set
 	code             string // of the second factor
 }
 

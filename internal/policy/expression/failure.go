@@ -19,7 +19,8 @@ const (
 	errNotBool     = failure("the condition is neither true nor false")
 	errUnusable    = failure("a value has a form that the condition cannot use")
 	// errOtherType begins as CEL says it, which nobody understands who does not know CEL.
-	errOtherType = failure("no such overload: a value has another type than the condition takes, such as text for a number")
+	errOtherType = failure("no such overload: " +
+		"a value has another type than the condition takes, such as text for a number")
 )
 
 // harmless are prefixes of CEL's messages that reveal only types and keys, which are
