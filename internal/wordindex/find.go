@@ -54,7 +54,7 @@ type search struct {
 	common bool
 }
 
-// maxCandidates is up to how many things that have the complete words are looked at one by one.
+// maxCandidates is up to how many things that have the complete words are looked at one segment at a time.
 const maxCandidates = 512
 
 // find finds matches in segments that follow each other. What begins with the last word must be gathered before it can

@@ -67,6 +67,9 @@ func together(q Query) int {
 	return maxGroup
 }
 
+// maxCompared is in how many things of a segment the last word is compared.
+const maxCompared = 128
+
 // candidate is a thing of a segment that matches; or the segment has too many to look at.
 type candidate struct {
 	segment int // of the group, from 1
@@ -113,7 +116,7 @@ func (s *search) narrow(ctx context.Context, group []segment, q Query, limit int
 	return found[:min(len(found), limit)], nil
 }
 
-// candidates looks at what has the complete words of a query, up to maxCandidates of each segment.
+// candidates looks at what has the complete words of a query, up to maxCompared of each segment.
 func (s *search) candidates(ctx context.Context, group []segment, q Query) ([]candidate, error) {
 	var all parts
 	for i := range group {
@@ -134,5 +137,5 @@ func (s *search) candidates(ctx context.Context, group []segment, q Query) ([]ca
 		) AS had
 		WHERE had.number = $5 OR had.words @@ part.query::tsquery AND had.doc >= $6 AND had.doc < $7`,
 		s.Table, s.inDays()), all.complete, all.queries, all.firstDays, all.lastDays,
-		maxCandidates+1, group[len(group)-1].first, s.before)
+		maxCompared+1, group[len(group)-1].first, s.before)
 }

@@ -55,12 +55,12 @@ export function NoOrganization() {
           {words.shell.makeOrganization}
         </Button>
         {operator && (
-          <p className="muted row wrap">
-            <span className="grow">{words.shell.operatorHelp}</span>
+          <div className="row wrap">
+            <span className="grow muted">{words.shell.operatorHelp}</span>
             <Link className="button" to="/installation/usage">
               {words.shell.toInstallation}
             </Link>
-          </p>
+          </div>
         )}
         <p className="small muted row wrap">
           <span className="grow">{words.auth.signedInAs(clean(user.email))}</span>
