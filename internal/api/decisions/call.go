@@ -274,7 +274,7 @@ var (
 	errNoTurn   = route.BodyError("has a session_turn that is no number of a turn")
 	errTwoPlans = route.BodyError("shows the tokens of two plans")
 	errAnswer   = route.BodyError("has a member of an answer: who sends one back asks about no call")
-	errEdges    = route.BodyError("has an mcp_context with a name that begins or ends with a space: no such tool is called")
+	errEdges    = route.BodyError("has an mcp_context with a name that begins or ends with a space: no such tool runs")
 	errReserved = route.BodyError("has an mcp_context.server_name that stands for the own tools of coding agents: " +
 		"give the MCP server another name")
 )

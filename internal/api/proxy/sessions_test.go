@@ -198,8 +198,9 @@ func TestANameWithASpaceIsNoOther(t *testing.T) {
 				t.Errorf("%q ran %d times", name, n)
 			}
 		}
-		if r := call(t, s, "pay", m{}); r.IsError {
-			t.Errorf("the one that was accepted: %s", textOf(r))
+		// Other surfaces cannot tell which of them a caller runs: a person looks first.
+		if d := decisionOf(t, call(t, s, "pay", m{})); d["decision"] != "hold" || y.side.count("pay") != 0 {
+			t.Errorf("the one that was accepted: %v", d)
 		}
 	}, "WRIT_PROXY_HOLD_SECONDS", "0")
 }
