@@ -67,6 +67,10 @@ func (c *call) fail(problem string) {
 // problem, because records with names cannot be erased.
 func (c *call) readNames() {
 	r := &c.request
+	if r.Carried != nil && (hasEdges(r.Server) || hasEdges(r.Tool)) {
+		c.fail("the name of the tool or its server begins or ends with a space, and would pass for another: no such tool " +
+			"is called")
+	}
 	for _, field := range [...]struct {
 		name string
 		text *string
@@ -110,3 +114,7 @@ func (c *call) readNames() {
 		}
 	}
 }
+
+// hasEdges reports whether a name has spaces at an end, which are taken off before it is judged. A server that lists
+// such a tool would have it called under the name, and with the approval, of another.
+func hasEdges(name string) bool { return strings.TrimSpace(name) != name }

@@ -15,6 +15,7 @@ import (
 	"writ/internal/names"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
+	"writ/internal/toolcall"
 	"writ/internal/toolname"
 )
 
@@ -113,7 +114,8 @@ func (c Classes) stated(named []toolname.Candidate) (class grounding.Class) {
 // harness's tool.
 func (c Classes) statedFor(n toolname.Name) (class grounding.Class) {
 	for _, entry := range c.Classes {
-		if matchesAny(entry.Tools, n) {
+		isStrict := grounding.Stricter(grounding.Write, entry.Class) != grounding.Write
+		if matchesAny(entry.Tools, n) || isStrict && matchesAny(entry.Tools, cut(n)) {
 			class = grounding.Stricter(class, entry.Class)
 		}
 	}
@@ -140,8 +142,12 @@ func (c Classes) kinds(named []toolname.Candidate) (kinds map[string]grounding.K
 	for _, n := range named {
 		restricts := n.Naming > toolname.Reading || sure && n.Naming != toolname.Certain
 		for _, entry := range c.Kinds {
+			restricts := restricts
 			if !matchesAny(entry.Tools, n.Name) {
-				continue
+				if !matchesAny(entry.Tools, cut(n.Name)) {
+					continue
+				}
+				restricts = true
 			}
 			if kinds == nil {
 				kinds = map[string]grounding.Kind{}
@@ -163,6 +169,14 @@ func StatedClass(ctx context.Context, r database.Reader, orgID, server, tool str
 		return "", err
 	}
 	return classes.stated(toolname.Candidates(tool, server, "")), nil
+}
+
+// cut is a name as patterns name it, at the first dot: acme.mail.send is of the tool mail.send of acme. A server whose
+// own name has a dot is named no other way, but what is said of acme makes nothing of acme.mail harmless.
+func cut(n toolname.Name) toolname.Name {
+	call := toolcall.Call{Server: n.Server, Tool: n.Tool}
+	n.Server, n.Tool = call.Name()
+	return n
 }
 
 func matchesAny(patterns []document.Pattern, n toolname.Name) bool {

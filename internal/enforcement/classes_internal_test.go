@@ -15,11 +15,14 @@ func TestClassesOfNames(t *testing.T) {
 		Classes: []ToolClass{
 			{grounding.Read, []document.Pattern{"bank.get_*", "claude-code.Edit", "search.*"}},
 			{grounding.Egress, []document.Pattern{"bank.get_away"}},
-			{grounding.Execute, []document.Pattern{"sh.*"}},
+			{grounding.Execute, []document.Pattern{"sh.*", "acme.mail.run"}},
+			{grounding.Read, []document.Pattern{"acme.*"}},
 		},
 		Kinds: []ToolKinds{
 			{[]document.Pattern{"bank.get_*"}, map[string]grounding.Kind{"note": grounding.Prose}},
 			{[]document.Pattern{"bank.get_away"}, map[string]grounding.Kind{"note": grounding.Identity}},
+			{[]document.Pattern{"acme.mail.get"}, map[string]grounding.Kind{"note": grounding.Prose}},
+			{[]document.Pattern{"acme.mail.run"}, map[string]grounding.Kind{"note": grounding.Identity}},
 		},
 	}
 	certain, joined, reading, guess, claimed := toolname.Certain, toolname.Joined, toolname.Reading, toolname.Guess,
@@ -35,6 +38,8 @@ func TestClassesOfNames(t *testing.T) {
 		"the organization's": {list(named("bank", "get_me", certain)), grounding.Read, grounding.Prose},
 		"the strictest":      {list(named("bank", "get_away", certain)), grounding.Egress, grounding.Identity},
 		"nobody's":           {list(named("bank", "pay", certain)), "", ""},
+		"a dotted server":    {list(named("acme.mail", "run", certain)), grounding.Execute, grounding.Identity},
+		"its first part":     {list(named("acme.mail", "get", certain)), "", ""},
 		"a harness's":        {list(named("claude-code", "Bash", certain)), grounding.Execute, ""},
 		"before a harness's": {list(named("claude-code", "Edit", certain)), grounding.Read, ""},
 		"a guess beside it":  {list(named("x", "sh.run", certain), named("sh", "run", guess)), grounding.Execute, ""},

@@ -41,6 +41,7 @@ var recordedIn = map[string]func(r *decision.Record) any{
 	"Now.wall":         func(r *decision.Record) any { return r.At },
 	"ResolvedPaths":    func(r *decision.Record) any { return string(r.Paths) },
 	"Key.Alone":        nil, // which of the two questions it is, not a fact about the call
+	"Uncut":            nil, // as well: server and tool are the same in both
 	"Session.Load":     nil, // reads the session's numbers
 	"Agent.Name":       func(r *decision.Record) any { return r.Judged.AgentName },
 	"Agent.Status":     func(r *decision.Record) any { return r.Judged.AgentStatus },

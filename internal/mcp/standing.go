@@ -92,9 +92,9 @@ func (st *Standing) readHeld(ctx context.Context, r database.Reader, orgID strin
 		}
 		why := t.state.why(t.from)
 		eachForm(t.server, func(server string) {
-			eachForm(t.name, func(name string) {
-				put(&st.held, toolname.Name{Server: fold(server), Tool: fold(name)}, why)
-			})
+			hold := func(name string) { put(&st.held, toolname.Name{Server: fold(server), Tool: fold(name)}, why) }
+			eachForm(t.name, hold)
+			hold(strings.TrimSpace(t.name)) // as calls are judged: nobody can tell which of the two is meant
 		})
 	}
 	return nil

@@ -70,13 +70,20 @@ func readCall(body []byte, members callMembers) (sentCall, error) {
 	if toolname.IsReserved(call.host.server) {
 		return call, errReserved
 	}
+	if hasEdges(call.host.server) || hasEdges(call.host.tool) {
+		return call, errEdges
+	}
 	return call, call.place()
 }
+
+// hasEdges reports whether a name has spaces at an end. Names are judged without, and a host that says one has a tool
+// which would pass for another.
+func hasEdges(name string) bool { return strings.TrimSpace(name) != name }
 
 // place puts the call where the host says it is. What the called name says is judged too, also where it is the tool's
 // own: a harness may have a tool of that name itself.
 func (c *sentCall) place() error {
-	host := toolname.Name{Server: strings.TrimSpace(c.host.server), Tool: strings.TrimSpace(c.host.tool)}
+	host := toolname.Name{Server: c.host.server, Tool: c.host.tool}
 	if host.Tool == "" { // the host says the server alone
 		host.Tool = strings.TrimSpace(c.Tool)
 	}
@@ -267,6 +274,7 @@ var (
 	errNoTurn   = route.BodyError("has a session_turn that is no number of a turn")
 	errTwoPlans = route.BodyError("shows the tokens of two plans")
 	errAnswer   = route.BodyError("has a member of an answer: who sends one back asks about no call")
+	errEdges    = route.BodyError("has an mcp_context with a name that begins or ends with a space: no such tool runs")
 	errReserved = route.BodyError("has an mcp_context.server_name that stands for the own tools of coding agents: " +
 		"give the MCP server another name")
 )

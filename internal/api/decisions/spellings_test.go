@@ -282,6 +282,12 @@ func TestSpellingsNeverWiden(t *testing.T) {
 			"two tools of which one is no": {
 				"tool": "balance", "mcp_context": m{"server_name": "bank", "tool_name": "drop"},
 			},
+			"another tool by a space": {
+				"tool": "balance", "mcp_context": m{"server_name": "bank", "tool_name": "balance "},
+			},
+			"another server by a space": {
+				"tool": "balance", "mcp_context": m{"server_name": "\u00a0bank", "tool_name": "balance"},
+			},
 		} {
 			_, said := surfaces[1].ask(t, o, token, body)
 			if said["allowed"] != false {
