@@ -98,7 +98,7 @@ type Subject struct {
 	Version  int
 }
 
-// Simulate explains what one policy alone, without its bindings, would say about a call.
+// Simulate explains what one policy alone, without its bindings, would say about a call, by all its names.
 func (s *Service) Simulate(
 	ctx context.Context, p principal.Principal, subject Subject, call toolcall.Call,
 ) (engine.Explanation, error) {
@@ -110,7 +110,7 @@ func (s *Service) Simulate(
 		return engine.Explanation{}, err
 	}
 	set := engine.NewSet([]engine.Active{active})
-	return set.Explain(s.current(p, call), s.Spent(ctx, p.OrgID)), nil
+	return explainNamed(set, *s.current(p, call), nil, s.Spent(ctx, p.OrgID), (*engine.Set).Explain), nil
 }
 
 // subject compiles what is simulated.
