@@ -22,7 +22,7 @@ func (s *Service) endDelegated(ctx context.Context, v *view, lineage []*plan.Dec
 		if len(v.delegators) == 0 {
 			break // the chain is broken, and permits nothing
 		}
-		by := &v.delegators[min(i, len(v.delegators)-1)]
+		by := v.delegators[min(i, len(v.delegators)-1)]
 		if by.key.holder == nil || by.agent.EndedBefore < 0 {
 			continue
 		}
@@ -189,8 +189,10 @@ func (s *Service) claimChain(ctx context.Context, tx *database.Tx, c *call, o *o
 // stops are those of the caller and of everybody who delegated the call.
 func (v *view) stops() []*agent.Stopped {
 	stops := []*agent.Stopped{&v.agent.Stopped}
-	for i := range v.delegators {
-		stops = append(stops, &v.delegators[i].agent.Stopped)
+	for i, d := range v.delegators {
+		if i == 0 || d != v.delegators[i-1] {
+			stops = append(stops, &d.agent.Stopped)
+		}
 	}
 	return stops
 }

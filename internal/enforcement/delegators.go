@@ -34,6 +34,7 @@ func (s *Service) loadDelegators(ctx context.Context, c *call, v *view) error {
 		return nil
 	}
 	lineage := v.plan.Lineage()
+	v.delegators = make([]*delegator, 0, len(lineage)-1)
 	for i := range lineage[:len(lineage)-1] {
 		made, from := &lineage[i].Binding, &lineage[i+1].Binding
 		if i > 0 && sameDelegator(made, &lineage[i-1].Binding) && sameDelegator(from, made) {
@@ -44,7 +45,7 @@ func (s *Service) loadDelegators(ctx context.Context, c *call, v *view) error {
 		if err != nil {
 			return err
 		}
-		v.delegators = append(v.delegators, d)
+		v.delegators = append(v.delegators, &d)
 	}
 	return s.endDelegated(ctx, v, lineage)
 }
@@ -89,8 +90,7 @@ func (s *Service) loadDelegator(ctx context.Context, v *view, made, from plan.Bi
 
 // refuseDelegators is the deny of a call that was delegated by somebody who may not act.
 func (v *view) refuseDelegators(now time.Time) (engine.Decision, bool) {
-	for i := range v.delegators {
-		d := &v.delegators[i]
+	for _, d := range v.delegators {
 		switch {
 		case !d.key.validAt(now):
 			return refuse(policy.ByAgent, "key", "the API key that delegated this call is not valid any more"), true
@@ -136,6 +136,9 @@ func (v *view) asDelegators(own []engine.Question) []engine.Question {
 	}
 	known := []asked{alike(askedBy(own[0].Call))}
 	for i := range v.delegators {
+		if !reads && i > 0 && v.delegators[i] == v.delegators[i-1] {
+			continue
+		}
 		by := v.askedAbove(i, own[0].Call)
 		if slices.Contains(known, alike(by)) {
 			continue
@@ -154,7 +157,7 @@ func (v *view) asDelegators(own []engine.Question) []engine.Question {
 // askedAbove is a delegator, acting for the plan that it delegated from. The session is that of the call: see
 // sessionAbove.
 func (v *view) askedAbove(i int, call *toolcall.Call) asked {
-	d, from := &v.delegators[i], v.plan.Chain[i]
+	d, from := v.delegators[i], v.plan.Chain[i]
 	a := asked{
 		key:  toolcall.Key{ID: d.keyID, OwnerID: d.owner.ID, OwnerRole: d.owner.Role},
 		user: d.user,

@@ -37,7 +37,7 @@ type view struct {
 	session   intent.Current // of the session, where it matters
 	// Of a delegated plan: who delegated it and those it came from, the nearest first; the steps that the call fits in
 	// each of them; and the plan whose sub-tree a published SDK shows.
-	delegators []delegator
+	delegators []*delegator
 	chain      [][]int
 	enveloped  *plan.Declared
 
