@@ -45,6 +45,11 @@ type Sources struct {
 	Tripped func(ctx context.Context, tx *database.Tx, orgID string, stop Stop) error
 	// Plans are the latest plans of agents that have not ended by themselves, by the agent's id.
 	Plans func(ctx context.Context, r database.Reader, orgID string, agentIDs []string) (map[string]Plan, error)
+	// HasPlan reports whether an id is that of a plan of an organization. Nil: every id is taken for one.
+	HasPlan func(ctx context.Context, r database.Reader, orgID, id string) (bool, error)
+	// Lists reports whether the registry of MCP servers has a server, and a tool, of one of these names, in any case of
+	// their letters. No names: whichever. Nil: it has none.
+	Lists func(ctx context.Context, r database.Reader, orgID string, servers, tools []string) (bool, error)
 	// PlansEnd is when the last live plan ends of a holder; nil: there is none.
 	PlansEnd func(ctx context.Context, r database.Reader, orgID string, of PlanHolder) (*time.Time, error)
 	// Suspended notifies people of an agent that was suspended because its owner left.

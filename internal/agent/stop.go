@@ -53,6 +53,7 @@ type Stop struct {
 	LeasesEndAt *time.Time // when the last lease ends that may permit it; nil: none is left; only of a kill
 	PlansEndAt  *time.Time // when the last plan ends by whose answer a client may run it unasked; as LeasesEndAt
 	Agents      []string   // other agents that stop, because they use these keys, sorted
+	Unseen      bool       // nobody has seen a server or tool of this name yet: perhaps it is misspelled; only of a kill
 }
 
 // Kill stops a subject from the entry of the log on whose index the answer tells. An agent
@@ -73,7 +74,13 @@ func (s *Service) Kill(
 		return Stop{}, fault.Field("keys", "are only for an agent")
 	}
 	err = s.writeAsKiller(ctx, p, func(ctx context.Context, tx *database.Tx, _ principal.Role) (err error) {
+		if err := s.requirePlan(ctx, tx, p.OrgID, scope, subject); err != nil {
+			return err
+		}
 		stop, _, err = s.kill(ctx, tx, p, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
+		if err == nil {
+			stop.Unseen, err = s.isUnseen(ctx, tx, p.OrgID, scope, subject)
+		}
 		return err
 	})
 	if err == nil && len(stop.Keys) > 0 {

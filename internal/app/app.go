@@ -202,6 +202,8 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Spent:        a.spentByAgent,
 		Plans:        livePlansOf(db),
 		PlansEnd:     plansEnd(db),
+		HasPlan:      intent.Has,
+		Lists:        mcp.Lists,
 		LeaseKey:     a.Intent.LeaseKey,
 		Tripped:      a.notifyTripped,
 		Suspended:    a.notifySuspended,

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"writ/internal/database"
@@ -31,4 +32,30 @@ func About(
 		ORDER BY position
 		LIMIT $6`, log, found(subjectText(of)), action, after, database.Micros(until), limit)
 	return entries, database.Wrap(err, "read the entries about a %s", of.Type)
+}
+
+// HasDecided reports whether a log has a decision about a server, and one about a tool, of one of these names, as given
+// or in small letters. No names: whichever.
+func HasDecided(ctx context.Context, r database.Reader, log string, servers, tools []string) (bool, error) {
+	for _, of := range []struct {
+		column string
+		names  []string
+	}{{"server", servers}, {"tool", tools}} {
+		if len(of.names) == 0 {
+			continue
+		}
+		var where database.Where
+		where.And(`log = ?`, log)
+		marks := make([]string, 0, 2*len(of.names))
+		for _, name := range of.names {
+			marks = append(marks, where.Bind(found(name)), where.Bind(found(strings.ToLower(name))))
+		}
+		var any bool
+		err := r.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM audit_entry`+where.String()+`AND verdict IS NOT NULL AND `+
+			of.column+` IN (`+strings.Join(marks, ", ")+`))`, where.Args...).Scan(&any)
+		if err != nil || !any {
+			return false, database.Wrap(err, "look for decisions about a %s", of.column)
+		}
+	}
+	return true, nil
 }

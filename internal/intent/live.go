@@ -84,3 +84,9 @@ func LastEnd(ctx context.Context, r database.Reader, orgID string, of Holder, no
 	at := database.Time(end.Int64)
 	return &at, nil
 }
+
+// Has reports whether an organization has a plan of this id, live or not.
+func Has(ctx context.Context, r database.Reader, orgID, id string) (has bool, err error) {
+	err = r.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM plan WHERE id = $1 AND org_id = $2)`, id, orgID).Scan(&has)
+	return has, database.Wrap(err, "look for a plan")
+}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"strings"
 
 	"writ/internal/database"
 	"writ/internal/principal"
@@ -45,4 +46,30 @@ func (s *Service) Catalogue(ctx context.Context, p principal.Principal) (Catalog
 		c.Tools[t.tool] = t.server
 	}
 	return c, database.Wrap(err, "list the tools of an SDK")
+}
+
+// Lists reports whether the registry of an organization has a server, and a tool, of one of these names, in any case of
+// their letters. No names: whichever.
+func Lists(ctx context.Context, r database.Reader, orgID string, servers, tools []string) (bool, error) {
+	for _, of := range []struct {
+		table string
+		names []string
+	}{{"mcp_server", servers}, {"mcp_tool", tools}} {
+		if len(of.names) == 0 {
+			continue
+		}
+		var where database.Where
+		where.And(`org_id = ?`, orgID)
+		marks := make([]string, len(of.names))
+		for i, name := range of.names {
+			marks[i] = where.Bind(strings.ToLower(name))
+		}
+		var any bool
+		err := r.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+of.table+where.String()+`AND LOWER(name) IN (`+
+			strings.Join(marks, ", ")+`))`, where.Args...).Scan(&any)
+		if err != nil || !any {
+			return false, database.Wrap(err, "look for a name in the registry of MCP servers")
+		}
+	}
+	return true, nil
 }

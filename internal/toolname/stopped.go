@@ -35,3 +35,26 @@ func IsStopped(servers, tools []string, server, tool string) bool {
 	return slices.ContainsFunc(servers, same(server)) || slices.ContainsFunc(tools, same(tool)) ||
 		slices.ContainsFunc(tools, same(server+"."+tool))
 }
+
+// Meant is what the name of a tool may mean: a tool, under one of its names, of a server, under one of its names. No
+// names of servers: of any.
+type Meant struct{ Servers, Tools []string }
+
+// MeantBy is what somebody may mean who stops a tool by a name, with the names under which decisions record it.
+func MeantBy(subject string) []Meant {
+	meant := []Meant{{Tools: append([]string{subject}, Normal(subject)...)}}
+	var read []Name
+	for _, c := range Candidates(subject, "", "") {
+		if c.Server != Local && c.Server != Unknown { // it names no server: the first of what is meant
+			read = append(read, c.Name)
+		}
+	}
+	if server, tool, ok := strings.Cut(subject, "."); ok {
+		read = append(read, Name{server, tool})
+	}
+	for _, n := range read {
+		tools := append([]string{n.Tool, Claude(n), Gemini(n), n.Server + double + n.Tool}, Normal(n.Tool)...)
+		meant = append(meant, Meant{StoppedServer(n.Server), tools})
+	}
+	return meant
+}

@@ -41,6 +41,8 @@ type StopBody struct {
 	KeyCount  int         `json:"keyCount,omitempty" doc:"How many API keys of the organization stop, where that is more than keys lists; only where something is stopped now."`
 	Agents    []string    `json:"agents" nullable:"false" doc:"Other agents that use these keys; only where something is stopped now."`
 
+	Unseen bool `json:"unseen,omitempty" doc:"No decision is recorded about a server or tool of this name, and no registered MCP server has it: perhaps it is misspelled. It is stopped all the same. Only where something is stopped now."`
+
 	OpenElsewhere int `json:"openElsewhere,omitempty" doc:"In how many other organizations keys that came from these are not stopped yet; the server goes on trying. Only where something is stopped now."`
 
 	LeasesEndAt *time.Time `json:"leasesEndAt,omitempty" doc:"When the last lease ends under which a call may still run; only where something is stopped now. Absent: there is none."`
@@ -62,6 +64,8 @@ func stopBody(s agent.Stop) StopBody {
 		StoppedAt: s.StoppedAt,
 		Keys:      append([]string{}, keys...),
 		Agents:    append([]string{}, s.Agents...),
+
+		Unseen: s.Unseen,
 
 		OpenElsewhere: s.Elsewhere,
 

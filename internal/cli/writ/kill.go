@@ -37,6 +37,18 @@ func subject(args []string) string {
 	return args[0]
 }
 
+// named is the subject, with the id of the plan that was declared last from here in place of latest.
+func (k *stopping) named(args []string) (string, error) {
+	if k.scope != "plan" || subject(args) != "latest" {
+		return subject(args), nil
+	}
+	found, err := k.find()
+	if err != nil {
+		return "", err
+	}
+	return latestPlan(found.URL)
+}
+
 // kill stops agents.
 func kill(s cli.Streams) *cobra.Command {
 	var k stopping
@@ -48,7 +60,11 @@ func kill(s cli.Streams) *cobra.Command {
 		if err != nil {
 			return client.Stop{}, err
 		}
-		return c.KillScope(ctx, org, k.scope, subject(args), k.reason, false)
+		named, err := k.named(args)
+		if err != nil {
+			return client.Stop{}, err
+		}
+		return c.KillScope(ctx, org, k.scope, named, k.reason, false)
 	}
 	cmd := &cobra.Command{
 		Use: "kill [SUBJECT]", Short: "Stop an agent and its keys, or a server, tool, plan or the organization",
@@ -65,6 +81,10 @@ which entry of the log on nothing is allowed. Calls that already run go on. You 
 
 func printStop(s cli.Streams, stop client.Stop) error {
 	_, err := fmt.Fprintf(s.Out, "stopped: nothing is allowed from entry %d of the log on\n", stop.Index)
+	if stop.Unseen && err == nil {
+		_, err = fmt.Fprintf(s.Out, "no decision and no registered MCP server has a %s of this name yet: look whether %s is "+
+			"spelled as in `writ decisions list`\n", stop.Scope, cli.Line(stop.Subject))
+	}
 	for _, line := range [][2]string{
 		{"keys", strings.Join(stop.Keys, " ")}, {"other agents", strings.Join(stop.Agents, " ")},
 	} {
@@ -101,7 +121,11 @@ func revive(s cli.Streams) *cobra.Command {
 		if err != nil {
 			return 0, err
 		}
-		lifted, err := c.KillScope(ctx, org, k.scope, subject(args), k.reason, true)
+		named, err := k.named(args)
+		if err != nil {
+			return 0, err
+		}
+		lifted, err := c.KillScope(ctx, org, k.scope, named, k.reason, true)
 		return lifted.Index, err
 	}
 	cmd := &cobra.Command{

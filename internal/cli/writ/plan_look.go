@@ -26,11 +26,11 @@ func planAsking[T any](
 			return err
 		}
 		if len(args) == 0 || args[0] == "latest" {
-			kept, err := credentials.Default().FindPlan(found.URL, "")
+			latest, err := latestPlan(found.URL)
 			if err != nil {
-				return fmt.Errorf("no plan was declared from here: name one, by its id")
+				return err
 			}
-			args = append([]string{kept.ID}, args[min(len(args), 1):]...)
+			args = append([]string{latest}, args[min(len(args), 1):]...)
 		}
 		if found.AccessToken != "" || l.tokenFile != "" {
 			return asking(&l.asPerson, s, ask, print)(cmd, args)
@@ -43,6 +43,15 @@ func planAsking[T any](
 		}
 		return show(&l.server, s, answer, print)
 	}
+}
+
+// latestPlan is the id of the plan that was declared last from here to a server.
+func latestPlan(url string) (string, error) {
+	kept, err := credentials.Default().FindPlan(url, "")
+	if err != nil {
+		return "", fmt.Errorf("no plan was declared from here: name one, by its id")
+	}
+	return kept.ID, nil
 }
 
 // planShown is what `writ plan show --json` prints.
