@@ -132,8 +132,13 @@ func TestDelegationsThatAreNotTheDelegates(t *testing.T) {
 				func(r *enforcement.Request) { r.Presented = forged.shown() }},
 			"a sibling's token": {"not the one issued",
 				func(r *enforcement.Request) { r.Presented.JWT = sibling.Token }},
-			"an unreadable proof": {"another delegation", func(r *enforcement.Request) { r.Held = &trust.Proof{} }},
-			"another user":        {"another user", func(r *enforcement.Request) { r.UserID = "v" }},
+			"an unreadable proof": {"its header must be", func(r *enforcement.Request) {
+				r.Held = intent.ReadHeld([]string{"e30.e30.e30"}, "/", nil).Proof
+			}},
+			"two proofs": {"more than one proof", func(r *enforcement.Request) {
+				r.Held = intent.ReadHeld([]string{"e30.e30.e30", "e30.e30.e30"}, "/", nil).Proof
+			}},
+			"another user": {"another user", func(r *enforcement.Request) { r.UserID = "v" }},
 			"another hash": {"not the one issued",
 				func(r *enforcement.Request) { r.Presented.PlanHash = strings.Repeat("0", 64) }},
 		} {

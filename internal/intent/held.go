@@ -1,6 +1,10 @@
 package intent
 
-import "writ/internal/intent/trust"
+import (
+	"errors"
+
+	"writ/internal/intent/trust"
+)
 
 // Held is the proof that a request was made by the holder of a delegation, and the request that it must be about.
 type Held struct {
@@ -8,14 +12,19 @@ type Held struct {
 	Sent  trust.Request
 }
 
+var errTwoProofs = errors.New("the request has more than one proof: send X-Writ-Proof once")
+
 // ReadHeld reads a proof as it was sent. One that cannot be read, or is there twice, proves nothing.
 func ReadHeld(sent []string, path string, body []byte) Held {
 	if len(sent) == 0 {
 		return Held{}
 	}
-	h := Held{&trust.Proof{}, trust.RequestOf(path, body)}
-	if proof, err := trust.ReadProof(sent[0]); err == nil && len(sent) == 1 {
-		h.Proof = proof
+	proof, err := trust.ReadProof(sent[0])
+	if len(sent) > 1 {
+		err = errTwoProofs
 	}
-	return h
+	if err != nil {
+		proof = trust.Unreadable(err)
+	}
+	return Held{proof, trust.RequestOf(path, body)}
 }

@@ -7,7 +7,11 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // ProofLife is how long a proof of possession counts. Used ones are known as long.
@@ -28,7 +32,8 @@ type Proof struct {
 	Body       string `json:"body"`       // SHA-256 of the request's body, in hex
 	Issued     int64  `json:"iat"`
 
-	part unsigned
+	part    unsigned
+	problem error // why it cannot be read; nil: it can
 }
 
 // Request is what a proof is about, as the server got it.
@@ -52,27 +57,58 @@ func Prove(delegationID, token string, r Request, now time.Time, key ed25519.Pri
 	}, key)
 }
 
+// Errors of proofs that cannot be read. Whoever made one has only these words to mend it by.
+var (
+	errLongProof = fmt.Errorf("the proof cannot be read: it is longer than %d bytes", maxProof)
+	errProofForm = errors.New("the proof cannot be read: it must be a JWS, three parts in base64url without padding")
+	errProofHead = errors.New(`the proof cannot be read: its header must be ` + headOf(kindProof, "") + `, with kid or without`)
+	errClaims    = fmt.Errorf("the proof cannot be read: it must be of an object with jti (1 to %d bytes), delegation, "+
+		"ath, path, body, and iat in seconds", maxNonce)
+)
+
 // ReadProof reads a proof. It verifies nothing: Check does.
 func ReadProof(text string) (*Proof, error) {
 	if len(text) > maxProof {
-		return nil, errors.New("the proof is too long")
+		return nil, errLongProof
 	}
-	u, err := read(text, kindProof)
+	u, header, err := takeApart(text)
+	if err != nil {
+		return nil, errProofForm
+	}
+	if !isProofHeader(header) {
+		return nil, errProofHead
+	}
 	p := &Proof{part: u}
-	if err == nil {
-		err = u.claims(p)
-	}
-	if err != nil || p.Nonce == "" || len(p.Nonce) > maxNonce {
-		return nil, errors.New("the proof cannot be read")
+	if err := u.claims(p); err != nil || p.Nonce == "" || len(p.Nonce) > maxNonce {
+		return nil, errClaims
 	}
 	return p, nil
 }
+
+// isProofHeader reports whether a header is that of a proof. Unlike the parts of tokens, which the server signs, proofs
+// are made by many libraries: the order of its members and the space between them are theirs. The id of a key counts
+// for nothing, because the delegation says which key it is.
+func isProofHeader(header []byte) bool {
+	var head struct {
+		Algorithm string         `json:"alg"`
+		Kind      string         `json:"typ"`
+		KeyID     jsontext.Value `json:"kid"`
+	}
+	err := json.Unmarshal(header, &head, json.RejectUnknownMembers(true), jsontext.AllowDuplicateNames(false))
+	return err == nil && head.Algorithm == algorithm && head.Kind == kindProof &&
+		(head.KeyID == nil || head.KeyID.Kind() == '"')
+}
+
+// Unreadable is a proof that proves nothing, for this reason.
+func Unreadable(problem error) *Proof { return &Proof{problem: problem} }
 
 // Check checks that the proof is of this request, by the holder of a delegation's key, and current.
 func (p *Proof) Check(delegate string, delegationID string, token [sha256.Size]byte, r Request, now time.Time) error {
 	key, ok := PublicKey(delegate)
 	issued := time.Unix(p.Issued, 0)
 	switch {
+	case p.problem != nil:
+		return p.problem
 	case !ok || !same(p.Delegation, delegationID):
 		return errors.New("the proof is of another delegation")
 	case !same(p.Token, hex.EncodeToString(token[:])):

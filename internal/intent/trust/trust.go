@@ -178,12 +178,14 @@ func PublicKey(text string) (ed25519.PublicKey, bool) {
 	return key, err == nil && len(key) == ed25519.PublicKeySize
 }
 
-// A header has one spelling, so that it is compared and not parsed.
+const algorithm = "EdDSA"
+
+// A header has one spelling, so that it is compared and not parsed; but see isProofHeader.
 func headOf(kind, keyID string) string {
 	if keyID == "" {
-		return `{"alg":"EdDSA","typ":"` + kind + `"}`
+		return `{"alg":"` + algorithm + `","typ":"` + kind + `"}`
 	}
-	return `{"alg":"EdDSA","typ":"` + kind + `","kid":"` + keyID + `"}`
+	return `{"alg":"` + algorithm + `","typ":"` + kind + `","kid":"` + keyID + `"}`
 }
 
 // keyIn is the id of the key in the header of a part of this kind.
@@ -223,27 +225,37 @@ type unsigned struct {
 }
 
 // read takes a signed part apart. Only one spelling of it is read.
-func read(part, kind string) (u unsigned, err error) {
-	header, rest, ok := strings.Cut(part, ".")
+func read(part, kind string) (unsigned, error) {
+	u, header, err := takeApart(part)
+	if err != nil {
+		return unsigned{}, err
+	}
+	keyID, ok := keyIn(string(header), kind)
+	if !ok {
+		return unsigned{}, errForm
+	}
+	u.keyID = keyID
+	return u, nil
+}
+
+// takeApart takes a JWS apart, whatever its header says.
+func takeApart(part string) (u unsigned, header []byte, err error) {
+	first, rest, ok := strings.Cut(part, ".")
 	body, signature, also := strings.Cut(rest, ".")
 	if !ok || !also {
-		return u, errForm
+		return u, nil, errForm
 	}
-	raw, err := strict.DecodeString(header)
-	if err != nil {
-		return u, errForm
-	}
-	if u.keyID, ok = keyIn(string(raw), kind); !ok {
-		return u, errForm
+	if header, err = strict.DecodeString(first); err != nil {
+		return u, nil, errForm
 	}
 	if u.body, err = strict.DecodeString(body); err != nil {
-		return u, errForm
+		return u, nil, errForm
 	}
 	if u.signature, err = strict.DecodeString(signature); err != nil {
-		return u, errForm
+		return u, nil, errForm
 	}
 	u.text = part[:len(part)-len(signature)-1]
-	return u, nil
+	return u, header, nil
 }
 
 func (u *unsigned) verify(key ed25519.PublicKey) bool {

@@ -308,11 +308,15 @@ func FuzzVerify(f *testing.F) {
 	token := a.chain(f, 2, nil)
 	f.Add(token)
 	f.Add("a.b.c~d.e.f~g.h.i")
+	f.Add(proofOf(`{"typ":"delegation-proof+jwt", "alg":"EdDSA"}`, claims, newKey(f)))
+	f.Add(proofOf(`{"alg":"none","alg":"EdDSA","typ":"delegation-proof+jwt","kid":{}}`, claims, newKey(f)))
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, err := trust.Verify(text, a.keys, now); err == nil && text != token {
 			t.Errorf("accepted: %q", text)
 		}
-		_, _ = trust.ReadProof(text)
+		if p, err := trust.ReadProof(text); (p == nil) == (err == nil) {
+			t.Errorf("read as %v, %v", p, err)
+		}
 	})
 }
 
