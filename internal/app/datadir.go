@@ -110,6 +110,18 @@ func refuseMissingDatabase(c config.Config) error {
 	return nil
 }
 
+// RequireDatabase refuses a data folder in which no server has begun. PostgreSQL is named, so it is not found by chance.
+func RequireDatabase(c config.Config) error {
+	if c.UsesPostgres() || hasContent(databasePath(c)) {
+		return nil
+	}
+	if err := refuseMissingDatabase(c); err != nil {
+		return err
+	}
+	return fmt.Errorf("there is no database at %s: run this in the server's folder, or set WRIT_DATA_DIR or DATABASE_URL "+
+		"as for the server", databasePath(c))
+}
+
 func hasContent(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Size() > 0

@@ -31,7 +31,7 @@ func (c *command) user() *cobra.Command {
 			if n.Password, err = c.newPassword(fromStdin); err != nil {
 				return err
 			}
-			return c.onData(func(ctx context.Context, areas *app.Areas, _ []string) (any, error) {
+			return c.onNewData(func(ctx context.Context, areas *app.Areas, _ []string) (any, error) {
 				return createUser(ctx, areas, n, !fromStdin)
 			})(cmd, args)
 		},

@@ -52,11 +52,27 @@ func (c *command) logger(settings config.Config) *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.streams.Err, options))
 }
 
+// work is what a command does with the data.
+type work func(ctx context.Context, areas *app.Areas, args []string) (result any, err error)
+
 // onData is the RunE of a command that works on the data, beside a running server or
-// without one, and prints a result: JSON, one object; nothing where it is nil.
-func (c *command) onData(
-	do func(ctx context.Context, areas *app.Areas, args []string) (result any, err error),
-) func(*cobra.Command, []string) error {
+// without one, and prints a result: JSON, one object; nothing where it is nil. Without a
+// database it refuses: whoever runs it in the wrong folder would be told of an empty one.
+func (c *command) onData(do work) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		o, err := c.options()
+		if err == nil {
+			err = app.RequireDatabase(o.Config)
+		}
+		if err != nil {
+			return err
+		}
+		return c.onNewData(do)(cmd, args)
+	}
+}
+
+// onNewData is onData for a command with which an installation may begin.
+func (c *command) onNewData(do work) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		o, err := c.options()
 		if err != nil {
