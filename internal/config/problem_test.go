@@ -1,7 +1,9 @@
 package config_test
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -105,6 +107,39 @@ func TestDocumentation(t *testing.T) {
 	isBlank := func(v config.Variable) bool { return v.Name == "" || v.Doc == "" }
 	if slices.ContainsFunc(config.Variables(), isBlank) {
 		t.Error("a variable has no name or no doc")
+	}
+}
+
+// TestDocumentedNamesAreKnown: a name that a page tells people to set is not refused as a misspelled setting.
+func TestDocumentedNamesAreKnown(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	named := map[string]string{}
+	for _, page := range append(pages, "../../README.md", "../../deploy/compose.yaml") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`\bWRIT_[A-Z0-9_]*[A-Z0-9]\b`).FindAllString(string(text), -1) {
+			named[name] = page
+		}
+	}
+	for name, page := range named {
+		_, err := config.Load([]string{name + "=x"}, noFiles)
+		var found config.Problems
+		if errors.As(err, &found) && slices.ContainsFunc(found, func(p config.Problem) bool {
+			return p.Variable == name && strings.Contains(p.Message, "is not a setting")
+		}) {
+			t.Errorf("%s of %s is refused: it is neither a setting nor a variable of the client", name, page)
+		}
+	}
+	for _, name := range []string{"WRIT_URL", "WRIT_CODE", "WRIT_ENFORCE", "WRIT_MASTER_KEY_FILE"} {
+		if named[name] == "" {
+			t.Errorf("no page names %s", name)
+		}
 	}
 }
 
