@@ -58,7 +58,8 @@ func (s *Service) signer(
 	return s.replace(ctx, tx, p, current, algorithm, MaxLife)
 }
 
-// replace makes a new authority, and retires the one before (nil: there is none) after an overlap.
+// replace makes a new authority, and retires the one before (nil: there is none) after an overlap. Without an overlap
+// those that were replaced earlier end too: whoever wants no overlap trusts nothing that was signed so far.
 func (s *Service) replace(
 	ctx context.Context, tx *database.Tx, p principal.Principal, before *Authority, algorithm authority.Algorithm,
 	overlap time.Duration,
@@ -90,6 +91,11 @@ func (s *Service) replace(
 		}
 		payload["replaces"], payload["trustedUntil"] = before.ID, until
 	}
+	if overlap == 0 {
+		if err := endAuthorities(ctx, tx, p.OrgID, tx.Now()); err != nil {
+			return nil, nil, err
+		}
+	}
 	if err := insertAuthority(ctx, tx, a); err != nil {
 		return nil, nil, err
 	}
@@ -103,7 +109,8 @@ func (s *Service) replace(
 // Rotation says how an authority is replaced.
 type Rotation struct {
 	Algorithm authority.Algorithm // empty: as before, or P-256
-	// Overlap is how long what the authority before has signed still counts; 0: it ends at once.
+	// Overlap is how long what the authority before has signed still counts; 0: that ends at once, with what earlier
+	// ones have signed.
 	Overlap time.Duration
 }
 

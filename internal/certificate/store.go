@@ -61,6 +61,13 @@ func retireAuthority(ctx context.Context, tx *database.Tx, id string, until time
 	return database.Wrap(err, "retire a certificate authority")
 }
 
+// endAuthorities ends the trust in all authorities that were replaced.
+func endAuthorities(ctx context.Context, tx *database.Tx, orgID string, at time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE certificate_authority SET trusted_until = $2 WHERE org_id = $1 AND trusted_until > $2`,
+		orgID, database.Micros(at))
+	return database.Wrap(err, "end the trust in certificate authorities")
+}
+
 const selectCertificate = `
 	SELECT c.id, c.org_id, c.authority_id, c.serial, c.kind, c.subject, c.spiffe_id, c.certificate, c.fingerprint,
 		c.key_hash, c.issued_by, c.key_id, c.replaces, c.created_at, c.begins_at, c.expires_at, c.revoked_at,

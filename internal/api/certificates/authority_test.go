@@ -55,6 +55,41 @@ func TestRotatedAuthority(t *testing.T) {
 	})
 }
 
+// TestRotatedWithoutOverlap: nothing counts that was signed before, by whichever authority, and in this organization only.
+func TestRotatedWithoutOverlap(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		there := w.Organization(w.Owner, "There")
+		for range 2 {
+			if _, err := w.Owner.RotateCertificateAuthority(ctx, there, "", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := w.issue(client.NewCertificate{AgentID: w.agent, LifeSeconds: 3600})
+		if _, err := w.Owner.RotateCertificateAuthority(ctx, w.ID, "", nil); err != nil {
+			t.Fatal(err)
+		}
+		second := w.issue(client.NewCertificate{AgentID: w.agent, LifeSeconds: 3600})
+		one, two := w.with(pair(t, first), w.key.APIKey), w.with(pair(t, second), w.key.APIKey)
+		w.want("the first, replaced with an overlap", one, "", "files", "allow")
+		w.want("the second, which signs", two, "", "files", "allow")
+		made, err := w.Owner.RotateCertificateAuthority(ctx, w.ID, "", new(int64))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.wantRefused("the first", one, "the certificate is untrusted")
+		w.wantRefused("the second", two, "the certificate is untrusted")
+		trusted, err := w.Owner.CertificateAuthorities(ctx, w.ID)
+		if err != nil || len(trusted) != 1 || trusted[0].AuthorityID != made.AuthorityID {
+			t.Errorf("trusted: %+v, %v", trusted, err)
+		}
+		if elsewhere, err := w.Owner.CertificateAuthorities(ctx, there); err != nil || len(elsewhere) != 2 {
+			t.Errorf("trusted elsewhere: %+v, %v", elsewhere, err)
+		}
+	})
+}
+
 // TestSealBroken: an authority whose key cannot be unsealed signs nothing. All else works, and a new one can be made.
 func TestSealBroken(t *testing.T) {
 	t.Parallel()

@@ -146,7 +146,7 @@ type rotateAuthorityInput struct {
 	route.OrganizationQuery
 	Body struct {
 		Algorithm      string `json:"algorithm,omitempty" enum:"p256,ed25519" doc:"As before unless given, or p256."`
-		OverlapSeconds *int64 `json:"overlapSeconds,omitempty" minimum:"0" maximum:"604800" doc:"How long what the authority before has signed still counts: 604800 unless given, which is as long as any certificate lives. 0 ends it at once, for a key that others have."`
+		OverlapSeconds *int64 `json:"overlapSeconds,omitempty" minimum:"0" maximum:"604800" doc:"How long what the authority before has signed still counts: 604800 unless given, which is as long as any certificate lives. 0 ends it at once, with what earlier ones have signed, for a key that others have."`
 	}
 }
 

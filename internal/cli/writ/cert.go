@@ -205,7 +205,7 @@ certificate authority of the organization: what the one before has signed counts
 	f.BoolVar(&a.wanted, "authority", false, "replace the authority")
 	cli.ChoiceFlag(cmd, &a.algorithm, "algorithm", "of the new authority: p256 or ed25519; as before unless given",
 		"p256", "ed25519")
-	f.DurationVar(&a.overlap, "overlap", 7*24*time.Hour, "how long the authority before is trusted; 0s ends it at once")
+	f.DurationVar(&a.overlap, "overlap", 7*24*time.Hour, "how long the authority before is trusted; 0s ends it and earlier ones at once")
 	return cmd
 }
 
