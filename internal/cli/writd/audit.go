@@ -16,6 +16,8 @@ import (
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
 	"writ/internal/audit/witness"
+	"writ/internal/database"
+	"writ/internal/principal"
 	"writ/internal/secret"
 )
 
@@ -32,19 +34,34 @@ func (c *command) auditExport() *cobra.Command {
 		Use: "export ORGANIZATION|system", Short: "Export the audit log of an organization, open or closed",
 		Args: cobra.ExactArgs(1),
 		Long: `Export the audit log of an organization, open or closed, or that of the system, in the form that writ audit verify
-reads. It is written to stdout, or to a new file. Nobody but the operator can export the log of a closed organization:
+reads. It is written to stdout, or to a new file. An organization is named by its id or, while it is open, its exact
+name: writd org list shows them. Nobody but the operator can export the log of a closed organization:
 closing ended the rights of its members.`,
 	}
 	cmd.RunE = c.onData(func(ctx context.Context, areas *app.Areas, args []string) (any, error) {
-		if path == "" {
-			return nil, areas.Audit.Export(ctx, c.streams.Out, args[0], o)
+		log, err := logNamed(ctx, areas, args[0])
+		if err != nil {
+			return nil, err
 		}
-		return nil, exportTo(ctx, areas, path, args[0], o)
+		if path == "" {
+			return nil, areas.Audit.Export(ctx, c.streams.Out, log, o)
+		}
+		return nil, exportTo(ctx, areas, path, log, o)
 	})
 	cmd.Flags().StringVar(&path, "file", "", "write to this new file")
 	cmd.Flags().Int64Var(&o.Since, "since", 0, "the first entry; hashes stand for what is before")
 	cmd.Flags().BoolVar(&o.WithoutPayloads, "without-payloads", false, "leave payloads out; the proofs hold")
 	return cmd
+}
+
+// logNamed is the log of the system, or of the organization with an id or exact name. An id is not looked up: whoever
+// examines damaged data can export a log whose organization is gone.
+func logNamed(ctx context.Context, areas *app.Areas, named string) (string, error) {
+	if named == audit.System || database.IsID(named) {
+		return named, nil
+	}
+	id, err := areas.Organizations.IDNamed(ctx, principal.Operator(), named)
+	return audit.LogOf(id), err
 }
 
 // exportTo exports to a new file, which is removed if that fails.
