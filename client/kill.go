@@ -17,7 +17,8 @@ type Stop struct {
 	Keys      []string  `json:"keys"`     // 1,000 at most
 	KeyCount  int       `json:"keyCount"` // that stop, where there are more
 	Agents    []string  `json:"agents"`
-	// Unseen is that no decision and no registered MCP server has a server or tool of this name: perhaps it is misspelled.
+	// Unseen is that no decision and no registered MCP server has a server or tool of this name: perhaps it is
+	// misspelled.
 	Unseen bool `json:"unseen"`
 	// OpenElsewhere is in how many other organizations keys that came from these are not stopped yet.
 	OpenElsewhere int `json:"openElsewhere"`

@@ -53,7 +53,7 @@ type Stop struct {
 	LeasesEndAt *time.Time // when the last lease ends that may permit it; nil: none is left; only of a kill
 	PlansEndAt  *time.Time // when the last plan ends by whose answer a client may run it unasked; as LeasesEndAt
 	Agents      []string   // other agents that stop, because they use these keys, sorted
-	Unseen      bool       // nobody has seen a server or tool of this name yet: perhaps it is misspelled; only of a kill
+	Unseen      bool       // nobody has seen a server or tool of this name: perhaps it is misspelled; only of a kill
 }
 
 // Kill stops a subject from the entry of the log on whose index the answer tells. An agent

@@ -110,7 +110,7 @@ func refuseMissingDatabase(c config.Config) error {
 	return nil
 }
 
-// RequireDatabase refuses a data folder in which no server has begun. PostgreSQL is named, so it is not found by chance.
+// RequireDatabase refuses a data folder in which no server has begun. PostgreSQL is named, and not found by chance.
 func RequireDatabase(c config.Config) error {
 	if c.UsesPostgres() || hasContent(databasePath(c)) {
 		return nil

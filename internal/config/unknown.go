@@ -16,8 +16,8 @@ var serviceLink = regexp.MustCompile(`^WRIT(_[A-Z0-9]+)*_(SERVICE_HOST|SERVICE_P
 // serviceLinkURL is the value of the one such variable whose name could be a mistake: WRIT_PORT.
 var serviceLinkURL = regexp.MustCompile(`^(tcp|udp|sctp)://`)
 
-// clientVariables are read by the command writ and its hooks, and by the compose file. They may be set for a server that
-// was started in the same shell.
+// clientVariables are read by the command writ and its hooks, and by the compose file. They may be set for a server
+// that was started in the same shell.
 var clientVariables = map[string]bool{
 	"WRIT_URL": true, "WRIT_API_KEY": true, "WRIT_ACCESS_TOKEN": true,
 	"WRIT_CODE": true, "WRIT_ENFORCE": true, "WRIT_VERSION": true,

@@ -55,7 +55,7 @@ func TestRotatedAuthority(t *testing.T) {
 	})
 }
 
-// TestRotatedWithoutOverlap: nothing counts that was signed before, by whichever authority, and in this organization only.
+// TestRotatedWithoutOverlap: nothing counts that was signed before, by whichever authority of the organization.
 func TestRotatedWithoutOverlap(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
