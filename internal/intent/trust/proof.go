@@ -63,7 +63,7 @@ var (
 	errProofForm = errors.New("the proof cannot be read: it must be a JWS, three parts in base64url without padding")
 	errProofHead = errors.New("the proof cannot be read: its header must be " + headOf(kindProof, "") +
 		", with kid or without")
-	errClaims    = fmt.Errorf("the proof cannot be read: it must be of an object with jti (1 to %d bytes), delegation, "+
+	errClaims = fmt.Errorf("the proof cannot be read: it must be of an object with jti (1 to %d bytes), delegation, "+
 		"ath, path, body, and iat in seconds", maxNonce)
 )
 
