@@ -40,7 +40,12 @@ func watch(cmd *cobra.Command, begin func()) {
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	if check := cmd.Args; check != nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error { return argumentsNamed(cmd, args, check(cmd, args)) }
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := refuseEmpty(cmd, args); err != nil {
+				return err
+			}
+			return argumentsNamed(cmd, args, check(cmd, args))
+		}
 	}
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

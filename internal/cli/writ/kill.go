@@ -29,6 +29,15 @@ func (k *stopping) addFlags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagRequired("reason")
 }
 
+// checkSubject asks for what is to be stopped: only the organization needs no name.
+func (k *stopping) checkSubject(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 && k.scope != "organization" {
+		_, rest, _ := strings.Cut(cmd.Use, " ")
+		return fmt.Errorf("SUBJECT is missing: %s %s", cmd.CommandPath(), rest)
+	}
+	return cobra.MaximumNArgs(1)(cmd, args)
+}
+
 // subject is what is named on the command line.
 func subject(args []string) string {
 	if len(args) == 0 {
@@ -52,7 +61,7 @@ func kill(s cli.Streams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "kill [SUBJECT]", Short: "Stop an agent and its keys, or a server, tool, plan or the organization",
-		Args: cobra.MaximumNArgs(1),
+		Args: k.checkSubject,
 		Long: `Stop an agent and its keys, or with --scope a server, a tool, a plan, an API key or the whole organization. The answer says from
 which entry of the log on nothing is allowed. Calls that already run go on. You act as the person who signed in.`,
 		RunE: asking(&k.asPerson, s, stop, printStop),
@@ -105,7 +114,7 @@ func revive(s cli.Streams) *cobra.Command {
 		return lifted.Index, err
 	}
 	cmd := &cobra.Command{
-		Use: "revive [SUBJECT]", Short: "Let what was stopped act again", Args: cobra.MaximumNArgs(1),
+		Use: "revive [SUBJECT]", Short: "Let what was stopped act again", Args: k.checkSubject,
 		RunE: asking(&k.asPerson, s, lift, func(s cli.Streams, index int64) error {
 			_, err := fmt.Fprintf(s.Out,
 				"revived with entry %d of the log; plans and approvals from before stay ended\n", index)
