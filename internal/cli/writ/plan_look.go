@@ -74,6 +74,9 @@ func planShow(s cli.Streams) *cobra.Command {
 			t.row("declared", p.CreatedAt.Local().Format(time.DateTime))
 			t.row("expires", p.ExpiresAt.Local().Format(time.DateTime))
 			t.row("hash", p.PlanHash)
+			if p.Ordered {
+				t.row("order", "steps are used as listed; none is left out")
+			}
 			for _, step := range p.Steps {
 				t.row(fmt.Sprintf("step %d", step.Step), step.words())
 			}
