@@ -2,6 +2,7 @@ package writ
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -29,13 +30,25 @@ func (k *stopping) addFlags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagRequired("reason")
 }
 
-// checkSubject asks for what is to be stopped: only the organization needs no name.
+// checkSubject asks for what is to be stopped: only the organization needs no name. Keys are stopped beside an agent; a
+// person who names them for something else believes that they are.
 func (k *stopping) checkSubject(cmd *cobra.Command, args []string) error {
+	if len(k.keys) > 0 && k.scope != "agent" {
+		return errors.New("--key is for agents: stop a key by itself with --scope key")
+	}
 	if len(args) == 0 && k.scope != "organization" {
 		_, rest, _ := strings.Cut(cmd.Use, " ")
 		return fmt.Errorf("SUBJECT is missing: %s %s", cmd.CommandPath(), rest)
 	}
 	return cobra.MaximumNArgs(1)(cmd, args)
+}
+
+// named is the subject with the id of a key in place of its name.
+func (k *stopping) named(ctx context.Context, c *client.Client, args []string) ([]string, error) {
+	if k.scope != "key" {
+		return args, nil
+	}
+	return k.keyIDs(ctx, c, args)
 }
 
 // subject is what is named on the command line.
@@ -49,9 +62,15 @@ func subject(args []string) string {
 // kill stops agents.
 func kill(s cli.Streams) *cobra.Command {
 	var k stopping
-	stop := func(ctx context.Context, c *client.Client, args []string) (client.Stop, error) {
+	stop := func(ctx context.Context, c *client.Client, args []string) (_ client.Stop, err error) {
+		if k.keys, err = k.keyIDs(ctx, c, k.keys); err != nil {
+			return client.Stop{}, err
+		}
 		if k.scope == "agent" {
 			return c.KillAgent(ctx, k.orgID, subject(args), k.reason, k.keys...)
+		}
+		if args, err = k.named(ctx, c, args); err != nil {
+			return client.Stop{}, err
 		}
 		org, err := k.organization(ctx, c)
 		if err != nil {
@@ -67,7 +86,7 @@ which entry of the log on nothing is allowed. Calls that already run go on. You 
 		RunE: asking(&k.asPerson, s, stop, printStop),
 	}
 	k.addFlags(cmd)
-	cmd.Flags().StringSliceVar(&k.keys, "key", nil, "the id of a further key to stop; repeat it for several")
+	cmd.Flags().StringSliceVar(&k.keys, "key", nil, "a further key to stop, by id or exact name; repeat it for several")
 	cmd.AddCommand(killList(s))
 	return cmd
 }
@@ -105,6 +124,10 @@ func revive(s cli.Streams) *cobra.Command {
 	lift := func(ctx context.Context, c *client.Client, args []string) (int64, error) {
 		if k.scope == "agent" {
 			return c.ReviveAgent(ctx, k.orgID, subject(args), k.reason)
+		}
+		args, err := k.named(ctx, c, args)
+		if err != nil {
+			return 0, err
 		}
 		org, err := k.organization(ctx, c)
 		if err != nil {
