@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// mayBeEmpty are the flags that say something also if they are empty: words for people, and where the first page begins.
+// mayBeEmpty are the flags that say something also if they are empty: words for people, and where a first page begins.
 var mayBeEmpty = []string{"cursor", "description", "note", "reason"}
 
 // ownRules is the annotation of a command that hands its command line to another program.
