@@ -160,8 +160,8 @@ func keyID(ctx context.Context, c *client.Client, orgID, named string) (string, 
 	return found[0], nil
 }
 
-// keysCalled are the ids of the keys of this name that are not revoked and fit: of an organization, as far as the caller
-// may list them; empty: of the caller.
+// keysCalled are the ids of the keys of this name that are not revoked and fit: of an organization, as far as the
+// caller may list them; empty: of the caller.
 func keysCalled(
 	ctx context.Context, c *client.Client, orgID, named string, fits func(client.Key) bool,
 ) (found []string, err error) {

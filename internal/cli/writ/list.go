@@ -173,14 +173,6 @@ func howMany(n int, one, several string) string {
 	return fmt.Sprintf("%d %s are", n, several)
 }
 
-// quantity is a number of things: "1 call", "2 calls".
-func quantity[N int | int64](n N, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
-
 // whole is a list that comes whole, as a page.
 func whole[T any](items []T, err error) (client.Page[T], error) {
 	return client.Page[T]{Items: append([]T{}, items...)}, err

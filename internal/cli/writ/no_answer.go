@@ -42,8 +42,8 @@ func noAnswer(address, doing string, err error) error {
 		cause)
 }
 
-// answered says with noAnswer that no server answered the call that ended a command. What the command was about stays in
-// the text.
+// answered says with noAnswer that no server answered the call that ended a command. What the command was about stays
+// in the text.
 func answered(err error) error {
 	unanswered, ok := errors.AsType[*client.NoAnswer](err)
 	if !ok || errors.Is(err, context.Canceled) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"writ/client"
+	"writ/internal/cli"
 )
 
 // shownStep is a step of a plan with the arguments that it fixes and its limits, as --json prints it.
@@ -61,7 +62,7 @@ func (s shownStep) words() string {
 		limits = append(limits, "no other arguments")
 	}
 	if s.MaxCalls > 0 {
-		limits = append(limits, fmt.Sprintf("%d of %s used", s.Uses, quantity(s.MaxCalls, "call")))
+		limits = append(limits, fmt.Sprintf("%d of %s used", s.Uses, cli.Count(s.MaxCalls, "call")))
 	}
 	if len(limits) > 0 {
 		words += "  (" + strings.Join(limits, "; ") + ")"
