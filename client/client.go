@@ -146,7 +146,7 @@ func (c *Client) decode(request *http.Request, out any) error {
 		return err
 	}
 	if err := json.Unmarshal(content, out); err != nil {
-		return fmt.Errorf("decode the answer of %s %s: %w", request.Method, request.URL.Path, err)
+		return &NoAnswer{c.BaseURL, "decode the answer of " + request.Method + " " + request.URL.Path, err}
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (c *Client) exchange(request *http.Request) ([]byte, error) {
 	what := request.Method + " " + request.URL.Path
 	response, err := c.send(request)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, &NoAnswer{c.BaseURL, what, err}
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
@@ -300,7 +300,7 @@ func (c *Client) open(request *http.Request) (*http.Response, error) {
 	what := request.Method + " " + request.URL.Path
 	response, err := c.send(request)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, &NoAnswer{c.BaseURL, what, err}
 	}
 	if response.StatusCode == http.StatusOK {
 		return response, nil

@@ -181,12 +181,22 @@ type Plan struct {
 	EndedAt        *time.Time      `json:"endedAt"`
 	Plan           json.RawMessage `json:"plan"` // null in lists
 	Steps          []JudgedStep    `json:"steps,omitempty"`
+	Ordered        bool            `json:"ordered,omitempty"` // steps are used in their order
+	Uses           []StepUse       `json:"uses,omitempty"`    // of steps that the plan limits
+}
+
+// StepUse is how often a step was used.
+type StepUse struct {
+	Step int   `json:"step"` // from 0
+	Uses int64 `json:"uses"`
 }
 
 // JudgedStep is a step of a plan as it is judged; there are none in lists, nor for who may not read payloads.
 type JudgedStep struct {
-	Step  int             `json:"step"` // from 0
-	Fixed []FixedArgument `json:"fixed"`
+	Step     int             `json:"step"` // from 0
+	Fixed    []FixedArgument `json:"fixed"`
+	Strict   bool            `json:"strict"`   // other arguments are refused
+	MaxCalls int64           `json:"maxCalls"` // 0: any number
 }
 
 // FixedArgument is an argument that a step of a plan gives.

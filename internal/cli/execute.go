@@ -19,6 +19,8 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, s Streams)
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
+	root.InitDefaultCompletionCmd(args...)
+	root.InitDefaultHelpCmd()
 	began := false
 	watch(root, func() { began = true })
 	cmd, err := root.ExecuteContextC(ctx)
@@ -40,9 +42,18 @@ func watch(cmd *cobra.Command, begin func()) {
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	if check := cmd.Args; check != nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error { return argumentsNamed(cmd, args, check(cmd, args)) }
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := refuseEmpty(cmd, args); err != nil {
+				return err
+			}
+			return argumentsNamed(cmd, args, check(cmd, args))
+		}
 	}
 	run := cmd.RunE
+	if show := cmd.Run; run == nil && show != nil { // cobra's own help
+		cmd.Args = knownTopic
+		run = func(cmd *cobra.Command, args []string) error { show(cmd, args); return nil }
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		begin()
 		return run(cmd, args)
@@ -71,6 +82,15 @@ func argumentsNamed(cmd *cobra.Command, args []string, err error) error {
 		return fmt.Errorf("%s is missing: %s", wanted[len(args)], usage)
 	}
 	return fmt.Errorf("wrong number of arguments: %s", usage)
+}
+
+// knownTopic refuses help about a command that there is not. One that hands its command line on has commands elsewhere.
+func knownTopic(cmd *cobra.Command, topic []string) error {
+	about, rest, err := cmd.Root().Find(topic)
+	if err != nil || about.DisableFlagParsing {
+		return err
+	}
+	return refuseUnknown(about, rest)
 }
 
 func refuseUnknown(cmd *cobra.Command, args []string) error {

@@ -1,12 +1,14 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,7 +27,8 @@ func postgresConnectors(o Options) (c connectors, err error) {
 	if err != nil {
 		return c, errUnreadableURL
 	}
-	config.ConnectTimeout = 5 * time.Second
+	limit := cmp.Or(o.ChangeLimit, changeLimit)
+	config.ConnectTimeout = limit
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "writd"
 	}
@@ -36,17 +39,20 @@ func postgresConnectors(o Options) (c connectors, err error) {
 	if o.Store == Telemetry {
 		config.RuntimeParams["search_path"] = string(Telemetry)
 	}
-	c.reads = stdlib.GetConnector(*withTimeouts(config, "30000", "0"))
-	c.writes = stdlib.GetConnector(*withTimeouts(config, "4500", "3000"))
+	c.reads = stdlib.GetConnector(*withTimeouts(config, max(readLimit, limit), 0))
+	c.writes = stdlib.GetConnector(*withTimeouts(config, limit*9/10, limit*6/10))
 	return c, nil
 }
 
-// withTimeouts bounds, in milliseconds, what the server spends on a statement and on a
-// lock: the committer's limit must hold even when a cancellation is lost.
-func withTimeouts(config *pgx.ConnConfig, statement, lock string) *pgx.ConnConfig {
+// readLimit is how long the server reads for one statement.
+const readLimit = 30 * time.Second
+
+// withTimeouts bounds what the server spends on a statement and on a lock (0: any time): the committer's limit must
+// hold even when a cancellation is lost.
+func withTimeouts(config *pgx.ConnConfig, statement, lock time.Duration) *pgx.ConnConfig {
 	c := config.Copy()
-	c.RuntimeParams["statement_timeout"] = statement
-	c.RuntimeParams["lock_timeout"] = lock
+	c.RuntimeParams["statement_timeout"] = strconv.FormatInt(statement.Milliseconds(), 10)
+	c.RuntimeParams["lock_timeout"] = strconv.FormatInt(lock.Milliseconds(), 10)
 	c.RuntimeParams["idle_in_transaction_session_timeout"] = "10000"
 	return c
 }

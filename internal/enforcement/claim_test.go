@@ -53,7 +53,7 @@ func TestAThousandCallsOnOneStep(t *testing.T) {
 		}
 		for _, a := range answers {
 			if !a.Allowed() {
-				want(t, a, verdict.Deny, policy.ByIntent, "only 1 times")
+				want(t, a, verdict.Deny, policy.ByIntent, "only once")
 			}
 			if !a.Recorded {
 				t.Fatalf("not recorded: %+v", a)

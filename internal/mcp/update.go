@@ -107,14 +107,14 @@ func (s *Service) apply(p principal.Principal, before Server, c Changes, now tim
 
 // decide applies what a person says of the server.
 func (made *Server) decide(p principal.Principal, c Changes, now time.Time) error {
+	if c.Seen != "" && c.Seen != made.ListedHash { // also of one that is approved: the person believes something else
+		return fault.New(fault.Conflict, "the server lists something else than you have seen: look at it again")
+	}
 	if c.Status == nil || *c.Status == made.Status {
 		return nil
 	}
 	if *c.Status != Approved && *c.Status != Denied {
 		return fault.Field("status", "must be approved or denied")
-	}
-	if c.Seen != "" && c.Seen != made.ListedHash {
-		return fault.New(fault.Conflict, "the server lists something else than you have seen: look at it again")
 	}
 	reason := ""
 	if *c.Status == Denied || c.Reason != "" {

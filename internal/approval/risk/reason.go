@@ -98,7 +98,9 @@ func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 func (t *tally) novelty(f Facts, args arguments) {
 	if f.Past.Ran == 0 {
 		words := "this caller has not run this tool before"
-		if f.Past.Looked > 0 {
+		if f.Past.Looked == 1 {
+			words += ", according to the last decision about it"
+		} else if f.Past.Looked > 0 {
 			words += fmt.Sprintf(", according to the last %d decisions about it", f.Past.Looked)
 		}
 		t.add("first_tool", words)

@@ -132,8 +132,18 @@ func sparkline(counts []int64) string {
 func agentsRegister(s cli.Streams) *cobra.Command {
 	var p asPerson
 	var n client.NewAgent
-	register := func(ctx context.Context, c *client.Client, args []string) (client.Agent, error) {
+	register := func(ctx context.Context, c *client.Client, args []string) (_ client.Agent, err error) {
 		n.AgentID = args[0]
+		if n.Keys, err = p.keyIDs(ctx, c, n.Keys); err != nil {
+			return client.Agent{}, err
+		}
+		if n.OwnerID != "" && uuidOf(n.OwnerID) == "" {
+			owner, err := p.member(ctx, c, n.OwnerID)
+			if err != nil {
+				return client.Agent{}, err
+			}
+			n.OwnerID = owner.UserID
+		}
 		return c.RegisterAgent(ctx, p.orgID, n)
 	}
 	cmd := &cobra.Command{
@@ -143,11 +153,11 @@ func agentsRegister(s cli.Streams) *cobra.Command {
 	p.addFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&n.Name, "name", "", "its name")
-	f.StringVar(&n.OwnerID, "owner", "", "the id of the member who answers for it; you, unless given")
+	f.StringVar(&n.OwnerID, "owner", "", "the member who answers for it, by id or e-mail; you, unless given")
 	f.StringVar(&n.Product, "product", "", "what it is part of")
 	cli.ChoiceFlag(cmd, &n.Environment, "environment", "sandbox or production; any, unless given", environments...)
 	f.StringVar(&n.Description, "description", "", "what it does")
-	f.StringSliceVar(&n.Keys, "key", nil, "the id of a key that it may use; repeat it for several")
+	f.StringSliceVar(&n.Keys, "key", nil, "a key that it may use, by id or exact name; repeat it for several")
 	f.StringVar(&n.PublicKey, "public-key", "", "its Ed25519 public key in base64")
 	f.BoolVar(&n.IntentRequired, "intent-required", false, "deny its calls without a plan")
 	return cmd

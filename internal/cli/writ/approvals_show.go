@@ -101,7 +101,7 @@ func printApproval(s cli.Streams, a client.ApprovalDetail) error {
 		t.row("plan", "erased")
 	}
 	for _, step := range a.PlanSteps {
-		t.row("", fmt.Sprintf("step %d: %s.%s %s", step.Index, step.Server, step.Tool, step.Description))
+		t.row("", plannedWords(step))
 	}
 	t.row("rule", ruleWords(a))
 	t.row("because", a.Reason)
@@ -110,6 +110,16 @@ func printApproval(s cli.Streams, a client.ApprovalDetail) error {
 	t.row("note", a.Note)
 	addHistory(t, a)
 	return t.print(s)
+}
+
+// plannedWords are a step of the request's plan, and the arguments that it fixes.
+func plannedWords(step client.PlanStep) string {
+	words := fmt.Sprintf("step %d: %s.%s %s", step.Index, step.Server, step.Tool, step.Description)
+	words = strings.TrimRight(words, " ")
+	if len(step.Fixed) > 0 {
+		words += " (fixes " + strings.Join(step.Fixed, ", ") + ")"
+	}
+	return words
 }
 
 // addHistory adds what was decided before, and the scopes that a person can choose now.

@@ -36,6 +36,10 @@ func decisionsList(s cli.Streams) *cobra.Command {
 		read: func(
 			ctx context.Context, c *client.Client, p *asPerson, page client.List,
 		) (client.Page[client.LogEntry], error) {
+			var err error
+			if filter.Plan, err = p.planID(filter.Plan); err != nil {
+				return client.Page[client.LogEntry]{}, err
+			}
 			filter.List, filter.Decision = page, strings.Join(verdicts, ",")
 			if names == nil {
 				names = policyNames(ctx, c, p.orgID)
@@ -59,7 +63,7 @@ func decisionsList(s cli.Streams) *cobra.Command {
 	flags.StringVar(&filter.Agent, "agent", "", "of this agent")
 	flags.StringVar(&filter.Server, "server", "", "about tools of this server")
 	flags.StringVar(&filter.Tool, "tool", "", "about this tool")
-	flags.StringVar(&filter.Plan, "plan", "", "under this plan")
+	flags.StringVar(&filter.Plan, "plan", "", "under this plan; latest is the one declared last from here")
 	flags.StringVar(&filter.Session, "session", "", "of this session")
 	return list.command(cmd, &f, s)
 }

@@ -147,16 +147,32 @@ func keyID(ctx context.Context, c *client.Client, orgID, named string) (string, 
 	if id := uuidOf(named); id != "" {
 		return id, nil
 	}
-	var found []string
+	found, err := keysCalled(ctx, c, "", named, func(k client.Key) bool {
+		return orgID == "" || k.OrganizationID == nil || *k.OrganizationID == orgID
+	})
+	if err != nil {
+		return "", err
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("%s called %q: give an id of writ keys list",
+			howMany(len(found), "key of yours", "of your keys"), named)
+	}
+	return found[0], nil
+}
+
+// keysCalled are the ids of the keys of this name that are not revoked and fit: of an organization, as far as the
+// caller may list them; empty: of the caller.
+func keysCalled(
+	ctx context.Context, c *client.Client, orgID, named string, fits func(client.Key) bool,
+) (found []string, err error) {
 	page := client.List{Limit: mostListed}
 	for range maxPages {
-		listed, err := c.Keys(ctx, "", page)
+		listed, err := c.Keys(ctx, orgID, page)
 		if err != nil {
-			return "", err
+			return nil, fmt.Errorf("look for the key %q: %w", named, err)
 		}
 		for _, k := range listed.Items {
-			elsewhere := orgID != "" && k.OrganizationID != nil && *k.OrganizationID != orgID
-			if k.Name == named && k.Status != "revoked" && !elsewhere {
+			if k.Name == named && k.Status != "revoked" && fits(k) {
 				found = append(found, k.ID)
 			}
 		}
@@ -164,9 +180,29 @@ func keyID(ctx context.Context, c *client.Client, orgID, named string) (string, 
 			break
 		}
 	}
-	if len(found) != 1 {
-		return "", fmt.Errorf("%s called %q: give an id of writ keys list",
-			howMany(len(found), "key of yours", "of your keys"), named)
+	return found, nil
+}
+
+// keyIDs finds keys of the organization by their ids or exact names.
+func (p *asPerson) keyIDs(ctx context.Context, c *client.Client, named []string) ([]string, error) {
+	if len(named) == 0 {
+		return nil, nil
 	}
-	return found[0], nil
+	ids := make([]string, len(named))
+	for i, name := range named {
+		if ids[i] = uuidOf(name); ids[i] != "" {
+			continue
+		}
+		found, err := inOrganization(ctx, c, p, func(orgID string) ([]string, error) {
+			return keysCalled(ctx, c, orgID, name, func(client.Key) bool { return true })
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(found) != 1 {
+			return nil, fmt.Errorf("%s called %q: give the id", howMany(len(found), "key here", "keys here"), name)
+		}
+		ids[i] = found[0]
+	}
+	return ids, nil
 }

@@ -2,6 +2,7 @@ package writ
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -29,6 +30,31 @@ func (k *stopping) addFlags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagRequired("reason")
 }
 
+// checkSubject asks for what is to be stopped: only the organization needs no name. Keys are stopped beside an agent; a
+// person who names them for something else believes that they are.
+func (k *stopping) checkSubject(cmd *cobra.Command, args []string) error {
+	if len(k.keys) > 0 && k.scope != "agent" {
+		return errors.New("--key is for agents: stop a key by itself with --scope key")
+	}
+	if len(args) == 0 && k.scope != "organization" {
+		_, rest, _ := strings.Cut(cmd.Use, " ")
+		return fmt.Errorf("SUBJECT is missing: %s %s", cmd.CommandPath(), rest)
+	}
+	return cobra.MaximumNArgs(1)(cmd, args)
+}
+
+// named is the subject with the id of a key in place of its name, and of the latest plan.
+func (k *stopping) named(ctx context.Context, c *client.Client, args []string) ([]string, error) {
+	switch k.scope {
+	case "key":
+		return k.keyIDs(ctx, c, args)
+	case "plan":
+		id, err := k.planID(subject(args))
+		return []string{id}, err
+	}
+	return args, nil
+}
+
 // subject is what is named on the command line.
 func subject(args []string) string {
 	if len(args) == 0 {
@@ -37,44 +63,34 @@ func subject(args []string) string {
 	return args[0]
 }
 
-// named is the subject, with the id of the plan that was declared last from here in place of latest.
-func (k *stopping) named(args []string) (string, error) {
-	if k.scope != "plan" || subject(args) != "latest" {
-		return subject(args), nil
-	}
-	found, err := k.find()
-	if err != nil {
-		return "", err
-	}
-	return latestPlan(found.URL)
-}
-
 // kill stops agents.
 func kill(s cli.Streams) *cobra.Command {
 	var k stopping
-	stop := func(ctx context.Context, c *client.Client, args []string) (client.Stop, error) {
+	stop := func(ctx context.Context, c *client.Client, args []string) (_ client.Stop, err error) {
+		if k.keys, err = k.keyIDs(ctx, c, k.keys); err != nil {
+			return client.Stop{}, err
+		}
 		if k.scope == "agent" {
 			return c.KillAgent(ctx, k.orgID, subject(args), k.reason, k.keys...)
+		}
+		if args, err = k.named(ctx, c, args); err != nil {
+			return client.Stop{}, err
 		}
 		org, err := k.organization(ctx, c)
 		if err != nil {
 			return client.Stop{}, err
 		}
-		named, err := k.named(args)
-		if err != nil {
-			return client.Stop{}, err
-		}
-		return c.KillScope(ctx, org, k.scope, named, k.reason, false)
+		return c.KillScope(ctx, org, k.scope, subject(args), k.reason, false)
 	}
 	cmd := &cobra.Command{
 		Use: "kill [SUBJECT]", Short: "Stop an agent and its keys, or a server, tool, plan or the organization",
-		Args: cobra.MaximumNArgs(1),
+		Args: k.checkSubject,
 		Long: `Stop an agent and its keys, or with --scope a server, a tool, a plan, an API key or the whole organization. The answer says from
 which entry of the log on nothing is allowed. Calls that already run go on. You act as the person who signed in.`,
 		RunE: asking(&k.asPerson, s, stop, printStop),
 	}
 	k.addFlags(cmd)
-	cmd.Flags().StringSliceVar(&k.keys, "key", nil, "the id of a further key to stop; repeat it for several")
+	cmd.Flags().StringSliceVar(&k.keys, "key", nil, "a further key to stop, by id or exact name; repeat it for several")
 	cmd.AddCommand(killList(s))
 	return cmd
 }
@@ -117,19 +133,19 @@ func revive(s cli.Streams) *cobra.Command {
 		if k.scope == "agent" {
 			return c.ReviveAgent(ctx, k.orgID, subject(args), k.reason)
 		}
+		args, err := k.named(ctx, c, args)
+		if err != nil {
+			return 0, err
+		}
 		org, err := k.organization(ctx, c)
 		if err != nil {
 			return 0, err
 		}
-		named, err := k.named(args)
-		if err != nil {
-			return 0, err
-		}
-		lifted, err := c.KillScope(ctx, org, k.scope, named, k.reason, true)
+		lifted, err := c.KillScope(ctx, org, k.scope, subject(args), k.reason, true)
 		return lifted.Index, err
 	}
 	cmd := &cobra.Command{
-		Use: "revive [SUBJECT]", Short: "Let what was stopped act again", Args: cobra.MaximumNArgs(1),
+		Use: "revive [SUBJECT]", Short: "Let what was stopped act again", Args: k.checkSubject,
 		RunE: asking(&k.asPerson, s, lift, func(s cli.Streams, index int64) error {
 			_, err := fmt.Fprintf(s.Out,
 				"revived with entry %d of the log; plans and approvals from before stay ended\n", index)

@@ -3,6 +3,7 @@ package writ
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -149,6 +150,9 @@ func mcpRegister(s cli.Streams) *cobra.Command {
 it offers, and watches it. With a command after -- this machine starts the program, lists its tools and sends what they
 are; run it again to compare. The Writ server itself starts no programs.`,
 		Args: cobra.MinimumNArgs(1), RunE: asking(&p, s, register, printMCPServer),
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			return checkRegistration(n.URL, args[1:], auth.Type, secretFile)
+		},
 	}
 	p.addFlags(cmd)
 	f := cmd.Flags()
@@ -161,6 +165,19 @@ are; run it again to compare. The Writ server itself starts no programs.`,
 	f.StringVar(&auth.HeaderName, "header", "", "the header of an API key; X-API-Key unless given")
 	f.StringVar(&secretFile, "secret-file", "", "file with the token or API key; - is standard input")
 	return cmd
+}
+
+// checkRegistration refuses a server that nobody could reach: it would be registered, approved and empty.
+func checkRegistration(address string, command []string, auth, secretFile string) error {
+	switch {
+	case address == "" && len(command) == 0:
+		return errors.New("give --address URL, or after -- the command of a program")
+	case address != "" && len(command) > 0:
+		return errors.New("give --address or a command, not both")
+	case secretFile == "" && (auth == "bearer" || auth == "api_key"):
+		return fmt.Errorf("--auth %s needs --secret-file, with the token or API key", auth)
+	}
+	return nil
 }
 
 // readMCPAuth reads how a server wants to be called. A secret comes from a file: command lines are seen by others.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -48,6 +49,9 @@ type served struct {
 }
 
 func (o *serving) run(ctx context.Context, s cli.Streams, command []string) error {
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return fmt.Errorf("the program cannot be started: %w", err)
+	}
 	token := rand.Text()
 	if o.tokenFile != "" {
 		text, err := readInput(s, o.tokenFile)

@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+
+	"writ/client"
 )
 
 // noAnswer says in one sentence that no server answered a first call, and what to do:
@@ -39,3 +41,23 @@ func noAnswer(address, doing string, err error) error {
 	return fmt.Errorf("no Writ server answers at %s (%w): is it running? --url or WRIT_URL names another", address,
 		cause)
 }
+
+// answered says with noAnswer that no server answered the call that ended a command. What the command was about stays
+// in the text.
+func answered(err error) error {
+	unanswered, ok := errors.AsType[*client.NoAnswer](err)
+	if !ok || errors.Is(err, context.Canceled) {
+		return err
+	}
+	words := noAnswer(unanswered.BaseURL, unanswered.Doing, unanswered.Unwrap())
+	return unansweredError{err, strings.Replace(err.Error(), unanswered.Error(), words.Error(), 1)}
+}
+
+// unansweredError is an error in other words.
+type unansweredError struct {
+	error
+	words string
+}
+
+func (e unansweredError) Error() string { return e.words }
+func (e unansweredError) Unwrap() error { return e.error }

@@ -2,6 +2,7 @@ package writ
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -16,6 +17,25 @@ import (
 // lookingAtPlan is the server of a command that reads a plan: as a person who is signed in, else with the API key.
 type lookingAtPlan struct{ asPerson }
 
+// latest names the plan that was declared last from here.
+const latest = "latest"
+
+// planID is the id of a plan that may be named latest.
+func (v *server) planID(named string) (string, error) {
+	if named != latest {
+		return named, nil
+	}
+	found, err := v.find()
+	if err != nil {
+		return "", err
+	}
+	kept, err := credentials.Default().FindPlan(found.URL, "")
+	if err != nil {
+		return "", errors.New("no plan was declared from here: name one, by its id")
+	}
+	return kept.ID, nil
+}
+
 // planAsking is the RunE of such a command. Without an argument it is about the plan that was declared last.
 func planAsking[T any](
 	l *lookingAtPlan, s cli.Streams, ask request[T], print func(cli.Streams, T) error,
@@ -25,13 +45,14 @@ func planAsking[T any](
 		if err != nil {
 			return err
 		}
-		if len(args) == 0 || args[0] == "latest" {
-			latest, err := latestPlan(found.URL)
-			if err != nil {
-				return err
-			}
-			args = append([]string{latest}, args[min(len(args), 1):]...)
+		if len(args) == 0 {
+			args = []string{latest}
 		}
+		id, err := l.planID(args[0])
+		if err != nil {
+			return err
+		}
+		args = append([]string{id}, args[1:]...)
 		if found.AccessToken != "" || l.tokenFile != "" {
 			return asking(&l.asPerson, s, ask, print)(cmd, args)
 		}
@@ -43,15 +64,6 @@ func planAsking[T any](
 		}
 		return show(&l.server, s, answer, print)
 	}
-}
-
-// latestPlan is the id of the plan that was declared last from here to a server.
-func latestPlan(url string) (string, error) {
-	kept, err := credentials.Default().FindPlan(url, "")
-	if err != nil {
-		return "", fmt.Errorf("no plan was declared from here: name one, by its id")
-	}
-	return kept.ID, nil
 }
 
 // planShown is what `writ plan show --json` prints.
@@ -83,6 +95,9 @@ func planShow(s cli.Streams) *cobra.Command {
 			t.row("declared", p.CreatedAt.Local().Format(time.DateTime))
 			t.row("expires", p.ExpiresAt.Local().Format(time.DateTime))
 			t.row("hash", p.PlanHash)
+			if p.Ordered {
+				t.row("order", "steps are used as listed; none is left out")
+			}
 			for _, step := range p.Steps {
 				t.row(fmt.Sprintf("step %d", step.Step), step.words())
 			}

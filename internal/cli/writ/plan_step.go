@@ -7,12 +7,16 @@ import (
 	"strings"
 
 	"writ/client"
+	"writ/internal/cli"
 )
 
-// shownStep is a step of a plan with the arguments that it fixes, as --json prints it.
+// shownStep is a step of a plan with the arguments that it fixes and its limits, as --json prints it.
 type shownStep struct {
 	client.StepName
-	Fixed []client.FixedArgument `json:"fixed,omitempty"`
+	Fixed    []client.FixedArgument `json:"fixed,omitempty"`
+	Strict   bool                   `json:"strict,omitempty"`
+	MaxCalls int64                  `json:"maxCalls,omitempty"`
+	Uses     int64                  `json:"uses,omitempty"`
 }
 
 // stepsOf are the steps of a plan. Those who may not read payloads get them without arguments.
@@ -21,13 +25,20 @@ func stepsOf(ctx context.Context, c *client.Client, p client.Plan) ([]shownStep,
 	if err != nil {
 		return nil, err
 	}
-	fixed := map[int][]client.FixedArgument{}
+	judged, uses := map[int]client.JudgedStep{}, map[int]int64{}
 	for _, step := range p.Steps {
-		fixed[step.Step] = step.Fixed
+		judged[step.Step] = step
+	}
+	for _, use := range p.Uses {
+		uses[use.Step] = use.Uses
 	}
 	steps := make([]shownStep, len(named))
 	for i, name := range named {
-		steps[i] = shownStep{name, fixed[name.Step]}
+		as := judged[name.Step]
+		steps[i] = shownStep{
+			StepName: name, Fixed: as.Fixed,
+			Strict: as.Strict, MaxCalls: as.MaxCalls, Uses: uses[name.Step],
+		}
 	}
 	return steps, nil
 }
@@ -35,13 +46,28 @@ func stepsOf(ctx context.Context, c *client.Client, p client.Plan) ([]shownStep,
 // longestValue is how much of an argument is shown; --json shows all of it.
 const longestValue = 80
 
-// words are the tool of a step and its arguments: "bank.send_money  to: landlord".
+// words are the tool of a step, its arguments and its limits:
+// "bank.send_money  to: landlord  (no other arguments; 1 of 2 calls used)".
 func (s shownStep) words() string {
 	given := make([]string, len(s.Fixed))
 	for i, argument := range s.Fixed {
 		given[i] = argument.Name + ": " + brief(plainValue(argument.Value), longestValue)
 	}
-	return strings.TrimRight(fmt.Sprintf("%s.%s  %s", s.Server, s.Tool, strings.Join(given, ", ")), " ")
+	words := s.Server + "." + s.Tool
+	if len(given) > 0 {
+		words += "  " + strings.Join(given, ", ")
+	}
+	var limits []string
+	if s.Strict {
+		limits = append(limits, "no other arguments")
+	}
+	if s.MaxCalls > 0 {
+		limits = append(limits, fmt.Sprintf("%d of %s used", s.Uses, cli.Count(s.MaxCalls, "call")))
+	}
+	if len(limits) > 0 {
+		words += "  (" + strings.Join(limits, "; ") + ")"
+	}
+	return words
 }
 
 // plainValue is a value of JSON as people write it: a text without its quotes, unless it could be taken for something

@@ -2,8 +2,10 @@ package writ
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -75,6 +77,7 @@ type binding struct {
 	members   []string // by id or e-mail
 	everybody bool
 	remove    bool
+	only      bool // in place of the bindings that it has
 }
 
 func policyBind(s cli.Streams) *cobra.Command {
@@ -83,8 +86,10 @@ func policyBind(s cli.Streams) *cobra.Command {
 		Use: "bind POLICY", Short: "Say whom a policy is for: members, clients, roles, or everybody",
 		Long: `Say whom a policy is for. A policy without bindings is for everybody. Members are named by id or e-mail, clients by
 the agent ids that they send, roles as owner, admin, approver, member or viewer. What is named is added to the
-bindings; --remove takes it away, --everybody takes all away.`,
-		Example: `  writ policy bind payments --client billing --member ada@example.org
+bindings; --remove takes it away, --only puts it in place of all others, --everybody takes all away. An active policy
+for everybody is narrowed with --only alone, because others then do without it.`,
+		Example: `  writ policy bind payments --only --client billing --member ada@example.org
+  writ policy bind payments --client invoices
   writ policy bind payments --everybody`,
 		Args:    cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error { return b.check() },
@@ -101,7 +106,8 @@ bindings; --remove takes it away, --everybody takes all away.`,
 		roleNames...)
 	f.BoolVar(&b.remove, "remove", false, "take these bindings away")
 	f.BoolVar(&b.everybody, "everybody", false, "take all bindings away: the policy is for everybody")
-	cmd.MarkFlagsMutuallyExclusive("everybody", "remove")
+	f.BoolVar(&b.only, "only", false, "in place of the bindings that it has: the policy is for these alone")
+	cmd.MarkFlagsMutuallyExclusive("everybody", "remove", "only")
 	return byHand(cmd)
 }
 
@@ -127,8 +133,12 @@ func (b *binding) run(ctx context.Context, c *client.Client, id string) (now cli
 		}
 		b.to.Members = append(b.to.Members, member.UserID)
 	}
-	if !b.remove {
-		return c.Bind(ctx, id, b.to)
+	switch {
+	case b.only:
+		return c.SetBindings(ctx, id, b.to)
+	case !b.remove:
+		now, err = c.Bind(ctx, id, b.to)
+		return now, inWords(err, "--only binds it to these alone")
 	}
 	if now, err = c.Bindings(ctx, id); err != nil {
 		return now, err
@@ -145,9 +155,19 @@ func (b *binding) run(ctx context.Context, c *client.Client, id string) (now cli
 				return now, fmt.Errorf("the policy is not bound to %s %s", kind.name, subject)
 			}
 			if now, err = c.Unbind(ctx, id, kind.name, subject); err != nil {
-				return now, err
+				return now, inWords(err, "--everybody makes it so; writ policy deactivate takes it out of force")
 			}
 		}
 	}
 	return now, nil
+}
+
+// inWords says in flags of this program what a refused change of bindings says about requests.
+func inWords(err error, hint string) error {
+	answer, ok := errors.AsType[*client.Error](err)
+	if !ok || !strings.Contains(answer.Message, "(PUT)") {
+		return err
+	}
+	why, _, _ := strings.Cut(answer.Message, "replace the bindings (PUT)")
+	return fmt.Errorf("%s: %s", strings.TrimRight(why, ":; "), hint)
 }

@@ -34,6 +34,7 @@ started; 127 if it was not found.`,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitWith(run.Refuse(s.Err, err)) })
 	cmd.Flags().SetInterspersed(false)
+	cli.OwnRules(cmd)
 	for _, flag := range flags.List() {
 		cmd.Flags().Var(flagValue{flag}, flag.Name, flag.Usage)
 	}

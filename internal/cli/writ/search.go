@@ -29,8 +29,9 @@ word may be the begin of one; an id, or #1207 for an entry, finds just that. Wha
 		RunE:    asking(&p, s, find, printFound),
 	}
 	p.addFlags(cmd)
-	cmd.Flags().StringSliceVar(&query.Kinds, "kinds", nil,
-		"only these: agent, approval, entry, member, plan, policy, server, session, trace")
+	cli.ChoicesFlag(cmd, &query.Kinds, "kinds",
+		"only these: agent, approval, entry, member, plan, policy, server, session, trace",
+		"agent", "approval", "entry", "member", "plan", "policy", "server", "session", "trace")
 	cmd.Flags().IntVar(&query.Limit, "limit", 20, "how many at most")
 	cmd.Flags().StringVar(&query.Cursor, "cursor", "", "nextCursor of the page before")
 	return cmd

@@ -111,7 +111,7 @@ func (e *exporting) run(ctx context.Context, s cli.Streams, args []string) error
 	if e.asJSON {
 		return cli.WriteJSON(s.Out, map[string]any{"file": e.file, "lines": lines})
 	}
-	what := fmt.Sprintf("%d %s", lines, e.rows)
+	what := cli.Count(lines, strings.TrimSuffix(e.rows, "s"))
 	if e.one(args) {
 		what = "it"
 	}

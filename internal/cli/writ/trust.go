@@ -25,13 +25,18 @@ func trustShow(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show PLAN", Short: "Draw a plan and everything that was delegated from it",
 		Long: `Draw a plan and everything that was delegated from it, directly or further on: who may use it, which tools, how many
-calls, until when, and whether it counts now. PLAN is the id of the plan or of any delegation below it.`,
+calls, until when, and whether it counts now. PLAN is the id of the plan or of any delegation below it, or
+latest: the plan that was declared last from here.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := b.planID(args[0])
+			if err != nil {
+				return err
+			}
 			tree, err := callEither(cmd.Context(), &b, func(
 				ctx context.Context, c *client.Client,
 			) (client.TrustTree, error) {
-				return c.TrustTree(ctx, args[0])
+				return c.TrustTree(ctx, id)
 			})
 			if err != nil {
 				return err

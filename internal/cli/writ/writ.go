@@ -30,5 +30,5 @@ Exit codes: 0 done, 1 not done, 2 the command line is wrong, 3 not signed in.`,
 		byHand(kill(s)), byHand(revive(s)), runCommand(s), hookCommand())
 	root.AddCommand(decisions(s), sessions(s), members(s), invites(s), webhooks(s), man(s))
 	root.AddCommand(initCommand(s), uninstallCommand(s), doctorCommand(s), guard(s))
-	return cli.Execute(ctx, root, args, s)
+	return answered(cli.Execute(ctx, root, args, s))
 }

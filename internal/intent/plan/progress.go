@@ -33,12 +33,20 @@ func (p *Plan) Next(steps []int, at Progress) (step int, refused Result) {
 	case len(usedUp) > 0:
 		s := p.Steps[usedUp[0]]
 		return -1, refuse(UsedUp,
-			fmt.Sprintf("the plan allows step %d (%s) only %d times, and they are used up: declare a new plan",
-				usedUp[0], shown(s.Tool), s.MaxCalls))
+			fmt.Sprintf("the plan allows step %d (%s) only %s: declare a new plan",
+				usedUp[0], shown(s.Tool), usedTimes(s.MaxCalls)))
 	case len(blocked) > 0:
 		return -1, refuse(OutOfOrder, p.outOfOrder(blocked, at))
 	}
 	return -1, refuse(NotInPlan, "not in the plan; "+p.allows())
+}
+
+// usedTimes says how often a step may be used that was used so often.
+func usedTimes(n int64) string {
+	if n == 1 {
+		return "once, and that is used up"
+	}
+	return fmt.Sprintf("%d times, and they are used up", n)
 }
 
 // Usable are those of the steps that a call may use now; if there is none, the refusal.
