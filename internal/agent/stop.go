@@ -78,11 +78,11 @@ func (s *Service) Kill(
 			return err
 		}
 		stop, _, err = s.kill(ctx, tx, p, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
-		if err == nil {
-			stop.Unseen, err = s.isUnseen(ctx, tx, p.OrgID, scope, subject)
-		}
 		return err
 	})
+	if err == nil {
+		stop.Unseen = s.isUnseen(ctx, p.OrgID, scope, subject)
+	}
 	if err == nil && len(stop.Keys) > 0 {
 		stop.Elsewhere = s.followSoon(ctx, stop.ID)
 	}

@@ -25,10 +25,9 @@ func (s *Service) requirePlan(ctx context.Context, tx *database.Tx, orgID string
 }
 
 // isUnseen reports whether no decision is recorded about a server or tool that may be meant by a name, and the registry
-// of MCP servers has none. A name may be stopped ahead, but is more often misspelled.
-func (s *Service) isUnseen(
-	ctx context.Context, tx *database.Tx, orgID string, scope Scope, subject string,
-) (bool, error) {
+// of MCP servers has none. A name may be stopped ahead, but is more often misspelled. It is looked up when the stop
+// holds: a log that cannot be read, or is long, must not undo a stop, and then nothing is said.
+func (s *Service) isUnseen(ctx context.Context, orgID string, scope Scope, subject string) bool {
 	var meant []toolname.Meant
 	switch scope {
 	case OfServer:
@@ -36,16 +35,16 @@ func (s *Service) isUnseen(
 	case OfTool:
 		meant = toolname.MeantBy(subject)
 	default:
-		return false, nil
+		return false
 	}
 	for _, m := range meant {
-		seen, err := audit.HasDecided(ctx, tx, audit.LogOf(orgID), m.Servers, m.Tools)
+		seen, err := audit.HasDecided(ctx, s.db, audit.LogOf(orgID), m.Servers, m.Tools)
 		if err == nil && !seen && s.sources.Lists != nil {
-			seen, err = s.sources.Lists(ctx, tx, orgID, m.Servers, m.Tools)
+			seen, err = s.sources.Lists(ctx, s.db, orgID, m.Servers, m.Tools)
 		}
 		if err != nil || seen {
-			return false, err
+			return false
 		}
 	}
-	return true, nil
+	return true
 }

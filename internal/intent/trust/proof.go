@@ -80,7 +80,7 @@ func ReadProof(text string) (*Proof, error) {
 		return nil, errProofHead
 	}
 	p := &Proof{part: u}
-	if err := u.claims(p); err != nil || p.Nonce == "" || len(p.Nonce) > maxNonce {
+	if err := json.Unmarshal(u.body, p); err != nil || p.Nonce == "" || len(p.Nonce) > maxNonce {
 		return nil, errClaims
 	}
 	return p, nil

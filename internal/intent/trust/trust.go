@@ -262,6 +262,7 @@ func (u *unsigned) verify(key ed25519.PublicKey) bool {
 	return len(key) == ed25519.PublicKeySize && ed25519.Verify(key, []byte(u.text), u.signature)
 }
 
+// claims reads a statement of the server, whose signature was verified: names in it are not there twice.
 func (u *unsigned) claims(to any) error {
 	if json.Unmarshal(u.body, to, jsontext.AllowDuplicateNames(true)) != nil {
 		return errForm
