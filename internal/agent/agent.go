@@ -161,6 +161,11 @@ func checkReason(reason string) (string, error) {
 	return reason, nil
 }
 
-func noSuchAgent() error { return fault.New(fault.NotFound, "no such agent") }
+func noSuchAgent() error {
+	return fault.New(fault.NotFound, "no such agent: writ agents list shows those that are registered or were seen")
+}
 
-func isRegistered() error { return fault.New(fault.Conflict, "an agent with this id is registered") }
+func isRegistered() error {
+	return fault.New(fault.Conflict,
+		"an agent with this id is registered: writ agents add-key adds keys, and PATCH /agent/agents/{agentId} changes the rest")
+}

@@ -46,7 +46,8 @@ func (s *Service) requireKiller(
 		return "", err
 	}
 	if !role.May(principal.KillAgents) || role == principal.Approver && !settings.ApproversMayKill {
-		return "", fault.New(fault.Forbidden, "your role in this organization does not use the kill switch")
+		return "", fault.New(fault.Forbidden, "your role in this organization does not use the kill switch: "+
+			"it takes at least the role admin, or an admin who sets approversMayKill")
 	}
 	return role, nil
 }

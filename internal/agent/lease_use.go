@@ -170,19 +170,26 @@ func suspendedMeanwhile(ctx context.Context, tx *database.Tx, l *Lease, at time.
 		if a.stranger() && !a.inLine() {
 			continue
 		}
-		changes, err := audit.About(ctx, tx, audit.LogOf(l.OrgID), statusChanged,
-			audit.Subject{Type: "agent", ID: a.id}, l.Index, at, maxStatusChanges)
+		changes, err := audit.About(ctx, tx, audit.AboutQuery{
+			Log:     audit.LogOf(l.OrgID),
+			Action:  statusChanged,
+			Subject: audit.Subject{Type: "agent", ID: a.id},
+			After:   l.Index,
+			Until:   at,
+			Limit:   maxStatusChanges,
+		})
 		if err != nil {
 			return false, err
 		}
-		if slices.ContainsFunc(changes, suspends) {
+		if slices.ContainsFunc(changes, suspends) || len(changes) == maxStatusChanges {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// maxStatusChanges is how many changes of an agent's status during a lease are read.
+// maxStatusChanges is how many changes of an agent's status during a lease are read. Where there are as many, nobody
+// can tell what comes after them, and the agent counts as suspended.
 const maxStatusChanges = 100
 
 // suspends reports whether an entry about an agent's status suspends it, or was erased, so that nobody can tell.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"time"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -24,6 +25,10 @@ func (s *Service) requirePlan(ctx context.Context, tx *database.Tx, orgID string
 	return err
 }
 
+// lookLimit is how long whoever stops something waits to hear whether its name was seen. A name can be read in many
+// ways, each of which is looked up.
+const lookLimit = 2 * time.Second
+
 // isUnseen reports whether no decision is recorded about a server or tool that may be meant by a name, and the registry
 // of MCP servers has none. A name may be stopped ahead, but is more often misspelled. It is looked up when the stop
 // holds: a log that cannot be read, or is long, must not undo a stop, and then nothing is said.
@@ -37,6 +42,8 @@ func (s *Service) isUnseen(ctx context.Context, orgID string, scope Scope, subje
 	default:
 		return false
 	}
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
 	for _, m := range meant {
 		seen, err := audit.HasDecided(ctx, s.db, audit.LogOf(orgID), m.Servers, m.Tools)
 		if err == nil && !seen && s.sources.Lists != nil {

@@ -66,7 +66,7 @@ const (
 	maxLabel    = 100 // characters of a name or product
 	maxScopes   = 20
 	maxYears    = 10 // how far ahead a key may expire
-	shownPrefix = 16 // characters of a key that are stored to recognise it by
+	shownPrefix = 16 // characters of a key that are stored to recognize it by
 )
 
 // Environment is what a key is for. It decides the key's first characters.

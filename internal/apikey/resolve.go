@@ -73,6 +73,15 @@ func requireActive(ctx context.Context, tx *database.Tx, p principal.Principal) 
 	return refuseStopped(ctx, tx, p.KeyID)
 }
 
+// Ended reports whether a key is accepted no more, within a change.
+func Ended(ctx context.Context, tx *database.Tx, keyID string) (bool, error) {
+	_, err := holder(ctx, tx, keyID, tx.Now())
+	if fault.Is(err, fault.Unauthenticated) {
+		return true, nil
+	}
+	return false, err
+}
+
 func holder(ctx context.Context, r database.Reader, keyID string, now time.Time) (principal.Principal, error) {
 	key, err := findPresented(ctx, r, `k.id = $1`, keyID)
 	if err != nil {

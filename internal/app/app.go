@@ -123,6 +123,8 @@ type Areas struct {
 	messages  *route.Bodies // of the MCP endpoint
 	model     *model.Client // nil: words choose templates
 	outgoing  *mail.Queue
+	post      mail.Sender // the queue, or what refuses at once where there is no mail server
+	letters   mail.Sender // the queue, or nil
 
 	witness     *witness.Sender
 	witnessFile *witness.File    // nil: none
@@ -133,7 +135,7 @@ type Areas struct {
 // Open builds the areas on the configured database, from the bottom up. Mails wait
 // until Start delivers them.
 func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error) {
-	a, c := &Areas{}, o.Config
+	a := &Areas{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -145,114 +147,17 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	if err := a.openTelemetry(ctx, o); err != nil {
 		return nil, err
 	}
-	if a.model, err = newModel(c); err != nil {
+	if err := a.openOutgoing(o); err != nil {
 		return nil, err
 	}
-	sender, err := newSender(c, o.Logger, o.Now)
-	if err != nil {
+	if err := a.openPeople(ctx, o, publicURL); err != nil {
 		return nil, err
 	}
-	a.outgoing = mail.NewQueue(sender, o.Logger)
-	var post, letters mail.Sender = a.outgoing, a.outgoing
-	if none, ok := sender.(mail.None); ok {
-		post, letters = none, nil // refuses at once, where a queue would accept and fail later
-	}
-	a.outbound = outbound.New(outbound.Options{Permits: c.OutboundAllow})
-
-	db, log, sealer := a.Database, a.log, a.sealer
-	a.Audit = audit.New(log, eraseCopies)
-	a.Keyring = keyring.New(db, log, sealer)
-	if _, err := a.Keyring.Current(ctx, keyring.AccessToken); err != nil {
-		return nil, err // here, and not at the first sign-in
-	}
-	a.Limiter = throttle.New(db)
-	a.Auth = auth.New(db, log, a.Keyring, sealer, post, publicURL)
-	a.Organizations = organization.New(db, log, post, publicURL)
-	a.Operators = operator.New(db, log)
-	a.Requests = a.newRequests(post, o.Logger, publicURL)
-	a.Blog = blog.New(db, log, operator.Require)
-	a.Referrals = referral.New(db, log, c.ReferralCents,
-		referral.Sources{Role: organization.RoleIn, Owners: organization.OwnersOf})
-	if a.Billing, err = a.newBilling(c, publicURL); err != nil {
-		return nil, err
-	}
-	a.Organizations.LimitSeats(a.Billing.SeatLimit)
-	a.Keys = apikey.New(db, log, o.Logger, agent.CarryBindings)
-	a.Scopes = scope.New(db, sealer)
-	a.Intent = intent.New(db, log, a.Keyring, sealer, a.Scopes, agent.PlanEnded)
-	a.Executions = execution.New(db, log, a.Intent, a.Keys, a.Scopes, leases{a})
-	a.Approvals = approval.New(db, log, approval.Sources{
-		Approvers:  organization.CountApprovers,
-		Role:       organization.RoleOf,
-		Address:    organization.Address,
-		Digest:     a.Intent.Digest,
-		Ended:      agent.EndedBefore,
-		Class:      enforcement.StatedClass,
-		Delegators: intent.OwnersOf,
-		Answered:   a.countAnswer,
-	})
-	a.Certificates = a.newCertificates(publicURL)
-	a.Agents = agent.New(db, log, agent.Sources{
-		Certified:    a.certified,
-		Role:         organization.RoleOf,
-		MissingKey:   apikey.Missing,
-		MadeFrom:     apikey.MadeFrom,
-		FindingKinds: execution.KindNames(),
-		Findings:     a.findings,
-		Spent:        a.spentByAgent,
-		Plans:        livePlansOf(db),
-		PlansEnd:     plansEnd(db),
-		HasPlan:      intent.Has,
-		Lists:        mcp.Lists,
-		LeaseKey:     a.Intent.LeaseKey,
-		Tripped:      a.notifyTripped,
-		Suspended:    a.notifySuspended,
-	})
-	a.Webhooks = webhook.NewService(db, log, sealer, a.outbound, publicURL)
-	a.Notifications = notification.New(notification.Options{
-		Database:  db,
-		Webhooks:  a.Webhooks,
-		Mail:      letters,
-		PublicURL: publicURL,
-		Sources:   notification.Sources{Events: a.approvalEvents, People: a.people},
-	})
-	a.Policies = policy.New(db, log, spending{a.Telemetry}, policy.ProposalNotifier{
-		Proposed: a.notifyProposal, Settled: a.Notifications.SettleProposal,
-	})
-	a.Servers = a.newServers(c)
-	a.Connections = a.newConnections(publicURL)
-	a.OAuth = a.newOAuth(publicURL)
-	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Scopes, a.Approvals, a.Organizations, a.Keys,
-		a.Agents, a.Servers, o.Logger)
-	a.Carrier = a.newCarrier(c, o)
-	a.messages = &route.Bodies{Limit: messageBytes}
-	a.Gateway = a.newGateway(o)
-	a.Guard = guard.New(db, log)
-	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
-	a.projector = projection.New(db, a.Telemetry, a.recent)
-	a.Forwarding = forwarding.New(forwarding.Options{
-		Database:  db,
-		Log:       log,
-		Telemetry: a.Telemetry,
-		Sealer:    sealer,
-		Poster:    a.outbound,
-		Version:   o.Version,
-	})
-	a.Federation = federation.New(federation.Options{
-		Database:  db,
-		Log:       log,
-		Sealer:    sealer,
-		Auth:      a.Auth,
-		Web:       a.outbound,
-		PublicURL: publicURL,
-		Members:   federation.Members{Role: organization.RoleIn, Join: a.Organizations.JoinVouched},
-		Keys:      a.Keys,
-		Google:    federation.Google{Issuer: c.GoogleIssuer, ClientID: c.GoogleClientID, Secret: c.GoogleClientSecret},
-		OpenToAll: c.SignUp == config.SignUpOpen,
-	})
-	a.Accounts = a.newAccounts(publicURL)
-	a.Drafts = newAuthor(c.Draft, a.model, a.Limiter)
-	a.witness, err = a.newWitness(c, db.Now)
+	a.openAgents(o, publicURL)
+	a.openNotifications(publicURL)
+	a.openDecisions(o, publicURL)
+	a.openSignIn(o.Config, publicURL)
+	a.witness, err = a.newWitness(o.Config, a.Database.Now)
 	return a, err
 }
 

@@ -4,29 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
+	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
-	"time"
 
-	"writ/internal/accessrequest"
-	"writ/internal/agent"
-	"writ/internal/apikey"
-	"writ/internal/approval"
-	"writ/internal/audit"
-	"writ/internal/auth"
-	"writ/internal/certificate"
-	"writ/internal/config"
-	"writ/internal/connection"
 	"writ/internal/database"
-	"writ/internal/forwarding"
-	"writ/internal/intent"
-	"writ/internal/notification"
-	"writ/internal/oauth"
-	"writ/internal/operator"
-	"writ/internal/organization"
 	"writ/internal/secret"
 )
 
@@ -48,6 +29,9 @@ func BackupTelemetry(ctx context.Context, o Options, path string) error {
 // backUp copies a PostgreSQL database, or else an SQLite file.
 func backUp(ctx context.Context, postgres secret.Text, sqlite, path string) (err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the backup file: %w: name another file", err)
+	}
 	if err != nil {
 		return fmt.Errorf("make the backup file: %w", err)
 	}
@@ -62,298 +46,24 @@ func backUp(ctx context.Context, postgres secret.Text, sqlite, path string) (err
 	if postgres.IsSet() {
 		return database.DumpPostgres(ctx, postgres.Reveal(), path)
 	}
+	if err := refuseHiddenDatabase(sqlite); err != nil {
+		return err
+	}
 	if _, err := os.Stat(sqlite); err != nil {
-		return fmt.Errorf("there is no database to back up: %w", err)
+		return noDatabase(sqlite)
 	}
-	return database.BackupSQLite(ctx, sqlite, path)
+	return copySQLite(ctx, sqlite, path)
 }
 
-// Restored says what a restore did.
-type Restored struct {
-	// Replaced is where the replaced database is.
-	Replaced string                `json:"replaced,omitempty"`
-	Logs     map[string]audit.Lost `json:"logs"`
-	// What the restore ended, because it may have ended since the backup.
-	EndedSessions    int64 `json:"endedSessions"`
-	EndedInvites     int64 `json:"endedInvites"`
-	EndedPlans       int64 `json:"endedPlans"`
-	EndedApprovals   int64 `json:"endedApprovals"`
-	KeysRevokedAgain int   `json:"keysRevokedAgain"`
-	// EndedCertificates end with their authorities.
-	EndedCertificates int64 `json:"endedCertificates,omitzero"`
-	// StoppedAgain is how many stops of the kill switch were not in the backup.
-	StoppedAgain int `json:"stoppedAgain,omitzero"`
-	// SuspendedAgain is how many agents were suspended since the backup.
-	SuspendedAgain int `json:"suspendedAgain,omitzero"`
-	// ErasedAgain is how many payloads had been erased since the backup.
-	ErasedAgain int `json:"erasedAgain"`
-}
-
-// replacedData is what is known of the database that is being replaced.
-type replacedData struct {
-	heads       map[string]audit.Head
-	revokedKeys []string
-	stops       []agent.ReplacedStop
-	suspended   []agent.ReplacedSuspension
-	erased      []audit.Erased
-}
-
-// Restore replaces the database with a backup and begins a new epoch in every audit log.
-func Restore(ctx context.Context, o Options, path string) (Restored, error) {
-	if err := requireMasterKey(o.Config); err != nil {
-		return Restored{}, err
-	}
-	if !o.Config.UsesPostgres() {
-		return restoreSQLite(ctx, o, path)
-	}
-	if err := database.RestorePostgres(ctx, o.Config.DatabaseURL.Reveal(), path); err != nil {
-		return Restored{}, err
-	}
-	report, err := beginEpochs(ctx, o, databaseOptions(o), replacedData{})
-	if err != nil {
-		return Restored{}, fmt.Errorf("the data was restored, but its audit logs do not record it; restore again into a new database: %w", err)
-	}
-	return report, nil
-}
-
-// restoreSQLite prepares a copy of the backup in a folder of its own, and moves files only
-// at the end: no failure leaves a log that goes on in its old epoch.
-func restoreSQLite(ctx context.Context, o Options, path string) (report Restored, err error) {
-	if err := makeDataDir(o.Config.DataDir); err != nil {
-		return Restored{}, err
-	}
-	unlock, err := lockDataDir(o.Config.DataDir)
-	if err != nil {
-		return Restored{}, err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	before, err := readPresent(ctx, o)
-	if err != nil {
-		return Restored{}, err
-	}
-	folder, err := os.MkdirTemp(o.Config.DataDir, "restore-*")
-	if err != nil {
-		return Restored{}, fmt.Errorf("make a folder for the copy: %w", err)
-	}
-	defer os.RemoveAll(folder)
-	incoming := filepath.Join(folder, "writ.db")
-	if err := copyPrivate(path, incoming); err != nil {
-		return Restored{}, fmt.Errorf("copy the backup: %w", err)
-	}
-	if err := database.CheckSQLiteLength(incoming); err != nil {
-		return Restored{}, fmt.Errorf("%s is not a usable backup: %w", path, err)
-	}
-	if report, err = beginEpochs(ctx, o, database.Options{SQLitePath: incoming, Now: o.Now, Logger: o.Logger},
-		before); err != nil {
-		return Restored{}, fmt.Errorf("%s is not a usable backup: %w", path, err)
-	}
-	if report.Replaced, err = replace(databasePath(o.Config), incoming); err != nil {
-		return Restored{}, err
-	}
-	return report, syncDir(o.Config.DataDir)
-}
-
-// readPresent reads what a restore is about to replace: the length of its logs, revoked
-// keys and erased payloads. Without a database it is empty.
-func readPresent(ctx context.Context, o Options) (replacedData, error) {
-	if info, err := os.Stat(databasePath(o.Config)); err != nil || info.Size() == 0 {
-		return replacedData{}, nil
-	}
-	present := replacedData{heads: map[string]audit.Head{}}
-	err := database.ReadSQLite(databasePath(o.Config), func(r database.Reader) error {
-		heads, err := audit.ReadHeads(ctx, r)
-		if err != nil {
-			return err
-		}
-		for _, head := range heads {
-			present.heads[head.Log] = head
-		}
-		if present.revokedKeys, err = apikey.RevokedIDs(ctx, r); err != nil {
-			return err
-		}
-		if present.stops, err = agent.ReadStops(ctx, r); err != nil {
-			return err
-		}
-		if present.suspended, err = agent.ReadSuspended(ctx, r); err != nil {
-			return err
-		}
-		present.erased, err = audit.ReadErased(ctx, r)
-		return err
-	})
-	if err != nil {
-		return replacedData{}, fmt.Errorf("read the present database (move it away to restore without comparing): %w",
-			err)
-	}
-	return present, nil
-}
-
-// replace puts the incoming database in place of the present one, which gets another name.
-func replace(present, incoming string) (aside string, err error) {
-	if _, err := os.Stat(present); err == nil {
-		aside = present + ".replaced-" + time.Now().UTC().Format("20060102T150405.000")
-		if err := moveDatabase(present, aside); err != nil {
-			return "", fmt.Errorf("set the present database aside: %w", err)
-		}
-	}
-	if err := moveDatabase(incoming, present); err != nil {
-		return "", fmt.Errorf("put the backup in place (the database that was there is %s): %w", aside, err)
-	}
-	return aside, nil
-}
-
-// moveDatabase renames a closed database, with what SQLite may have left beside it.
-func moveDatabase(from, to string) error {
-	for _, suffix := range []string{"-wal", "-shm", ""} {
-		if err := os.Rename(from+suffix, to+suffix); err != nil && (suffix == "" || !errors.Is(err, os.ErrNotExist)) {
-			return err
-		}
-	}
-	return nil
-}
-
-// beginEpochs continues every log of a restored database, and of the replaced one, and ends
-// what the backup brings back, in one transaction. It refuses a damaged database, and one
-// without any log, which is not ours. The logs are signed: a server continues no other.
-func beginEpochs(
-	ctx context.Context, o Options, store database.Options, before replacedData,
-) (report Restored, err error) {
-	db, err := database.Open(ctx, store)
-	if err != nil {
-		return Restored{}, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if db.Engine() == database.SQLite {
-		if err := db.CheckSQLite(ctx); err != nil {
-			return Restored{}, err
-		}
-	}
-	heads, err := audit.ReadHeads(ctx, db)
-	if err != nil {
-		return Restored{}, err
-	}
-	if len(heads) == 0 {
-		return Restored{}, errors.New("it has no audit log: every database of Writ has one")
-	}
-	report.Logs = compare(before.heads, heads)
-	logs := slices.Sorted(maps.Keys(report.Logs))
-	audits, err := openToRestore(ctx, o.Config, db)
-	if err != nil {
-		return Restored{}, err
-	}
-	bad, err := audits.BadHeads(ctx)
-	if err != nil {
-		return Restored{}, err
-	}
-	for _, head := range bad {
-		lost := report.Logs[head.Log]
-		lost.Unproved = true
-		report.Logs[head.Log] = lost
-	}
-	return report, db.Write(ctx, database.Change{Logs: logs, Do: func(ctx context.Context, tx *database.Tx) error {
-		for _, log := range logs {
-			if err := audits.BeginEpoch(ctx, tx, log, report.Logs[log]); err != nil {
-				return err
-			}
-		}
-		if err := audits.CountLogs(ctx, tx); err != nil {
-			return err
-		}
-		return report.endRevived(ctx, tx, audits, before)
-	}})
-}
-
-// endRevived ends what the backup brings back, because it may have ended since.
-func (r *Restored) endRevived(
-	ctx context.Context, tx *database.Tx, log *audit.Log, before replacedData,
-) (err error) {
-	if r.EndedSessions, err = auth.EndSessions(ctx, tx); err != nil {
-		return err
-	}
-	if err = oauth.EndTokens(ctx, tx); err != nil {
-		return err
-	}
-	if err = connection.EndAll(ctx, tx); err != nil {
-		return err
-	}
-	if r.EndedCertificates, err = certificate.EndAll(ctx, tx); err != nil {
-		return err
-	}
-	if r.EndedInvites, err = organization.EndInvites(ctx, tx); err != nil {
-		return err
-	}
-	if err = operator.EndAll(ctx, tx); err != nil {
-		return err
-	}
-	if _, err = accessrequest.EndLinks(ctx, tx); err != nil {
-		return err
-	}
-	if r.EndedPlans, err = intent.EndAll(ctx, tx); err != nil {
-		return err
-	}
-	if r.EndedApprovals, err = approval.VoidAll(ctx, tx); err != nil {
-		return err
-	}
-	if err = notification.EndAll(ctx, tx); err != nil {
-		return err
-	}
-	if err = forwarding.EndAll(ctx, tx); err != nil {
-		return err
-	}
-	if r.KeysRevokedAgain, err = apikey.RevokeAgain(ctx, tx, before.revokedKeys); err != nil {
-		return err
-	}
-	if r.StoppedAgain, err = agent.StopAgain(ctx, tx, log, before.stops); err != nil {
-		return err
-	}
-	if r.SuspendedAgain, err = agent.SuspendAgain(ctx, tx, log, before.suspended); err != nil {
-		return err
-	}
-	r.ErasedAgain, err = log.EraseAgain(ctx, tx, before.erased, eraseCopies)
-	return err
-}
-
-// compare finds, for every log of either database, what the restored one lacks.
-func compare(before map[string]audit.Head, restored []audit.Head) map[string]audit.Lost {
-	lost := map[string]audit.Lost{}
-	for log, head := range before {
-		lost[log] = audit.Lost{Known: true, Entries: head.Size, Epoch: head.Epoch}
-	}
-	for _, head := range restored {
-		replaced, known := before[head.Log]
-		lost[head.Log] = audit.Lost{
-			Known: known, Entries: max(0, replaced.Size-head.Size), From: head.Size, Epoch: replaced.Epoch,
-		}
-	}
-	return lost
-}
-
-func copyPrivate(from, to string) (err error) {
-	source, err := os.Open(filepath.Clean(from))
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	target, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(target, source)
-	return errors.Join(err, target.Sync(), target.Close())
-}
-
-// refuseInterruptedRestore keeps a server from making a new database after a restore was
-// interrupted between its two renames.
-func refuseInterruptedRestore(c config.Config) error {
-	if c.UsesPostgres() {
+// copySQLite copies an SQLite file. The engine gives neither the path nor the reason of a file that it cannot open.
+func copySQLite(ctx context.Context, sqlite, path string) error {
+	err := database.BackupSQLite(ctx, sqlite, path)
+	if err == nil {
 		return nil
 	}
-	if _, err := os.Stat(databasePath(c)); err == nil {
-		return nil
+	file, denied := os.OpenFile(sqlite, os.O_RDWR, 0)
+	if denied != nil {
+		return hiddenDatabase(denied)
 	}
-	aside, err := filepath.Glob(databasePath(c) + ".replaced-*")
-	if err != nil || len(aside) == 0 {
-		return err
-	}
-	return fmt.Errorf("there is no %s, but a restore has set %s aside: run `writd restore` again, or move it back",
-		databasePath(c), aside[len(aside)-1])
+	return errors.Join(fmt.Errorf("%s: %w", sqlite, err), file.Close())
 }

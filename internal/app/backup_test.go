@@ -272,6 +272,17 @@ func TestRestoreNeedsTheMasterKeyOfTheBackup(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "the master key is not the one this database was sealed with") {
 			t.Errorf("restore: %v, want a word on the master key", err)
 		}
+		if !o.Config.UsesPostgres() {
+			return
+		}
+		// The data is there by then: with the right key the rest is one command, as the error says.
+		if !strings.Contains(err.Error(), "writd restore --loaded before a server starts") {
+			t.Errorf("restore: %v, want the command that does the rest", err)
+		}
+		other.Config.MasterKey = o.Config.MasterKey
+		if report, err := app.RestoreLoaded(t.Context(), other); err != nil || len(report.Logs) == 0 {
+			t.Errorf("the rest of the restore: %+v, %v", report, err)
+		}
 	})
 }
 
@@ -315,7 +326,7 @@ func TestRestoreOverANewerDatabase(t *testing.T) {
 	server.stop()
 	execute(t, "sqlite", filepath.Join(o.Config.DataDir, "writ.db"),
 		`INSERT INTO schema_migration (version, name, digest, applied_at) VALUES (9999, 'of_the_future', '', 0)`)
-	refuses(t, o, "it was used by a newer Writ")
+	refuses(t, o, "it was used by a newer Writ: start that one, or restore a backup from before the upgrade")
 	if lost := restore(t, o, saved).Logs[server.FirstRun.OrganizationID]; !lost.Known || lost.Entries != 1 {
 		t.Errorf("lost = %+v, want one entry", lost)
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -31,17 +32,39 @@ func (a *Areas) newBilling(c config.Config, publicURL string) (*billing.Service,
 	if !c.Billing.Key.IsSet() {
 		return billing.New(o), nil
 	}
-	text, err := os.ReadFile(c.Billing.PlansFile)
-	if err == nil {
-		o.Plans, err = billing.ParsePlans(text)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("WRIT_BILLING_PLANS_FILE: %w", err)
+	var err error
+	if o.Plans, err = plansIn(c.Billing.PlansFile); err != nil {
+		return nil, err
 	}
 	o.Provider = payment.New(payment.Options{
 		Key: c.Billing.Key, Signing: c.Billing.WebhookSecret, Address: c.Billing.Provider,
 	})
 	return billing.New(o), nil
+}
+
+func plansIn(path string) ([]billing.Plan, error) {
+	text, err := os.ReadFile(path)
+	var plans []billing.Plan
+	if err == nil {
+		plans, err = billing.ParsePlans(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("WRIT_BILLING_PLANS_FILE: %w", err)
+	}
+	return plans, nil
+}
+
+// CheckFiles refuses settings that name a file with which a server would not start.
+func CheckFiles(c config.Config) error {
+	var problems []error
+	if c.Billing.PlansFile != "" {
+		_, err := plansIn(c.Billing.PlansFile)
+		problems = append(problems, err)
+	}
+	if _, err := Prices(c.PricesFile); err != nil {
+		problems = append(problems, fmt.Errorf("WRIT_PRICES_FILE: %w", err))
+	}
+	return errors.Join(problems...)
 }
 
 // spanLimit is what telemetry asks before it stores spans; nil: nothing is limited.

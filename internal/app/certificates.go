@@ -44,20 +44,24 @@ const handshakeTime = 5 * time.Second
 // listenForAgents opens the listener that asks for certificates of agents. It is one of its own: on the other one
 // browsers would ask people for a certificate.
 func (s *Server) listenForAgents(c config.Config) (net.Listener, error) {
-	pair, err := c.TLSKeyPair()
+	served, err := newServedCertificate(c, s.logger, time.Now)
 	if err != nil {
 		return nil, err
 	}
 	listener, err := net.Listen("tcp", c.AgentsListen)
 	if err != nil {
-		return nil, fmt.Errorf("listen for agents on %s: %w", c.AgentsListen, err)
+		return nil, fmt.Errorf("listen for agents on %s (WRIT_AGENTS_LISTEN chooses another): %w", c.AgentsListen, err)
 	}
-	s.AgentsAddress = listener.Addr().String()
+	host, _, err := net.SplitHostPort(c.AgentsListen)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	s.AgentsAddress = askedAddress(host, listener)
 	return tls.NewListener(listener, &tls.Config{
-		Certificates: []tls.Certificate{pair},
-		MinVersion:   tls.VersionTLS12,
-		NextProtos:   []string{"h2", "http/1.1"},
-		ClientAuth:   tls.RequireAnyClientCert,
+		GetCertificate: served.get,
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"h2", "http/1.1"},
+		ClientAuth:     tls.RequireAnyClientCert,
 		// Every connection shows its certificate: a resumed one would only repeat what an old one was.
 		SessionTicketsDisabled: true,
 		VerifyConnection:       s.verifyAgent,

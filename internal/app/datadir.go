@@ -26,7 +26,7 @@ func lockDataDir(dir string) (unlock func() error, err error) {
 	path := filepath.Join(dir, "writ.lock")
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open the lock: %w", err)
+		return nil, fmt.Errorf("write to the data folder, which must belong to the user who runs this: %w", err)
 	}
 	if err := tryLock(file); err != nil {
 		file.Close()
@@ -115,11 +115,34 @@ func RequireDatabase(c config.Config) error {
 	if c.UsesPostgres() || hasContent(databasePath(c)) {
 		return nil
 	}
+	if err := refuseHiddenDatabase(databasePath(c)); err != nil {
+		return err
+	}
 	if err := refuseMissingDatabase(c); err != nil {
 		return err
 	}
+	return fmt.Errorf("%w; a new one begins with writd user create, or with writd serve", noDatabase(databasePath(c)))
+}
+
+// refuseHiddenDatabase refuses a data folder that this user may not look into: a database that nobody sees is not one
+// that is missing.
+func refuseHiddenDatabase(path string) error {
+	if _, err := os.Stat(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return hiddenDatabase(err)
+	}
+	return nil
+}
+
+// hiddenDatabase says what to do where this user may not look into the database.
+func hiddenDatabase(err error) error {
+	return fmt.Errorf("look for the database: run this as the user to whom the server's data folder belongs "+
+		"(where a package installed Writ: sudo writ-admin): %w", err)
+}
+
+// noDatabase says what is wrong where a command runs in another folder than the server.
+func noDatabase(path string) error {
 	return fmt.Errorf("there is no database at %s: run this in the server's folder, or set WRIT_DATA_DIR or DATABASE_URL "+
-		"as for the server", databasePath(c))
+		"as for the server", path)
 }
 
 func hasContent(path string) bool {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -167,8 +166,6 @@ func (a *Areas) RepairSearch(ctx context.Context) error {
 	}
 	return nil
 }
-
-func isContradiction(err error) bool { return errors.Is(err, audit.ErrNotCovered) }
 
 // checkAtStart is how long the check at the start may take.
 const checkAtStart = 10 * time.Second

@@ -60,6 +60,11 @@ func (s *Server) startJobs() {
 	s.jobs.Go(func() { s.Servers.Run(ctx, s.warnOf("watch MCP servers")) })
 	s.jobs.Go(func() { s.Gateway.Run(ctx, s.warnOf("look at the sessions of the MCP endpoint")) })
 	s.jobs.Go(func() { s.flushUses(ctx) })
+	s.startRareJobs(ctx)
+}
+
+// startRareJobs runs the witness, the checks and the sweeps, which nobody waits for.
+func (s *Server) startRareJobs(ctx context.Context) {
 	rare := func(interval time.Duration, work func()) { s.jobs.Go(func() { every(ctx, interval, work) }) }
 	if s.witness.Enabled() {
 		witness := func() { s.attempt(ctx, "send checkpoints to the witness", s.witness.Run) }

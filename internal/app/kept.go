@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -19,7 +20,7 @@ func (a *Areas) checkKept(ctx context.Context, found func(audit.Problem)) error 
 	refuse := func(p audit.Problem) {
 		if _, known := refused[p.Log]; !known {
 			found(p)
-			refused[p.Log] = errors.New(p.Message)
+			refused[p.Log] = reasonOf(p)
 		}
 	}
 	err := a.log.CheckKept(ctx, func(p audit.Problem) {
@@ -48,6 +49,14 @@ func (a *Areas) checkKept(ctx context.Context, found func(audit.Problem)) error 
 	}
 	a.log.RefuseOnly(refused)
 	return nil
+}
+
+// reasonOf is the reason for which a log is refused.
+func reasonOf(p audit.Problem) error {
+	if p.Kind == audit.BadWitness {
+		return fmt.Errorf("%w: %s", audit.ErrWitness, p.Message)
+	}
+	return errors.New(p.Message)
 }
 
 // reseal reads from the entries what an altered head says of policies and logs.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"writ/internal/config"
@@ -52,7 +53,7 @@ func (l *listeners) serveMetrics(handler http.Handler, address string) error {
 	}
 	on, err := net.Listen("tcp", address)
 	if err != nil {
-		return fmt.Errorf("listen for metrics on %s: %w", address, err)
+		return fmt.Errorf("listen for metrics on %s (WRIT_METRICS_LISTEN chooses another): %w", address, err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", handler)
@@ -102,17 +103,26 @@ func listen(c config.Config) (net.Listener, error) {
 	return listener, nil
 }
 
+// askedAddress is where a listener listens, in the words of whoever asked for it: the network says [::] of 0.0.0.0.
+func askedAddress(host string, listener net.Listener) string {
+	at := listener.Addr().(*net.TCPAddr)
+	if !at.IP.IsUnspecified() || host == "" {
+		return at.String()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(at.Port))
+}
+
 // secured has a listener speak TLS, where the configuration has a certificate.
-func secured(c config.Config, listener net.Listener) (net.Listener, error) {
+func secured(c config.Config, logger *slog.Logger, listener net.Listener) (net.Listener, error) {
 	if !c.UsesTLS() {
 		return listener, nil
 	}
-	pair, err := c.TLSKeyPair()
+	served, err := newServedCertificate(c, logger, time.Now)
 	if err != nil {
 		return nil, err
 	}
 	return tls.NewListener(listener, &tls.Config{
-		Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: served.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 	}), nil
 }
 

@@ -48,7 +48,7 @@ func StartProxy(o Options) (*Proxy, error) {
 	public := publicURL(c, listener.Addr().(*net.TCPAddr).Port)
 	p := &Proxy{
 		URL:       public.String(),
-		Address:   listener.Addr().String(),
+		Address:   askedAddress(c.Listen, listener),
 		listeners: newListeners(o),
 		server:    remote.New(remote.Options{URL: at, Token: c.ProxyToken, Logger: o.Logger}),
 	}
@@ -94,6 +94,7 @@ func (p *Proxy) assemble(o Options, public *url.URL) {
 		Logger:         o.Logger,
 		Version:        o.Version,
 		PublicURL:      public,
+		HostNames:      c.HostNames,
 		TrustedProxies: c.TrustedProxies,
 		CORSOrigins:    c.CORSOrigins,
 		MaxBodyBytes:   c.MaxBodyBytes,
@@ -104,13 +105,13 @@ func (p *Proxy) assemble(o Options, public *url.URL) {
 	ctx, p.cancel = context.WithCancel(context.Background())
 	p.jobs.Go(func() {
 		endpoint.Run(ctx, func(err error) {
-			o.Logger.Warn("the sessions of agents could not be looked after", "error", err)
+			o.Logger.Warn("the sessions of agents could not be checked, and will be again", "error", err)
 		})
 	})
 }
 
 func (p *Proxy) serve(c config.Config, listener net.Listener) (err error) {
-	if listener, err = secured(c, listener); err != nil {
+	if listener, err = secured(c, p.listeners.logger, listener); err != nil {
 		return err
 	}
 	if err := p.listeners.serveMetrics(p.API.MetricsHandler(), c.MetricsListen); err != nil {

@@ -54,7 +54,7 @@ func TestFailedBackupLeavesNoFile(t *testing.T) {
 		options func(t *testing.T) app.Options
 		because string
 	}{
-		{"no SQLite database", nowhere, "there is no database to back up"},
+		{"no SQLite database", nowhere, "as for the server"},
 		{"not an SQLite database", func(t *testing.T) app.Options {
 			o := nowhere(t)
 			place(t, filepath.Join(o.Config.DataDir, "writ.db"), []byte(strings.Repeat("not a database\n", 100)))
@@ -185,7 +185,7 @@ func TestRestoreReport(t *testing.T) {
 	text, err := json.Marshal(app.Restored{
 		Logs: map[string]audit.Lost{"system": {Known: true, Entries: 2, From: 7, Epoch: 1}},
 	})
-	if want := `{"logs":{"system":{"known":true,"entries":2,"from":7}},"endedSessions":0,"endedInvites":0,"endedPlans":0,"endedApprovals":0,"keysRevokedAgain":0,"erasedAgain":0}`; err != nil || string(text) != want {
+	if want := `{"logs":{"system":{"known":true,"entries":2,"from":7}},"checkpointKey":"","endedSessions":0,"endedInvites":0,"endedPlans":0,"endedApprovals":0,"keysRevokedAgain":0,"erasedAgain":0}`; err != nil || string(text) != want {
 		t.Errorf("report = %s, %v, want %s", text, err, want)
 	}
 }

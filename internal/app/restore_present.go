@@ -28,6 +28,13 @@ func requireMasterKey(c config.Config) error {
 	return nil
 }
 
+// optionsAlone open the database for a restore, which no server may use meanwhile. On SQLite the data folder is locked.
+func optionsAlone(o Options) database.Options {
+	options := databaseOptions(o)
+	options.Alone = true
+	return options
+}
+
 // openToRestore opens the audit log of a database that is being restored.
 func openToRestore(ctx context.Context, c config.Config, db *database.DB) (*audit.Log, error) {
 	sealer, err := openSealer(c)
@@ -41,9 +48,40 @@ func openToRestore(ctx context.Context, c config.Config, db *database.DB) (*audi
 	return audit.OpenToRestore(ctx, db, keys, known)
 }
 
+// RestoreLoaded is Restore for a PostgreSQL database that was put back by other means: with pg_restore, or from a
+// snapshot of whoever runs it. Where the server runs there may be no programs of PostgreSQL.
+func RestoreLoaded(ctx context.Context, o Options) (Restored, error) {
+	if !o.Config.UsesPostgres() {
+		return Restored{}, errors.New("--loaded is for PostgreSQL: a backup of SQLite is restored with writd restore FILE")
+	}
+	if err := requireMasterKey(o.Config); err != nil {
+		return Restored{}, err
+	}
+	if err := database.RequireLoaded(ctx, o.Config.DatabaseURL.Reveal()); err != nil {
+		return Restored{}, err
+	}
+	report, err := beginEpochs(ctx, o, optionsAlone(o), replacedData{})
+	report.Check = unknownChanges()
+	return report, err
+}
+
 // Continued says which logs RestorePresent continued, and what is known of them.
 type Continued struct {
 	Logs map[string]audit.Lost `json:"logs"`
+	// WitnessDiffers are logs that a server will refuse all the same.
+	WitnessDiffers WitnessDiffers `json:"witnessDiffers,omitzero"`
+}
+
+// Advice says that nothing was done, and what to do next; empty: nothing.
+func (c Continued) Advice() []string {
+	var advice []string
+	if len(c.Logs) == 0 {
+		advice = append(advice, "nothing was done: the head of every log is signed, and no log is gone or was put back")
+	}
+	if len(c.WitnessDiffers) > 0 {
+		advice = append(advice, c.WitnessDiffers.Advice())
+	}
+	return advice
 }
 
 // RestorePresent has the logs that cannot be continued go on from what is stored, each in
@@ -62,7 +100,7 @@ func RestorePresent(ctx context.Context, o Options) (_ Continued, err error) {
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
-	db, err := database.Open(ctx, databaseOptions(o))
+	db, err := database.Open(ctx, optionsAlone(o))
 	if err != nil {
 		return Continued{}, err
 	}
@@ -76,7 +114,7 @@ func RestorePresent(ctx context.Context, o Options) (_ Continued, err error) {
 		return Continued{}, err
 	}
 	done := Continued{Logs: map[string]audit.Lost{}}
-	return done, db.Write(ctx, database.Change{Logs: broken, Do: func(ctx context.Context, tx *database.Tx) error {
+	if err := db.Write(ctx, database.Change{Logs: broken, Do: func(ctx context.Context, tx *database.Tx) error {
 		for _, log := range broken {
 			done.Logs[log] = audit.Lost{Unproved: true}
 			if err := audits.BeginEpoch(ctx, tx, log, done.Logs[log]); err != nil {
@@ -84,7 +122,11 @@ func RestorePresent(ctx context.Context, o Options) (_ Continued, err error) {
 			}
 		}
 		return nil
-	}})
+	}}); err != nil {
+		return Continued{}, err
+	}
+	done.WitnessDiffers = compareRestored(ctx, o.Config, audits)
+	return done, nil
 }
 
 // brokenLogs are those whose head is not signed, and those that are gone or were put back.

@@ -73,7 +73,7 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 func (s *Server) assemble(ctx context.Context, o Options, listener net.Listener) (err error) {
 	c := o.Config
 	public := publicURL(c, listener.Addr().(*net.TCPAddr).Port)
-	s.URL, s.Address = public.String(), listener.Addr().String()
+	s.URL, s.Address = public.String(), askedAddress(c.Listen, listener)
 	if s.Areas, err = Open(ctx, o, s.URL); err != nil {
 		return err
 	}
@@ -132,6 +132,7 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		Logger:            o.Logger,
 		Version:           o.Version,
 		PublicURL:         public,
+		HostNames:         c.HostNames,
 		TrustedProxies:    c.TrustedProxies,
 		CORSOrigins:       c.CORSOrigins,
 		MaxBodyBytes:      c.MaxBodyBytes,
@@ -158,7 +159,7 @@ func hashed(token secret.Text) []byte {
 
 // serve begins to answer on the listeners and starts the scheduled work.
 func (s *Server) serve(c config.Config, listener net.Listener) (err error) {
-	if listener, err = secured(c, listener); err != nil {
+	if listener, err = secured(c, s.logger, listener); err != nil {
 		return err
 	}
 	var agents net.Listener // nil: none

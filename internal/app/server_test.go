@@ -135,15 +135,16 @@ func TestTakenPort(t *testing.T) {
 	cert, key, _ := certificate(t)
 	o := options(t, database.Options{})
 	for name, change := range map[string]func(o *app.Options){
-		"listen for agents on " + taken.Addr().String(): func(o *app.Options) {
+		taken.Addr().String() + " (WRIT_AGENTS_LISTEN chooses another)": func(o *app.Options) {
 			o.Config.TLSCertificate, o.Config.TLSKey = cert, secret.NewText(key)
 			o.Config.AgentsListen = taken.Addr().String()
 		},
 		"(PORT and WRIT_LISTEN choose another)": func(o *app.Options) {
 			o.Config.Port = taken.Addr().(*net.TCPAddr).Port
 		},
-		"listen for metrics on " +
-			taken.Addr().String(): func(o *app.Options) { o.Config.MetricsListen = taken.Addr().String() },
+		taken.Addr().String() + " (WRIT_METRICS_LISTEN chooses another)": func(o *app.Options) {
+			o.Config.MetricsListen = taken.Addr().String()
+		},
 	} {
 		unlucky := o
 		change(&unlucky)

@@ -17,7 +17,7 @@ import (
 // newServers makes the registry of MCP servers. It calls them with connections of its own: a server that is
 // slow to answer must not delay webhooks to the same host.
 func (a *Areas) newServers(c config.Config) *mcp.Service {
-	a.toServers = outbound.New(outbound.Options{Permits: c.OutboundAllow})
+	a.toServers = outbound.New(askingOptions(c))
 	return mcp.New(mcp.Options{
 		Database: a.Database,
 		Log:      a.log,
@@ -30,6 +30,12 @@ func (a *Areas) newServers(c config.Config) *mcp.Service {
 		Redefined:  a.Certificates.DefinitionsChanged,
 		Refused:    a.Certificates.ServerGone,
 	})
+}
+
+// askingOptions are those of the connections that ask MCP servers what they offer. One that starts when it is first
+// asked may take all the time of a discovery to begin its answer.
+func askingOptions(c config.Config) outbound.Options {
+	return outbound.Options{Permits: c.OutboundAllow, Timeout: discovery.MaxTime}
 }
 
 // toOneServer is how many connections to one MCP server calls may have at once. Streams have others, one for each
@@ -67,8 +73,8 @@ func (l lines) close(c *carrier.Carrier) {
 }
 
 // newCarrier makes what carries out calls.
-func (a *Areas) newCarrier(c config.Config, o Options) *carrier.Carrier {
-	a.lines = newLines(c)
+func (a *Areas) newCarrier(o Options) *carrier.Carrier {
+	a.lines = newLines(o.Config)
 	return carrier.New(carrier.Options{
 		Enforcement: a.Enforcement,
 		Executions:  a.Executions,

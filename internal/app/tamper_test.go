@@ -203,7 +203,8 @@ func TestWitness(t *testing.T) {
 	})
 }
 
-// verifiesWith exports a log and compares it with a witness.
+// verifiesWith exports a log and compares it with a witness, which has seen two checkpoints at least: those that the
+// test sent. Others come from the server's own schedule.
 func verifiesWith(t *testing.T, server *running, log, file string) {
 	t.Helper()
 	seen, err := os.Open(file)
@@ -223,8 +224,8 @@ func verifiesWith(t *testing.T, server *running, log, file string) {
 		t.Fatal(err)
 	}
 	report, err := proofs.Verify(&export, proofs.Trust{Witnessed: checkpoints})
-	if err != nil || report.Compared != 2 || report.Witnessed.Size != report.Size {
-		t.Errorf("report = %+v, %v; want two checkpoints of the witness", report, err)
+	if err != nil || report.Compared < 2 || report.Witnessed.Size != report.Size {
+		t.Errorf("report = %+v, %v; want two checkpoints of the witness at least", report, err)
 	}
 }
 
@@ -260,7 +261,8 @@ func TestAWitnessThatCannotBeReached(t *testing.T) {
 			t.Fatal(err)
 		}
 		file := filepath.Join(t.TempDir(), "seen.ndjson")
-		back, err := witness.NewReceiver(witness.NewFile(file, time.Now), keys, o.Config.Witness.Token)
+		back, err := witness.NewReceiver(witness.NewFile(file, time.Now), keys, o.Config.Witness.Token,
+			func(error) {})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -73,16 +74,58 @@ func (a *Areas) checkWitness(ctx context.Context, found func(audit.Problem)) err
 	if a.witnessFile == nil {
 		return nil
 	}
-	latest, err := a.witnessFile.Latest()
-	if err != nil {
-		return err
+	differs, err := compareWitness(ctx, a.log, a.witnessFile)
+	for log, why := range differs {
+		found(audit.Problem{Log: log, Kind: audit.BadWitness, Message: why + ": " + witnessAdvice})
 	}
-	for log, signed := range latest {
-		if err := a.log.Covers(ctx, log, signed); isContradiction(err) {
-			found(audit.Problem{Log: log, Kind: audit.BadWitness, Message: err.Error()})
+	return err
+}
+
+// witnessAdvice is the way out where the logs are not those that the witness file has seen.
+const witnessAdvice = "find out which of the two was altered. If the database was put back by hand, restore the newest " +
+	"backup with `writd restore FILE`. If a restore is all there is to it, such as one that undid a rotation of the key " +
+	"for checkpoints, or the file is of another installation, move the witness file away, keep it, and start the server: " +
+	"it begins a new one (docs/audit-log.md, When a check finds something)"
+
+// compareWitness says, by log, how the logs are not those of the last checkpoints in a witness file. With an error it
+// gives those that it had compared.
+func compareWitness(ctx context.Context, log *audit.Log, file *witness.File) (map[string]string, error) {
+	differs := map[string]string{}
+	latest, err := file.Latest()
+	if err != nil {
+		return differs, err
+	}
+	for name, signed := range latest {
+		if err := log.Covers(ctx, name, signed); errors.Is(err, audit.ErrNotCovered) {
+			differs[name] = err.Error()
 		} else if err != nil {
-			return err
+			return differs, err
 		}
 	}
-	return nil
+	return differs, nil
+}
+
+// WitnessDiffers says, by log, how a restored log is not the one that the witness file has seen; empty: they agree, or
+// there is no file. A server refuses such a log.
+type WitnessDiffers map[string]string
+
+// compareRestored compares logs that were restored with the witness file. A file that cannot be read stops no restore.
+func compareRestored(ctx context.Context, c config.Config, log *audit.Log) WitnessDiffers {
+	if c.Witness.File == "" {
+		return nil
+	}
+	differs, err := compareWitness(ctx, log, witness.NewFile(c.Witness.File, time.Now))
+	if err != nil {
+		differs["the witness file"] = "it was not compared: " + err.Error()
+	}
+	return differs
+}
+
+// Advice is what to do next; empty: nothing.
+func (w WitnessDiffers) Advice() string {
+	if len(w) == 0 {
+		return ""
+	}
+	return "the logs in witnessDiffers are not those that the witness file (WRIT_WITNESS_FILE) has seen, and a server refuses them: " +
+		witnessAdvice
 }

@@ -22,16 +22,22 @@ func FirstAbout(ctx context.Context, r database.Reader, log string, of Subject) 
 	return index, nil
 }
 
-// About reads the entries of an action about a subject that stand behind an index and were recorded until a time, in
-// their order, and at most limit.
-func About(
-	ctx context.Context, r database.Reader, log, action string, of Subject, after int64, until time.Time, limit int,
-) ([]Stored, error) {
+// AboutQuery chooses entries of an action about a subject.
+type AboutQuery struct {
+	Log, Action string
+	Subject     Subject
+	After       int64     // the index behind which they stand
+	Until       time.Time // when the last of them was recorded
+	Limit       int
+}
+
+// About reads the entries that a query chooses, in their order.
+func About(ctx context.Context, r database.Reader, q AboutQuery) ([]Stored, error) {
 	entries, err := database.Collect(ctx, r, scanEntry, selectEntry+`
 		WHERE log = $1 AND subject = $2 AND action = $3 AND position > $4 AND recorded_at <= $5
 		ORDER BY position
-		LIMIT $6`, log, found(subjectText(of)), action, after, database.Micros(until), limit)
-	return entries, database.Wrap(err, "read the entries about a %s", of.Type)
+		LIMIT $6`, q.Log, found(subjectText(q.Subject)), q.Action, q.After, database.Micros(q.Until), q.Limit)
+	return entries, database.Wrap(err, "read the entries about a %s", q.Subject.Type)
 }
 
 // HasDecided reports whether a log has a decision about a server, and one about a tool, of one of these names, as given

@@ -27,11 +27,12 @@ const independent = "../../test/evidence/verify.mjs"
 type verified struct {
 	File     string `json:"file"`
 	Verified bool   `json:"verified"`
+	Trusted  bool   `json:"trusted"` // by a key from elsewhere
 	Problem  string `json:"problem"`
 	Size     int64  `json:"size"`
 	Root     string `json:"root"`
-	Payloads int64  `json:"payloads"`
-	Erased   int64  `json:"erased"`
+	Payloads *int64 `json:"payloads"` // nil: the export has none, and does not tell what was erased
+	Erased   *int64 `json:"erased"`
 }
 
 // runIndependent has it verify files, by their names.
@@ -130,10 +131,19 @@ func TestAnIndependentVerifierAgrees(t *testing.T) {
 			"without.ndjson": exported(t, s, audit.ExportOptions{WithoutPayloads: true}),
 		}
 		for name, v := range runIndependent(t, folder, good, "--key", key) {
-			if !v.Verified || v.Size != report.Size || v.Root != report.Root.String() {
+			if !v.Verified || !v.Trusted || v.Size != report.Size || v.Root != report.Root.String() {
 				t.Errorf("%s: %+v, want %+v", name, v, report)
 			}
+			if without := name == "without.ndjson"; (v.Erased == nil) != without || (v.Payloads == nil) != without {
+				t.Errorf("%s: it counts payloads: %t", name, !without)
+			}
 		}
+		for name, v := range runIndependent(t, folder, good) {
+			if !v.Verified || v.Trusted {
+				t.Errorf("%s, by the key in itself: %+v", name, v)
+			}
+		}
+		cutWitness(t, folder, whole, key)
 		bad := tampered(t, whole)
 		results := runIndependent(t, folder, bad, "--key", key)
 		for name, content := range bad {
@@ -145,6 +155,58 @@ func TestAnIndependentVerifierAgrees(t *testing.T) {
 			}
 		}
 	})
+}
+
+// cutWitness: the last line of a witness that crashed is passed over, as the page says.
+func cutWitness(t *testing.T, folder string, whole []byte, key string) {
+	t.Helper()
+	header, _, _ := bytes.Cut(whole, []byte("\n"))
+	var first struct {
+		Checkpoint string `json:"checkpoint"`
+	}
+	if err := json.Unmarshal(header, &first); err != nil {
+		t.Fatal(err)
+	}
+	line, err := json.Marshal(map[string]string{"seenAt": "2026-01-03T00:00:00Z", "checkpoint": first.Checkpoint})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := filepath.Join(folder, "seen.txt")
+	if err := os.WriteFile(seen, append(line, "\n{\"seenAt\":\"2026"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{"witnessed.ndjson": whole}
+	for _, v := range runIndependent(t, folder, files, "--key", key, "--witness", seen) {
+		if !v.Verified {
+			t.Errorf("with a witness whose last line was cut off: %+v", v)
+		}
+	}
+}
+
+// TestAnIndependentVerifierVerifiesNothingElse: where no export is named, an option is misspelled, or a file that was
+// given says nothing, it says so. A file that a failed command left empty is no file that was not given.
+func TestAnIndependentVerifierVerifiesNothingElse(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	given := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	empty, words := given("empty.txt", "\n"), given("words.txt", "no key and no JSON\n")
+	for _, args := range [][]string{
+		{}, {"--key"}, {"--kee", "x", "log.ndjson"}, {"--key", "missing.txt", "log.ndjson"},
+		{"--key", empty, "log.ndjson"}, {"--key", words, "log.ndjson"},
+		{"--witness", empty, "log.ndjson"}, {"--witness", words, "log.ndjson"},
+	} {
+		command := exec.CommandContext(t.Context(), "node", append([]string{independent}, args...)...)
+		output, err := command.CombinedOutput()
+		if command.ProcessState.ExitCode() != 2 || !strings.Contains(string(output), "; usage: node verify.mjs") {
+			t.Errorf("%q: %v, %s", args, err, output)
+		}
+	}
 }
 
 // tampered are an export's alterations, by name.

@@ -174,6 +174,11 @@ func installationOf(ctx context.Context, db *database.DB) (id string, err error)
 	return id, err
 }
 
+// ReadInstallation reads the name of the installation of a database that a restore replaces; empty: it has none.
+func ReadInstallation(ctx context.Context, r database.Reader) (string, error) {
+	return readInstallation(ctx, r)
+}
+
 // readInstallation reads the name; empty: there is none yet.
 func readInstallation(ctx context.Context, r database.Reader) (id string, err error) {
 	err = r.QueryRow(ctx, `SELECT id FROM audit_installation`).Scan(&id)

@@ -25,6 +25,9 @@ type HeadError struct {
 }
 
 func (e *HeadError) Error() string {
+	if errors.Is(e.Cause, ErrWitness) {
+		return fmt.Sprintf("log %s cannot be continued: %v", e.Log, e.Cause)
+	}
 	return fmt.Sprintf("log %s cannot be continued: %v; restore a backup (writd restore FILE), or have the log go on "+
 		"from what is stored, which every verifier will see (writd restore --present)", e.Log, e.Cause)
 }
@@ -37,6 +40,10 @@ func refusal(err error) error {
 	if _, ok := errors.AsType[*HeadError](err); !ok {
 		return err
 	}
+	if errors.Is(err, ErrWitness) {
+		return fault.Wrap(err, fault.Unavailable, "the audit log is not the one that its witness file has seen, and is not "+
+			"continued; its operator must find out which of the two was altered, or is of another time: the server's log says how")
+	}
 	return fault.Wrap(err, fault.Unavailable,
 		"the audit log is not the one that this server signed, and is not continued; its operator must restore it")
 }
@@ -47,6 +54,10 @@ var (
 	errGone       = errors.New("it is gone")
 	errShrunk     = errors.New("it has fewer entries than this server has written to it")
 )
+
+// ErrWitness is in the reason for which a log is refused that is not the one that the witness file has seen: going on
+// from what is stored does not help.
+var ErrWitness = errors.New("the witness file has seen another log")
 
 // trust remembers the heads that were checked, so that a signature is verified only when
 // another process has written the head.

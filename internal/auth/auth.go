@@ -11,8 +11,8 @@
 //
 // A person who has a second factor (package secondfactor) signs in with a password in
 // two steps: the right password gives a challenge, which stands for no session, and the
-// challenge with a code gives the tokens. Who signs in with an identity provider is not
-// asked. A session remembers when its person last proved the second factor.
+// challenge with a code gives the tokens. A sign-in with an identity provider asks for
+// no code. A session remembers when its person last proved the second factor.
 //
 // A terminal signs in by device code (RFC 8628): it shows a code and polls while a
 // signed-in person compares the code and answers. The key and the session of an

@@ -281,7 +281,8 @@ func (s *Service) FindID(ctx context.Context, address string) (string, error) {
 		return "", err
 	}
 	if user.ID == "" {
-		return "", fault.New(fault.NotFound, "there is no account with the address %s", address)
+		return "", fault.New(fault.NotFound, "there is no account with the address %s: "+
+			"writd user create --email ADDRESS makes one", address)
 	}
 	return user.ID, nil
 }

@@ -229,7 +229,7 @@ func (s *Service) rotate(
 	}
 	repeated := cookie && (usedAt == nil || tx.Now().Sub(*usedAt) < repeatWindow)
 	if repeated {
-		// Without its successor, the server's key was replaced in between: who repeats cannot be told from a thief.
+		// No successor: the server's key was replaced in between, and the owner cannot be told from a thief.
 		successor, _, err := findByRefresh(ctx, tx, nextHash)
 		if err != nil {
 			return Session{}, err

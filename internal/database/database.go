@@ -56,6 +56,7 @@ type Options struct {
 	PostgresURL string // holds a password: never logged, never in an error
 	Now         func() time.Time
 	Logger      *slog.Logger
+	Alone       bool          // refuse a PostgreSQL that a server uses, and keep servers from it: for a restore
 	ChangeLimit time.Duration // of a change, from its queueing to its answer; changeLimit unless set
 }
 

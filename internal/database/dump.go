@@ -44,6 +44,18 @@ func RestorePostgres(ctx context.Context, address, path string) error {
 	return nil
 }
 
+// RequireLoaded refuses a PostgreSQL database that nothing of ours was put into: opening it would make a new one.
+func RequireLoaded(ctx context.Context, address string) error {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return errUnreadableURL
+	}
+	if _, ours, err := countTables(ctx, config); err != nil || ours == 0 {
+		return errors.Join(errors.New("the PostgreSQL database holds none of Writ: put the backup into it first"), err)
+	}
+	return nil
+}
+
 // errUnreadableURL replaces pgx's own message, which may quote the password.
 var errUnreadableURL = errors.New("DATABASE_URL cannot be read as a PostgreSQL URL")
 
@@ -74,7 +86,8 @@ func runPostgresTool(ctx context.Context, address, tool string, args ...string) 
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
-			return fmt.Errorf("%s is not installed: install PostgreSQL's client programs", tool)
+			return fmt.Errorf("%s is not installed: install PostgreSQL's client programs, or run it where they are "+
+				"(docs/operations.md, Backup and restore)", tool)
 		}
 		return fmt.Errorf("%s: %w: %s", tool, err, strings.TrimSpace(stderr.String()))
 	}

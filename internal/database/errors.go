@@ -48,10 +48,23 @@ func classify(err error) error {
 	if _, isFault := errors.AsType[*fault.Error](err); isFault {
 		return err
 	}
+	if isDamaged(err) {
+		return unavailable(err, "the file of the database is damaged, or is no database: restore a backup of it")
+	}
 	if isAway(err) || isCollision(err) {
 		return unavailable(err, "the database cannot be reached or written right now")
 	}
 	return err
+}
+
+// isDamaged reports whether SQLite cannot read its file, which no waiting mends.
+func isDamaged(err error) bool {
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	code := lite.Code() & 0xff
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
 }
 
 // isAway reports whether the database cannot be reached, gave up, or cannot write, so
@@ -68,11 +81,10 @@ func isAway(err error) bool {
 	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch lite.Code() & 0xff {
 		case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
-			sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT,
-			sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT:
 			return true
 		}
-		return false
+		return isDamaged(err)
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true

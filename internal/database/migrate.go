@@ -205,8 +205,8 @@ func readApplied(ctx context.Context, conn *sql.Conn) ([]migration, error) {
 // checkApplied refuses a database of a newer Writ, or one that another file migrated.
 func checkApplied(steps, applied []migration) error {
 	if len(applied) > len(steps) {
-		return fmt.Errorf("the database has %d migrations, this program knows %d: it was used by a newer Writ",
-			len(applied), len(steps))
+		return fmt.Errorf("the database has %d migrations, this program knows %d: it was used by a newer Writ: "+
+			"start that one, or restore a backup from before the upgrade (docs/upgrade.md, Back)", len(applied), len(steps))
 	}
 	for i, done := range applied {
 		if done.version != steps[i].version || done.digest != steps[i].digest {
@@ -214,6 +214,19 @@ func checkApplied(steps, applied []migration) error {
 		}
 	}
 	return nil
+}
+
+// IsSQLiteOf reports whether a file has the database of a store: its first migration was the store's.
+func IsSQLiteOf(ctx context.Context, path string, store Store) bool {
+	steps, err := loadMigrations(embedded(store), SQLite)
+	if err != nil {
+		return false
+	}
+	var digest string
+	err = ReadSQLite(path, func(r Reader) error {
+		return r.QueryRow(ctx, `SELECT digest FROM schema_migration WHERE version = $1`, steps[0].version).Scan(&digest)
+	})
+	return err == nil && digest == steps[0].digest
 }
 
 func applyStep(ctx context.Context, conn *sql.Conn, step migration, now time.Time) error {

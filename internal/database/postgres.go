@@ -40,7 +40,11 @@ func postgresConnectors(o Options) (c connectors, err error) {
 		config.RuntimeParams["search_path"] = string(Telemetry)
 	}
 	c.reads = stdlib.GetConnector(*withTimeouts(config, max(readLimit, limit), 0))
-	c.writes = stdlib.GetConnector(*withTimeouts(config, limit*9/10, limit*6/10))
+	var use []stdlib.OptionOpenDB
+	if o.Store != Telemetry {
+		use = append(use, stdlib.OptionAfterConnect(inUse(o.Alone)))
+	}
+	c.writes = stdlib.GetConnector(*withTimeouts(config, limit*9/10, limit*6/10), use...)
 	return c, nil
 }
 

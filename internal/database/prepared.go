@@ -10,7 +10,8 @@ import (
 // compiling a short statement costs more than running it. (pgx does the same for
 // PostgreSQL by itself.) Their texts must not vary, and hold one statement each.
 
-// Prepared reads as the database itself does, with prepared statements.
+// Prepared reads as the database itself does, with prepared statements. On SQLite a step from row to row cannot be
+// cancelled: they are for reads that find their rows by a key.
 func (db *DB) Prepared() Reader {
 	if db.engine == PostgreSQL {
 		return db

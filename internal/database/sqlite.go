@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -139,8 +140,16 @@ func CheckSQLiteLength(path string) error {
 		return fmt.Errorf("read the length of the database: %w", err)
 	}
 	var header [100]byte
-	if _, err := io.ReadFull(file, header[:]); err != nil {
+	_, err = io.ReadFull(file, header[:])
+	isCut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if err != nil && !isCut {
 		return fmt.Errorf("read the header of the database: %w", err)
+	}
+	if bytes.HasPrefix(header[:], []byte("PGDMP")) {
+		return errors.New("the file is a backup of PostgreSQL, which is restored where DATABASE_URL is set")
+	}
+	if isCut || !bytes.HasPrefix(header[:], []byte("SQLite format 3\x00")) {
+		return errors.New("the file is no SQLite database")
 	}
 	size, pages := int64(binary.BigEndian.Uint16(header[16:])), int64(binary.BigEndian.Uint32(header[28:]))
 	if size == 1 {

@@ -50,6 +50,7 @@ type writer struct {
 	limit    time.Duration // of a change, from its queueing to its answer
 	urgent   chan *pending
 	ordinary chan *pending
+	waiting  shares
 	done     chan struct{} // closed when the goroutine has ended
 
 	mu      sync.RWMutex // guards stopped against sends on closed lanes
@@ -115,11 +116,67 @@ func (w *writer) enqueue(p *pending) error {
 	if p.change.Lane == Urgent {
 		lane = w.urgent
 	}
+	if !w.waiting.enter(p, cap(lane)-len(lane)) {
+		return errBusy
+	}
 	select {
 	case lane <- p:
 		return nil
 	default:
+		w.waiting.leave(p)
 		return errBusy
+	}
+}
+
+// shares are how many changes of each log wait in a lane. A log gets as many places as are left free: one alone gets
+// half of a lane, two a third each, and so on. Organizations that flood the server, however many somebody made, must
+// not have the decisions of others refused.
+type shares struct {
+	mu    sync.Mutex
+	count map[share]int
+}
+
+type share struct {
+	lane Lane
+	log  string
+}
+
+// shareOf is the first log of a change; ok is false if it has none.
+func shareOf(p *pending) (of share, ok bool) {
+	if len(p.change.Logs) == 0 {
+		return share{}, false
+	}
+	return share{p.change.Lane, p.change.Logs[0]}, true
+}
+
+// enter counts a change that is about to wait; false: its log has as many as are free.
+func (s *shares) enter(p *pending, free int) bool {
+	of, ok := shareOf(p)
+	if !ok {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.count[of] >= free {
+		return false
+	}
+	if s.count == nil {
+		s.count = map[share]int{}
+	}
+	s.count[of]++
+	return true
+}
+
+// leave counts one that waits no more.
+func (s *shares) leave(p *pending) {
+	of, ok := shareOf(p)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.count[of]--; s.count[of] == 0 {
+		delete(s.count, of)
 	}
 }
 
@@ -151,12 +208,12 @@ func (w *writer) run() {
 			// Let goroutines that are ready queue their decisions: they share the commit,
 			// whose price hardly depends on their number. Without any this costs nothing.
 			runtime.Gosched()
-			w.commit(gather(first, urgent, urgentBatch))
+			w.commit(w.gather(first, urgent, urgentBatch))
 			if next, ok := poll(ordinary); ok {
-				w.commit(gather(next, ordinary, ordinaryBatch))
+				w.commit(w.gather(next, ordinary, ordinaryBatch))
 			}
 		default:
-			w.commit(gather(first, ordinary, ordinaryBatch))
+			w.commit(w.gather(first, ordinary, ordinaryBatch))
 		}
 	}
 }
@@ -185,9 +242,10 @@ func poll(lane chan *pending) (*pending, bool) {
 }
 
 // gather adds what waits in the lane, without what its caller has given up.
-func gather(first *pending, lane chan *pending, most int) []*pending {
+func (w *writer) gather(first *pending, lane chan *pending, most int) []*pending {
 	batch := make([]*pending, 0, most)
 	for p, ok := first, true; ok; p, ok = poll(lane) {
+		w.waiting.leave(p)
 		if p.claimed.CompareAndSwap(false, true) {
 			batch = append(batch, p)
 		}

@@ -287,6 +287,66 @@ func TestFullQueueIsRefusedAtOnce(t *testing.T) {
 	release()
 }
 
+// TestOneLogLeavesRoomForOthers: whoever floods a log has changes of its own refused, and no others.
+func TestOneLogLeavesRoomForOthers(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		makeTable(t, db)
+		release := hold(t, db)
+		ctx, cancel := context.WithCancel(t.Context())
+		var flood, other sync.WaitGroup
+		for range database.OrdinaryQueue / 2 {
+			flood.Go(func() { _ = db.Write(ctx, database.Change{Logs: []string{"a"}, Do: insert(1)}) })
+		}
+		waitQueued(t, db, database.OrdinaryQueue/2)
+		err := db.Write(t.Context(), database.Change{Logs: []string{"a"}, Do: insert(1)})
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Unavailable || f.RetryAfter == 0 {
+			t.Errorf("err = %v, want unavailable with a time to retry after", err)
+		}
+		other.Go(func() {
+			if err := db.Write(t.Context(), database.Change{Logs: []string{"b"}, Do: insert(2)}); err != nil {
+				t.Errorf("another log: %v", err)
+			}
+		})
+		waitQueued(t, db, database.OrdinaryQueue/2+1)
+		cancel()
+		flood.Wait()
+		release()
+		other.Wait()
+		write(t, db, insert(3)) // and nothing is left of the flood
+		if err := db.Write(t.Context(), database.Change{Logs: []string{"a"}, Do: insert(4)}); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+// TestManyLogsLeaveRoomForOthers: whoever floods several logs at once, such as those of organizations of their own,
+// does not fill the queue either.
+func TestManyLogsLeaveRoomForOthers(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		makeTable(t, db)
+		release := hold(t, db)
+		ctx, cancel := context.WithCancel(t.Context())
+		var flood []func() error
+		for i := range 5 * database.OrdinaryQueue {
+			logs := []string{string(rune('a' + i%5))}
+			flood = append(flood, db.Submit(ctx, database.Change{Logs: logs, Do: insert(1)}))
+		}
+		other := db.Submit(t.Context(), database.Change{Logs: []string{"z"}, Do: insert(2)})
+		cancel()
+		for _, wait := range flood {
+			if err := wait(); !fault.Is(err, fault.Unavailable) {
+				t.Fatalf("err = %v, want unavailable", err)
+			}
+		}
+		release()
+		if err := other(); err != nil {
+			t.Errorf("another log: %v", err)
+		}
+	})
+}
+
 func TestPanicInAChangeIsItsOwnError(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -9,6 +9,7 @@ import (
 
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/secret"
 )
 
 const selectKey = `
@@ -24,18 +25,29 @@ func (r *Ring) scan(row database.Scanner) (Key, error) {
 	if err := row.Scan(&key.ID, &key.Purpose, &key.Public, &sealed, &retired); err != nil {
 		return Key{}, err
 	}
-	seed, err := r.sealer.Open(sealContext(key), sealed)
-	if err != nil {
-		return Key{}, fmt.Errorf("signing key %s: %w", key.ID, err)
+	if err := key.open(r.sealer, sealed); err != nil {
+		return Key{}, err
 	}
-	key.Private = ed25519.NewKeyFromSeed(seed)
 	if retired.Valid {
 		key.RetiredAt = database.Time(retired.Int64)
 	}
-	if !key.Public.Equal(key.Private.Public()) {
-		return Key{}, fmt.Errorf("signing key %s: its public half was altered", key.ID)
-	}
 	return key, nil
+}
+
+// open opens the seal of a key.
+func (k *Key) open(sealer *secret.Sealer, sealed []byte) error {
+	seed, err := sealer.Open(sealContext(*k), sealed)
+	if err != nil {
+		return fmt.Errorf("signing key %s: %w", k.ID, err)
+	}
+	if len(seed) != ed25519.SeedSize {
+		return fmt.Errorf("signing key %s: it has the wrong length", k.ID)
+	}
+	k.Private = ed25519.NewKeyFromSeed(seed)
+	if !k.Public.Equal(k.Private.Public()) {
+		return fmt.Errorf("signing key %s: its public half was altered", k.ID)
+	}
+	return nil
 }
 
 // sealContext ties a sealed key to its row and purpose.

@@ -29,6 +29,9 @@ func (s *Service) CreateDemo(ctx context.Context, p principal.Principal) (Organi
 	return s.create(ctx, p, demoName)
 }
 
+// ErrHasDemo refuses demo data to somebody who has some.
+var ErrHasDemo = fault.New(fault.Conflict, "you have demo data already: close it to make it anew")
+
 func refuseSecondDemo(ctx context.Context, tx *database.Tx, userID string) error {
 	mine, err := membershipsOf(ctx, tx, userID)
 	if err != nil {
@@ -36,7 +39,7 @@ func refuseSecondDemo(ctx context.Context, tx *database.Tx, userID string) error
 	}
 	for _, m := range mine {
 		if m.IsDemo() {
-			return fault.New(fault.Conflict, "you have demo data already: close it to make it anew")
+			return ErrHasDemo
 		}
 	}
 	return nil

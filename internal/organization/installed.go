@@ -45,7 +45,7 @@ func (s *Service) IDNamed(ctx context.Context, p principal.Principal, named stri
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fault.New(fault.NotFound, "there is no such organization")
+		return "", fault.New(fault.NotFound, "there is no such organization: give an id or an exact name of writd org list")
 	}
 	return "", fault.New(fault.Conflict, "%d organizations are called %q: give an id", len(found), named)
 }

@@ -215,7 +215,7 @@ func TestMailOfHostileNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			service := organization.New(e.DB, e.Log, outbox, "https://writ.example.org")
+			service := organization.New(e.DB, e.Log, outbox, "https://writ.example.org", nil)
 			if _, err := service.Invite(t.Context(), e.create(t, name), "two@example.org",
 				principal.Member); err != nil {
 				t.Errorf("%s: %v", name, err)

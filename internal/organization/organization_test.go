@@ -30,7 +30,7 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
 		base.Set(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 		e := &env{Env: base, mails: &recorder{}}
-		e.service = organization.New(e.DB, e.Log, e.mails, "https://writ.example.org/")
+		e.service = organization.New(e.DB, e.Log, e.mails, "https://writ.example.org/", nil)
 		body(t, e)
 	})
 }

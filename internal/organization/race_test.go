@@ -18,7 +18,7 @@ func eachPair(t *testing.T, body func(t *testing.T, e *env, other *organization.
 	t.Helper()
 	each(t, func(t *testing.T, e *env) {
 		other := e.Replica()
-		body(t, e, organization.New(other.DB, other.Log, e.mails, "https://writ.example.org"))
+		body(t, e, organization.New(other.DB, other.Log, e.mails, "https://writ.example.org", nil))
 	})
 }
 

@@ -103,12 +103,10 @@ func addSeats(total []int64, begins []time.Time, end time.Time, changes []seatDa
 	}
 }
 
-// SeatLimit says how many members an organization may have; nil: as many as it likes.
+// SeatLimit says how many members an organization may have; nil: as many as it likes. Beyond it invitations are
+// refused, and people who come by an identity provider for the first time. Members stay, and whoever is invited may
+// join.
 type SeatLimit func(ctx context.Context, r database.Reader, orgID string) (*int64, error)
-
-// LimitSeats has invitations refused that there is no seat for, and those who come by an identity provider for the
-// first time. Members stay, and whoever is invited may join.
-func (s *Service) LimitSeats(limit SeatLimit) { s.seatLimit = limit }
 
 // checkSeat refuses one more in an organization whose seats are taken. Open invitations take one each, but for those to
 // the address: whoever is invited has a seat.

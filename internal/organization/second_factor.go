@@ -15,7 +15,8 @@ func (s *Service) RequiresSecondFactor(ctx context.Context, orgID string) (requi
 	return required, database.OrMissing(err, nil, "read what organization %s wants of sign-ins", orgID)
 }
 
-// RequireSecondFactor sets that. Who requires it has proved theirs, so that they do not lock themselves out.
+// RequireSecondFactor sets that. Whoever requires it must have proved their own, so that they do not lock themselves
+// out.
 func (s *Service) RequireSecondFactor(ctx context.Context, p principal.Principal, required bool) (Membership, error) {
 	if required && p.Kind == principal.User && p.SecondFactor.ProvedAt.IsZero() {
 		return Membership{}, fault.New(fault.Conflict, "add a second factor to your own account first")

@@ -22,9 +22,15 @@ type Service struct {
 	seatLimit SeatLimit
 }
 
-// New makes a Service. The links it mails begin with publicURL.
-func New(db *database.DB, log *audit.Log, sender mail.Sender, publicURL string) *Service {
-	return &Service{db: db, log: log, sender: sender, publicURL: strings.TrimRight(publicURL, "/")}
+// New makes a Service. The links it mails begin with publicURL. Without a limit of seats nothing is limited.
+func New(db *database.DB, log *audit.Log, sender mail.Sender, publicURL string, seats SeatLimit) *Service {
+	return &Service{
+		db:        db,
+		log:       log,
+		sender:    sender,
+		publicURL: strings.TrimRight(publicURL, "/"),
+		seatLimit: seats,
+	}
 }
 
 // Create makes an organization with the caller, a person, as its owner.

@@ -3,8 +3,9 @@
 //
 //   node verify.mjs [--key FILE] [--checkpoint FILE] [--witness FILE] EXPORT...
 //
-// prints one JSON line for each export, {"file", "verified", "size", "root", ...} or {"file", "verified": false,
-// "problem"}, and exits 1 unless all are verified.
+// prints one JSON line for each export, {"file", "verified", "trusted", "size", "root", ...} or {"file",
+// "verified": false, "problem"}, and exits 1 unless all are verified. Without --key an export is compared with the key in
+// itself, and "trusted" is false: whoever made the export may have made the key.
 import { createHash, createHmac, createPublicKey, verify as verifySignature } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -186,25 +187,64 @@ function verifyExport(text, trusted, seen) {
   if (epoch !== undefined && epoch !== target.epoch) refuse("the checkpoint is of another epoch");
   if (earlier.some((c) => !c.met)) refuse("the log has shrunk");
   if (missing.times.size > 0) refuse(`payloads are gone without an erasure: ${[...missing.times.keys()].join(",")}`);
-  return { verified: true, log: target.log, size: target.size, root: target.root.toString("base64"), payloads, erased };
+  const counted = header.withoutPayloads ? { withoutPayloads: true } : { payloads, erased };
+  return { verified: true, log: target.log, size: target.size, root: target.root.toString("base64"), ...counted };
+}
+
+function misuse(problem) {
+  console.error(`${problem}; usage: node verify.mjs [--key FILE] [--checkpoint FILE] [--witness FILE] EXPORT...`);
+  process.exit(2);
+}
+
+function readText(file) {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    return misuse(error.message);
+  }
 }
 
 const options = { key: [], checkpoint: [], witness: [] };
 const files = [];
 for (let args = process.argv.slice(2); args.length > 0;) {
   const arg = args.shift();
-  if (arg.startsWith("--")) options[arg.slice(2)].push(readFileSync(args.shift(), "utf8"));
+  const option = options[arg.startsWith("--") ? arg.slice(2) : ""];
+  if (option && args.length > 0) option.push(readText(args.shift()));
+  else if (arg.startsWith("--")) misuse(`${arg} is no option, or its file is missing`);
   else files.push(arg);
 }
-const keys = options.key.flatMap((text) => text.split("\n").filter(Boolean).map(parseKey));
-const seen = [
-  ...options.checkpoint,
-  ...options.witness.flatMap((text) => text.split("\n").filter(Boolean).map((line) => JSON.parse(line).checkpoint)),
-];
+if (files.length === 0) misuse("no export is named");
+
+// What was given and says nothing, such as a file that a failed command left empty, must not count as not given.
+function readKeys(text) {
+  const lines = text.split("\n").filter(Boolean);
+  if (lines.length === 0) misuse("there is no key in the file of --key");
+  try {
+    return lines.map(parseKey);
+  } catch (error) {
+    return misuse(`the file of --key: ${error.message}`);
+  }
+}
+
+// A line that is not JSON was cut off by a crash.
+function readWitness(text) {
+  const found = text.split("\n").flatMap((line) => {
+    try {
+      return [JSON.parse(line).checkpoint];
+    } catch {
+      return [];
+    }
+  });
+  if (found.length === 0) misuse("there is no checkpoint in the file of --witness");
+  return found;
+}
+
+const keys = options.key.flatMap(readKeys);
+const seen = [...options.checkpoint, ...options.witness.flatMap(readWitness)];
 for (const file of files) {
   let result;
   try {
-    result = verifyExport(readFileSync(file, "utf8"), keys, seen);
+    result = { ...verifyExport(readFileSync(file, "utf8"), keys, seen), trusted: keys.length > 0 };
   } catch (error) {
     result = { verified: false, problem: error.message };
     process.exitCode = 1;

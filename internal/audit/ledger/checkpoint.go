@@ -94,8 +94,8 @@ func OpenCheckpoint(signed string, keys Keys) (Checkpoint, error) {
 	return Checkpoint{}, errors.New("the checkpoint is signed with the key of another installation")
 }
 
-// originOf is the origin that a checkpoint names, whoever signed it.
-func originOf(signed string) (Origin, error) {
+// OriginOf is the origin that a checkpoint names, whoever signed it.
+func OriginOf(signed string) (Origin, error) {
 	first, _, _ := strings.Cut(signed, "\n")
 	return ParseOrigin(first)
 }

@@ -30,6 +30,9 @@ func (v *verifier) compare(trust Trust, keys Keys) error {
 	return v.meetEarlier()
 }
 
+// older is what explains it, and is no tampering.
+const older = "; or the export is older than that: export again, and verify the new one"
+
 // isAnswered reports whether the export can be compared with a checkpoint.
 func (v *verifier) isAnswered(what string, seen Checkpoint) error {
 	now := v.target.Origin
@@ -37,9 +40,10 @@ func (v *verifier) isAnswered(what string, seen Checkpoint) error {
 	case seen.Origin.Installation != now.Installation || seen.Origin.Log != now.Log:
 		return fmt.Errorf("%s is of another log", what)
 	case seen.Origin.Epoch > now.Epoch:
-		return fmt.Errorf("%s is of a later epoch than the export", what)
+		return fmt.Errorf("%s is of a later epoch than the export%s", what, older)
 	case seen.Origin.Epoch == now.Epoch && seen.Size > v.target.Size:
-		return fmt.Errorf("the log has shrunk: %s covers %d entries, the export's %d", what, seen.Size, v.target.Size)
+		return fmt.Errorf("the log has shrunk: %s covers %d entries, the export's %d%s", what, seen.Size, v.target.Size,
+			older)
 	case seen.Size < v.tree.size:
 		return fmt.Errorf("the export begins at entry %d, after the %d entries of %s: export from %d or before",
 			v.tree.size, seen.Size, what, seen.Size)
@@ -50,7 +54,7 @@ func (v *verifier) isAnswered(what string, seen Checkpoint) error {
 // witness takes what a witness has seen of this log, as far as it is in the export.
 func (v *verifier) witness(checkpoints []string, keys Keys) error {
 	for i, signed := range checkpoints {
-		origin, err := originOf(signed)
+		origin, err := OriginOf(signed)
 		if err != nil {
 			return fmt.Errorf("checkpoint %d of the witness: %w", i+1, err)
 		}

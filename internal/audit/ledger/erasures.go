@@ -192,6 +192,10 @@ func (e *UnaccountedError) Error() string {
 	if len(e.Ranges) > maxNamed {
 		more = fmt.Sprintf(" and %d other ranges", len(e.Ranges)-maxNamed)
 	}
-	return fmt.Sprintf("the payloads of entries %s%s are gone, and no entry of the log says that they were erased "+
-		"(if somebody erased payloads while the export was made, export again)", named, more)
+	what := fmt.Sprintf("the payloads of entries %s%s are gone, and no entry of the log says that they were erased",
+		named, more)
+	if len(e.Ranges) == 1 && e.Ranges[0].First == e.Ranges[0].Last {
+		what = fmt.Sprintf("the payload of entry %s is gone, and no entry of the log says that it was erased", named)
+	}
+	return what + " (if somebody erased payloads while the export was made, export again)"
 }

@@ -29,7 +29,7 @@ func TestErasuresAreAccountedFor(t *testing.T) {
 		}, ""},
 		"a range that ends too early": {func(h *history) {
 			h.addAbout(about("entries", "3-4,8"), ledger.Retired, map[string]any{"before": 1})
-		}, "entries 5 are gone"},
+		}, "the payload of entry 5 is gone"},
 		"one by one": {func(h *history) {
 			for _, index := range []int{8, 4, 3, 5} {
 				h.addAbout(about("entry", fmt.Sprint(index)), ledger.Erased, map[string]any{"reason": "r"})
@@ -39,7 +39,7 @@ func TestErasuresAreAccountedFor(t *testing.T) {
 			for _, index := range []int{8, 4, 3} {
 				h.addAbout(about("entry", fmt.Sprint(index)), ledger.Erased, map[string]any{"reason": "r"})
 			}
-		}, "entries 5 are gone"},
+		}, "the payload of entry 5 is gone"},
 		"an older entry, by its cut-off": {func(h *history) {
 			h.addAbout(about("log", "org-1"), ledger.Retired,
 				map[string]any{"before": 1_700_000_000_000_009, "entries": 4})

@@ -10,6 +10,9 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
+// ErrUntrustedKey: the key that an export names is none of those that the verifier trusts.
+var ErrUntrustedKey = errors.New("the export names a key that is not trusted here")
+
 // Trust is what a verifier knows beforehand.
 type Trust struct {
 	// Keys are the keys of the installation, not from the export. Without any, the key
@@ -70,8 +73,11 @@ type Seen struct {
 type GoneError struct{ From, Until, Epoch int64 }
 
 func (e *GoneError) Error() string {
-	return fmt.Sprintf("entries %d to %d, which the earlier checkpoint covers, are gone: the log was restored from a backup (epoch %d)",
-		e.From, e.Until-1, e.Epoch)
+	what := fmt.Sprintf("entries %d to %d, which the earlier checkpoint covers, are gone", e.From, e.Until-1)
+	if e.From == e.Until-1 {
+		what = fmt.Sprintf("entry %d, which the earlier checkpoint covers, is gone", e.From)
+	}
+	return fmt.Sprintf("%s: the log was restored from a backup (epoch %d)", what, e.Epoch)
 }
 
 // Verify reads an export and checks all of it: every record, payload and leaf, the order
@@ -128,7 +134,7 @@ func (v *verifier) begin(trust Trust) error {
 	if v.report.KeyFromFile = len(keys) == 0; v.report.KeyFromFile {
 		keys = Keys{key}
 	} else if !keys.holds(key.text) {
-		return v.at(errors.New("the export names a key that is not trusted here"))
+		return v.at(ErrUntrustedKey)
 	}
 	if v.target, err = openExactly(header.Checkpoint, Keys{key}); err != nil {
 		return v.at(err)

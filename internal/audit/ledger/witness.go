@@ -59,13 +59,3 @@ func ReadSightings(r io.Reader, each func(Sighting) error) error {
 		}
 	}
 }
-
-// OriginOf is the log that a checkpoint names, whoever signed it.
-func OriginOf(signed string) (Origin, error) { return originOf(signed) }
-
-// SizeOf is the size that a checkpoint names, whoever signed it.
-func SizeOf(signed string) (int64, error) {
-	body, _, _ := strings.Cut(signed, "\n\n")
-	c, err := parseCheckpoint(body + "\n")
-	return c.Size, err
-}

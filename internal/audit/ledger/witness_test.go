@@ -40,7 +40,7 @@ func TestVerifyAgainstAWitness(t *testing.T) {
 		"in another order":            {h.export(0), []string{seen[9], seen[2], seen[14], seen[2]}, ""},
 		"rewritten and longer":        {rewritten.export(0), seen, "rewritten, or forked"},
 		"cut":                         {shrunk.export(0), seen, "shrunk"},
-		"restored, with some gone":    {restored.export(0), seen, "are gone"},
+		"restored, with some gone":    {restored.export(0), seen, "is gone: the log was restored"},
 		"restored, with nothing gone": {restored.export(0), seen[:5], ""},
 		"nothing of this log":         {h.export(0), []string{other.checkpoint(signing)}, "no checkpoint of this log"},
 		"nothing at all":              {h.export(0), []string{}, "no checkpoint of this log"},

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"writ/internal/outbound"
 	"writ/internal/secret"
@@ -45,9 +47,23 @@ func (e *Endpoint) Send(ctx context.Context, checkpoints []Checkpoint) error {
 	case err != nil:
 		return fmt.Errorf("send checkpoints: %w", err)
 	case answer.Status == http.StatusConflict:
-		return fmt.Errorf("it has seen another history: %q", answer.Body)
+		return fmt.Errorf("it has seen another history: %s", e.reason(answer.Body))
+	case answer.Status == http.StatusUnauthorized:
+		return fmt.Errorf("it answered 401: WRIT_WITNESS_TOKEN is not the token of the witness: %s", e.reason(answer.Body))
 	case !answer.IsSuccess():
-		return fmt.Errorf("it answered %d", answer.Status)
+		return fmt.Errorf("it answered %d: %s", answer.Status, e.reason(answer.Body))
 	}
 	return nil
+}
+
+// maxReason is how many bytes of a refusal are told.
+const maxReason = 300
+
+// reason is what an endpoint says of a refusal, quoted, bounded, and without the token.
+func (e *Endpoint) reason(body []byte) string {
+	text := strings.TrimSpace(string(body))
+	if e.token.IsSet() {
+		text = strings.ReplaceAll(text, e.token.Reveal(), "(the token)")
+	}
+	return strconv.QuoteToASCII(text[:min(len(text), maxReason)])
 }

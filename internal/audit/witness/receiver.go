@@ -16,23 +16,30 @@ import (
 // Receiver takes what an Endpoint sends and keeps it in a file: a witness on another
 // machine. It refuses what contradicts what it has seen.
 type Receiver struct {
-	file  *File
-	keys  ledger.Keys
-	token secret.Text
+	file   *File
+	keys   ledger.Keys
+	token  secret.Text
+	report func(error)
 
-	mu     sync.Mutex
-	latest map[string]ledger.Checkpoint // by log
-	at     map[string]time.Time         // when the latest came
+	mu      sync.Mutex
+	told    string                       // what was reported last: a server sends the same again every ten seconds
+	strange time.Time                    // when a request without the token was reported last
+	latest  map[string]ledger.Checkpoint // by log
+	at      map[string]time.Time         // when the latest came
 }
 
 // lateness is how much later than a larger checkpoint a smaller one may arrive: replicas
 // send on their own.
 const lateness = time.Minute
 
-// NewReceiver makes a receiver for a server with these keys, which goes on with its file.
-func NewReceiver(file *File, keys ledger.Keys, token secret.Text) (*Receiver, error) {
-	r := &Receiver{file: file, keys: keys, token: token, latest: map[string]ledger.Checkpoint{},
-		at: map[string]time.Time{}}
+// NewReceiver makes a receiver for a server with these keys, which goes on with its file. What it refuses or cannot
+// store it reports: whoever altered the server's data may also keep what the server says of it.
+func NewReceiver(file *File, keys ledger.Keys, token secret.Text, report func(error)) (*Receiver, error) {
+	r := &Receiver{file: file, keys: keys, token: token, report: report,
+		latest: map[string]ledger.Checkpoint{}, at: map[string]time.Time{}}
+	if err := file.append(nil); err != nil {
+		return nil, err // now, and not when the first checkpoint comes
+	}
 	seen, err := file.Latest()
 	if err != nil {
 		return nil, err
@@ -56,6 +63,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	if !r.token.Equal(bearer(request)) {
+		r.tellStrange()
 		http.Error(w, "send Authorization: Bearer with the token of this witness", http.StatusUnauthorized)
 		return
 	}
@@ -64,7 +72,9 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, "the body is not a list of checkpoints", http.StatusBadRequest)
 		return
 	}
-	switch err := r.take(request.Context(), body.Checkpoints); {
+	err := r.take(request.Context(), body.Checkpoints)
+	r.tell(err)
+	switch {
 	case err == nil:
 		w.WriteHeader(http.StatusNoContent)
 	case errors.Is(err, errContradiction):
@@ -73,6 +83,28 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 	default:
 		http.Error(w, "the checkpoints could not be stored", http.StatusServiceUnavailable)
+	}
+}
+
+// tell reports what came of a request, once for as long as it is the same.
+func (r *Receiver) tell(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.told = ""
+	} else if said := err.Error(); said != r.told {
+		r.told = said
+		r.report(err)
+	}
+}
+
+// tellStrange reports a request without the token, once a minute: anybody can send some.
+func (r *Receiver) tellStrange() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := r.file.now(); r.strange.IsZero() || now.Sub(r.strange) >= time.Minute {
+		r.strange = now
+		r.report(errStrange)
 	}
 }
 
@@ -86,7 +118,9 @@ func bearer(request *http.Request) string {
 
 var (
 	errContradiction = errors.New("it contradicts what was seen before")
-	errRefused       = errors.New("not a checkpoint of the server that is witnessed")
+	errRefused       = errors.New("not a checkpoint of the server that is witnessed, or of a key that is not in the file " +
+		"of keys: after a rotation add the new key to it, and start the witness again")
+	errStrange = errors.New("a request without the token of this witness, which WRIT_WITNESS_TOKEN of the server must be")
 )
 
 // take checks checkpoints and stores those that are new.

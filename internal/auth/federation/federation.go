@@ -165,9 +165,9 @@ func (s *Service) check(n Settings) (Settings, error) {
 	n.Slug = strings.ToLower(strings.TrimSpace(n.Slug))
 	switch {
 	case n.ClientID == "" || len(n.ClientID) > maxClient || strings.ContainsFunc(n.ClientID, invisible):
-		return Settings{}, fault.Field("clientId", "must have 1 to %d visible characters", maxClient)
+		return Settings{}, fault.Field("clientId", "must have 1 to %d printable ASCII characters", maxClient)
 	case len(n.Secret.Reveal()) > maxSecret || strings.ContainsFunc(n.Secret.Reveal(), invisible):
-		return Settings{}, fault.Field("clientSecret", "must have at most %d visible characters", maxSecret)
+		return Settings{}, fault.Field("clientSecret", "must have at most %d printable ASCII characters", maxSecret)
 	case n.Slug != "" && (!slugForm.MatchString(n.Slug) || database.IsID(n.Slug)):
 		return Settings{}, fault.Field("slug", "must be 3 to 40 letters, digits and hyphens")
 	case !n.DefaultRole.Valid() || n.DefaultRole == principal.Owner || n.DefaultRole == principal.Admin:

@@ -1,8 +1,8 @@
 // Package totp computes the codes of authenticator apps (RFC 6238): six digits, a new one every 30 seconds, by HMAC
 // with SHA-1. Apps know other digits, steps and hashes, but many ignore them; these work in all.
 //
-// The standard library has all that it takes. The package is pure: who calls it stores which step was used last, so
-// that a code counts once.
+// The package is pure and needs only the standard library. Its caller stores which step was used last, so that a code
+// counts once.
 package totp
 
 import (
