@@ -103,7 +103,8 @@ func (r *registry) begin() (err error) {
 	return err
 }
 
-// agentsRound asks every server for as many decisions. Who goes first changes: who goes after whom costs, too.
+// agentsRound asks every server for the same number of decisions. The order rotates, because a server's place in it
+// affects its time.
 func (b *bench) agentsRound(registries []*registry, n int) error {
 	for i := range registries {
 		r := registries[(n+i)%len(registries)]

@@ -20,6 +20,7 @@ var floors = map[string]func(input []byte) (http.Handler, error){
 	"echo":   echoFloor,
 	"insert": insertFloor,
 	"mcp":    mcpFloor,
+	"relay":  relayFloor,
 }
 
 // startFloor runs this program once more, as a floor, so that it shares no

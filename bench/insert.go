@@ -45,13 +45,10 @@ type bare struct {
 
 // insertFloor inserts into a new database in a folder: GET /insert?for=2s.
 func insertFloor(folder []byte) (http.Handler, error) {
-	db, err := sql.Open("sqlite",
-		"file:"+filepath.Join(string(folder), "bare.db")+
-			"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate")
+	db, err := openDurable(filepath.Join(string(folder), "bare.db"))
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1)
 	if _, err := db.Exec(bareTable); err != nil {
 		return nil, fmt.Errorf("make the table: %w", err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,11 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // What is measured of the proxy, and its targets.
@@ -31,106 +29,11 @@ const (
 	contentOfMessages = "application/json"
 )
 
-// mcpFloor is an MCP server of the official SDK with a tool that says what it is told.
-func mcpFloor([]byte) (http.Handler, error) {
-	server := mcp.NewServer(&mcp.Implementation{Name: proxyServer, Version: "1"}, nil)
-	type text struct {
-		Text string `json:"text"`
-	}
-	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Says it again."}, func(
-		_ context.Context, _ *mcp.CallToolRequest, in text,
-	) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text}}}, nil, nil
-	})
-	serve := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", serve)
-	mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {}) // it is ready
-	return mux, nil
-}
-
-// agentSession is a client's session with an MCP server. It is for one goroutine.
-type agentSession struct {
-	url, key, id string
-	web          *http.Client
-	sent         int
-}
-
-// openSession begins a session as clients do.
-func openSession(ctx context.Context, web *http.Client, url, key string) (*agentSession, error) {
-	s := &agentSession{url: url, key: key, web: web}
-	begin := fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`,
-		protocolOfProxy)
-	if _, err := s.send(ctx, "initialize", begin); err != nil {
-		return nil, err
-	}
-	return s, s.post(ctx, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, io.Discard)
-}
-
-// send sends a request and gives what came back, which is JSON or a stream of one event.
-func (s *agentSession) send(ctx context.Context, method, params string) (string, error) {
-	s.sent++
-	var answer strings.Builder
-	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, s.sent, method, params)
-	err := s.post(ctx, message, &answer)
-	return answer.String(), err
-}
-
-func (s *agentSession) post(ctx context.Context, body string, to io.Writer) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", contentOfMessages)
-	request.Header.Set("Accept", "application/json, text/event-stream")
-	request.Header.Set("Mcp-Protocol-Version", protocolOfProxy)
-	request.Header.Set("X-Api-Key", s.key)
-	if s.id != "" {
-		request.Header.Set("Mcp-Session-Id", s.id)
-	}
-	response, err := s.web.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode >= 300 {
-		return fmt.Errorf("%s answers %s", s.url, response.Status)
-	}
-	if id := response.Header.Get("Mcp-Session-Id"); id != "" {
-		s.id = id
-	}
-	_, err = io.Copy(to, response.Body)
-	return err
-}
-
-// echo calls the tool once.
-func (s *agentSession) echo(ctx context.Context, tool string) error {
-	answer, err := s.send(ctx, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":{"text":%q}}`, tool, echoed))
-	if err == nil && !strings.Contains(answer, `"text":"`+echoed+`"`) {
-		err = fmt.Errorf("the answer is %.300s", answer)
-	}
-	return err
-}
-
-// end ends the session.
-func (s *agentSession) end(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodDelete, s.url, nil)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("X-Api-Key", s.key)
-	request.Header.Set("Mcp-Session-Id", s.id)
-	response, err := s.web.Do(request)
-	if err != nil {
-		return err
-	}
-	return response.Body.Close()
-}
-
-// side is one way to the echo tool, with its sessions.
+// proxySide is one way to the echo tool, with its sessions.
 type proxySide struct {
 	name     string
 	server   *process // whose processor time it is
+	floor    bool     // nothing of ours: it has no target
 	sessions []*agentSession
 	alone    []round // of one session
 	together []round
@@ -174,12 +77,21 @@ func (b *bench) proxy(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, floor.stop()) }()
-	var sides []*proxySide
 	direct, err := b.openSide(ctx, "direct", floor, "http://"+floor.address+"/mcp", "")
 	if err != nil {
 		return err
 	}
-	sides = append(sides, direct)
+	sides := []*proxySide{direct}
+	for _, kind := range []struct{ name, folder string }{
+		{"through a relay of the SDK", ""}, {"the same, with two commits", filepath.Join(b.folder, "relay")},
+	} {
+		side, err := b.openRelay(ctx, kind.name, kind.folder, floor)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, side.server.stop()) }()
+		sides = append(sides, side)
+	}
 	for n, i := range b.installations {
 		server, a, err := startBehind(ctx, i, floor)
 		if err != nil {
@@ -201,6 +113,29 @@ func (b *bench) proxy(ctx context.Context) (err error) {
 		return err
 	}
 	return b.idle(ctx, floor)
+}
+
+// openRelay starts a relay, whose added time a proxy on the same SDK cannot go below: its target is none.
+func (b *bench) openRelay(ctx context.Context, name, folder string, floor *process) (*proxySide, error) {
+	if folder != "" {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	settings, err := json.Marshal(relaySettings{"http://" + floor.address + "/mcp", folder})
+	if err != nil {
+		return nil, err
+	}
+	server, err := startFloor(ctx, "relay", settings)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.openSide(ctx, name, server, "http://"+server.address+"/mcp", "")
+	if err != nil {
+		return nil, errors.Join(err, server.stop())
+	}
+	p.floor = true
+	return p, nil
 }
 
 // openSide opens the sessions of a side, which have all called once.
@@ -298,6 +233,8 @@ func printProxy(out io.Writer, sides []*proxySide, others float64) error {
 		extra, share, targets := "-", "-", [2]string{"-", "-"}
 		if p != direct {
 			extra, share = milliseconds(median(added)), fmt.Sprintf("%.0f %%", 100*median(shares))
+		}
+		if p != direct && !p.floor {
 			targets = [2]string{
 				metOr(median(added) <= time.Millisecond, addedTarget), metOr(median(shares) >= 0.4, shareTarget),
 			}
@@ -334,58 +271,3 @@ Published by others, on other machines, none with a durable record of each call:
   ContextForge (Python)   MCP tools at 91 req/s, p50 230 ms, p99 13 s (docs/release/benchmark.md of 1.0.6);
                           6.5 s added where stateless (#6481)
 `
-
-// idle measures what sessions cost a fresh writd that nobody uses: those that were only opened, and those that have
-// called a tool and so hold a session with its server.
-func (b *bench) idle(ctx context.Context, floor *process) error {
-	table := newTable(os.Stdout, fmt.Sprintf("memory of %d idle sessions", idleSessions), "before", "with them",
-		"more", "target")
-	for _, kind := range []struct {
-		name  string
-		calls bool
-	}{{"opened at /proxy/mcp", false}, {"opened, and one call made", true}} {
-		folder := filepath.Join(b.folder, "idle-"+fmt.Sprint(kind.calls))
-		before, after, err := measureIdle(ctx, onSQLite(b.writd, folder), floor, kind.calls)
-		if err != nil {
-			return err
-		}
-		more := float64(after-before) / 1e6
-		table.row(kind.name, fmt.Sprintf("%.1f MB", float64(before)/1e6), fmt.Sprintf("%.1f MB", float64(after)/1e6),
-			fmt.Sprintf("%.1f MB", more), metOr(more <= 40, idleTarget))
-	}
-	return table.Flush()
-}
-
-func measureIdle(ctx context.Context, i installation, floor *process, calls bool) (before, after int64, err error) {
-	server, a, err := startBehind(ctx, i, floor)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, server.stop()) }()
-	web := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: sessionsOpenedBy}}
-	sessions := make([]*agentSession, idleSessions)
-	open := func(n int) (err error) {
-		sessions[n], err = openSession(ctx, web, "http://"+server.address+"/proxy/mcp", a.key)
-		if err == nil && calls {
-			err = sessions[n].echo(ctx, proxyServer+"__echo")
-		}
-		return err
-	}
-	if err := open(0); err != nil { // what the first one makes is kept for all
-		return 0, 0, err
-	}
-	if err := server.awaitIdle(); err != nil {
-		return 0, 0, err
-	}
-	if before, err = server.memory(); err != nil {
-		return 0, 0, err
-	}
-	if err := inParallel(idleSessions-1, func(n int) error { return open(n + 1) }); err != nil {
-		return 0, 0, fmt.Errorf("open sessions: %w", err)
-	}
-	if err := server.awaitIdle(); err != nil {
-		return 0, 0, err
-	}
-	after, err = server.memory()
-	return before, after, err
-}

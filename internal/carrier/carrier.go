@@ -14,7 +14,6 @@ package carrier
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -23,7 +22,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/enforcement"
 	"writ/internal/execution"
@@ -120,6 +118,8 @@ type Call struct {
 	// NoTool: it calls no tool of the server, and Tool is a name with ReservedPrefix, such as mcp:sampling. No agent
 	// may say so.
 	NoTool bool
+	// Promised: the caller was told which form the result has, and refuses one of another form.
+	Promised bool
 	// Proof says whether the call must prove its step, and how it does.
 	Proof enforcement.Carried
 	// Own are the caller's credentials for the server, with which Send opens its session.
@@ -127,7 +127,7 @@ type Call struct {
 }
 
 // ReservedPrefix begins the names under which policies see what is no tool: mcp:sampling, mcp:resource, mcp:prompt,
-// mcp:elicitation, mcp:completion. A tool of a server with such a name is never called.
+// mcp:elicitation, mcp:roots, mcp:completion. A tool of a server with such a name is never called.
 const ReservedPrefix = "mcp:"
 
 // Send sends a call to its server, with the arguments that were judged. Its error is an *upstream.Failure, else the
@@ -191,7 +191,9 @@ func (c *Carrier) Carry(ctx context.Context, by Caller, call Call, send Send) Ou
 	if o.Failure == nil {
 		o.marks = scanResult(o.Output)
 	}
-	o.oblige(reach.Name)
+	if err := o.oblige(ctx, reach.Name, call.Promised); err != nil {
+		c.Logger.ErrorContext(ctx, "what a policy demands of a result panicked", "server", reach.Name, "error", err)
+	}
 	o.spent = of.spentToken()
 	o.Unrecorded = !c.report(ctx, by, call, &o, began, took)
 	c.tally.add(&o, took)
@@ -313,30 +315,4 @@ func (c *Carrier) wait(ctx context.Context, by Caller, try int) bool {
 	case <-time.After(retryWait << min(try, 5)):
 		return c.Stopped(ctx, by.Principal) == nil
 	}
-}
-
-// write writes a result as JSON, as the SDK that made it does.
-func (o *Outcome) write(server string) {
-	if o.Failure != nil {
-		return
-	}
-	text, err := json.Marshal(o.Result)
-	if err == nil {
-		o.Output = text
-		return
-	}
-	o.Result = nil
-	o.Failure = &upstream.Failure{
-		Kind:   upstream.Broken,
-		Server: server,
-		Reason: "its result cannot be written as JSON",
-		Sent:   true,
-		Cause:  err,
-	}
-}
-
-// failed reports whether a result says that the tool failed.
-func failed(result any) bool {
-	called, ok := result.(*mcp.CallToolResult)
-	return ok && called.IsError
 }

@@ -1,14 +1,13 @@
 package carrier
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
+	"runtime/debug"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/mcp/upstream"
@@ -22,6 +21,9 @@ const (
 	redacted = `"[redacted]"`
 	// withheld stands for what cannot be read as JSON, so that nobody knows which members it has.
 	withheld = "[withheld: a policy has members of this result left out, and this is no JSON]"
+	// The reasons for which a whole result is withheld.
+	undoable = "its result is withheld: what a policy demands cannot be done with it"
+	unended  = "its result is withheld: the call has ended before what a policy demands was done with it"
 )
 
 // Done is the result of what gives none: nothing can be left out of it.
@@ -33,20 +35,40 @@ func canOblige(call Call) bool {
 	return !call.NoTool || call.Tool == "mcp:prompt" || call.Tool == "mcp:resource"
 }
 
-// oblige does with the result what the decision demands. What cannot be done as it demands is withheld.
-func (o *Outcome) oblige(server string) {
+// oblige does with the result what the decision demands. What cannot be done as it demands is withheld. promised is as
+// of a Call. ctx is that of the call: whoever does not wait for the result any more does not have it worked on. What
+// panics is withheld too, and is the error, for the operator: the tool has run, and that must be recorded.
+func (o *Outcome) oblige(ctx context.Context, server string, promised bool) (err error) {
 	set := o.Answer.Oblige
 	if set.IsZero() {
-		return
+		return nil
 	}
 	if o.Failure != nil {
 		o.obligeFailure(set)
+		return nil
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+			o.withhold(server, undoable)
+		}
+	}()
+	o.obligeResult(ctx, set, server, promised)
+	return nil
+}
+
+func (o *Outcome) obligeResult(ctx context.Context, set *obligation.Set, server string, promised bool) {
+	result, err := obliged(ctx, o.Result, set)
+	switch {
+	case ctx.Err() != nil && len(set.Redact) > 0:
+		o.withhold(server, unended)
+		return
+	case err != nil:
+		o.withhold(server, undoable)
 		return
 	}
-	result, err := obliged(o.Result, set)
-	if err != nil {
-		o.withhold(server, "its result is withheld: what a policy demands cannot be done with it")
-		return
+	if made, ok := result.(*mcp.CallToolResult); ok && promised {
+		breakPromise(made, o.Result)
 	}
 	o.Result = result
 	o.write(server)
@@ -56,9 +78,15 @@ func (o *Outcome) oblige(server string) {
 	}
 }
 
-// obligeFailure leaves out what a server says of why it failed, where members of its results are left out.
+// obligeFailure leaves out what a server says of why it failed, where members of its results are left out, or where
+// that is longer than a result may be: else a server would answer with an error instead.
 func (o *Outcome) obligeFailure(set *obligation.Set) {
-	if len(set.Redact) == 0 || o.Failure.Kind != upstream.Answered {
+	said := len(o.Failure.Message)
+	if sent, ok := errors.AsType[*jsonrpc.Error](o.Failure.Cause); ok {
+		said += len(sent.Data)
+	}
+	isTooLong := set.MaxBytes > 0 && int64(said) > set.MaxBytes
+	if len(set.Redact) == 0 && !isTooLong || o.Failure.Kind != upstream.Answered {
 		return
 	}
 	f := *o.Failure
@@ -72,7 +100,7 @@ func (o *Outcome) withhold(server, why string) {
 		o.Result = &mcp.CallToolResult{
 			IsError: true,
 			Content: []mcp.Content{&mcp.TextContent{
-				Text: "The tool has run, and " + strings.TrimPrefix(why, "its ") + ".",
+				Text: "The tool has run, and " + why + ".",
 			}},
 		}
 		o.write(server)
@@ -82,14 +110,17 @@ func (o *Outcome) withhold(server, why string) {
 	o.Failure = &upstream.Failure{Kind: upstream.TooLong, Server: server, Reason: why, Sent: true}
 }
 
+// errNothing: a server put null where a part of its result must be.
+var errNothing = errors.New("a part of it is null")
+
 // obliged is a result with what must be left out left out, and with its labels.
-func obliged(result any, set *obligation.Set) (any, error) {
+func obliged(ctx context.Context, result any, set *obligation.Set) (any, error) {
 	switch r := result.(type) {
 	case Done:
 		return r, nil
 	case *mcp.CallToolResult:
 		made := *r
-		return &made, obligeCall(&made, set)
+		return &made, obligeCall(ctx, &made, set)
 	case *mcp.GetPromptResult:
 		made := *r
 		made.Messages = nil
@@ -97,26 +128,36 @@ func obliged(result any, set *obligation.Set) (any, error) {
 			made.Description = withheld
 		}
 		for _, m := range r.Messages {
+			if m == nil {
+				return nil, errNothing
+			}
 			message := *m
-			message.Content = redactContent(m.Content, set.Redact)
+			message.Content = redactContent(ctx, m.Content, set.Redact)
 			made.Messages = append(made.Messages, &message)
 		}
-		return &made, obligeMeta(&made.Meta, set)
+		return &made, obligeMeta(ctx, &made.Meta, set)
 	case *mcp.ReadResourceResult:
 		made := *r
 		made.Contents = nil
 		for _, c := range r.Contents {
-			made.Contents = append(made.Contents, redactResource(c, set.Redact))
+			if c == nil {
+				return nil, errNothing
+			}
+			made.Contents = append(made.Contents, redactResource(ctx, c, set.Redact))
 		}
-		return &made, obligeMeta(&made.Meta, set)
+		return &made, obligeMeta(ctx, &made.Meta, set)
 	}
 	return nil, fmt.Errorf("a %T", result)
 }
 
-func obligeCall(made *mcp.CallToolResult, set *obligation.Set) error {
+func obligeCall(ctx context.Context, made *mcp.CallToolResult, set *obligation.Set) error {
 	content := make([]mcp.Content, len(made.Content))
+	hidden := map[string]bool{}
 	for i, c := range made.Content {
-		content[i] = redactContent(c, set.Redact)
+		content[i] = redactContent(ctx, c, set.Redact)
+		if given := textOf(c); given != "" && textOf(content[i]) == withheld {
+			hidden[given] = true // servers give the same text as a member of structured content
+		}
 	}
 	made.Content = content
 	if made.StructuredContent != nil && len(set.Redact) > 0 {
@@ -126,18 +167,31 @@ func obligeCall(made *mcp.CallToolResult, set *obligation.Set) error {
 		}
 		if !isComposed(text) {
 			made.StructuredContent = nil // as text that is no JSON
-			return obligeMeta(&made.Meta, set)
+			return obligeMeta(ctx, &made.Meta, set)
 		}
-		if text, err = redactJSON(text, set.Redact); err != nil {
+		if text, err = redactJSON(ctx, text, set.Redact, hidden); err != nil {
 			return err
 		}
 		made.StructuredContent = json.RawMessage(text)
 	}
-	return obligeMeta(&made.Meta, set)
+	return obligeMeta(ctx, &made.Meta, set)
+}
+
+// textOf is the text of a part of a result; empty: it has none.
+func textOf(c mcp.Content) string {
+	switch part := c.(type) {
+	case *mcp.TextContent:
+		return part.Text
+	case *mcp.EmbeddedResource:
+		if part.Resource != nil {
+			return part.Resource.Text
+		}
+	}
+	return ""
 }
 
 // obligeMeta labels a result, and leaves out members of what the server says beside it.
-func obligeMeta(meta *mcp.Meta, set *obligation.Set) error {
+func obligeMeta(ctx context.Context, meta *mcp.Meta, set *obligation.Set) error {
 	made := mcp.Meta{}
 	if len(*meta) > 0 {
 		text, err := json.Marshal(*meta)
@@ -145,7 +199,7 @@ func obligeMeta(meta *mcp.Meta, set *obligation.Set) error {
 			return err
 		}
 		if len(set.Redact) > 0 {
-			if text, err = redactJSON(text, set.Redact); err != nil {
+			if text, err = redactJSON(ctx, text, set.Redact, nil); err != nil {
 				return err
 			}
 		}
@@ -163,165 +217,30 @@ func obligeMeta(meta *mcp.Meta, set *obligation.Set) error {
 }
 
 // redactContent is a part of a result without the members; nothing is changed where none are named.
-func redactContent(c mcp.Content, members []string) mcp.Content {
+func redactContent(ctx context.Context, c mcp.Content, members []string) mcp.Content {
 	if len(members) == 0 {
 		return c
 	}
 	switch part := c.(type) {
 	case *mcp.TextContent:
-		return &mcp.TextContent{Text: redactText(part.Text, members), Annotations: part.Annotations}
+		return &mcp.TextContent{Text: redactText(ctx, part.Text, members), Annotations: part.Annotations}
 	case *mcp.EmbeddedResource:
 		if part.Resource != nil {
 			return &mcp.EmbeddedResource{
-				Resource: redactResource(part.Resource, members), Annotations: part.Annotations,
+				Resource: redactResource(ctx, part.Resource, members), Annotations: part.Annotations,
 			}
 		}
 	}
 	return &mcp.TextContent{Text: withheld}
 }
 
-func redactResource(c *mcp.ResourceContents, members []string) *mcp.ResourceContents {
+func redactResource(ctx context.Context, c *mcp.ResourceContents, members []string) *mcp.ResourceContents {
 	if len(members) == 0 {
 		return c
 	}
 	made := &mcp.ResourceContents{URI: c.URI, MIMEType: c.MIMEType, Text: withheld}
 	if c.Blob == nil {
-		made.Text = redactText(c.Text, members)
+		made.Text = redactText(ctx, c.Text, members)
 	}
 	return made
-}
-
-// isComposed reports whether a JSON text is one that has members.
-func isComposed(text []byte) bool {
-	kind := jsontext.Value(text).Kind()
-	return kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray
-}
-
-func redactText(text string, members []string) string {
-	if !isComposed([]byte(text)) {
-		return withheld
-	}
-	made, err := redactJSON([]byte(text), members)
-	if err != nil {
-		return withheld
-	}
-	return string(made)
-}
-
-// redactJSON is a JSON text without the values of members. A member is named by its name, or by that of the member that
-// it is directly in and its own, with a dot between; a star is any name. Arrays are looked through.
-func redactJSON(text []byte, members []string) ([]byte, error) {
-	var out bytes.Buffer
-	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(false)}
-	in, to := jsontext.NewDecoder(bytes.NewReader(text), lenient...), jsontext.NewEncoder(&out, lenient...)
-	r := &redactor{in: in, to: to}
-	for _, member := range members {
-		r.members = append(r.members, strings.Split(member, "."))
-	}
-	if err := r.value(nil); err != nil {
-		return nil, err
-	}
-	if _, err := in.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something is behind the value")
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
-}
-
-type redactor struct {
-	in      *jsontext.Decoder
-	to      *jsontext.Encoder
-	members [][]string
-}
-
-// maxDepth is how many arrays and objects of a result may be within each other where members are left out.
-const maxDepth = 128
-
-// value copies the next value, which is at a path of names.
-func (r *redactor) value(path []string) error {
-	if r.in.StackDepth() > maxDepth {
-		return errors.New("is nested too deep")
-	}
-	switch r.in.PeekKind() {
-	case jsontext.KindBeginObject:
-		return r.object(path)
-	case jsontext.KindBeginArray:
-		if err := r.token(); err != nil {
-			return err
-		}
-		for r.in.PeekKind() != jsontext.KindEndArray {
-			if err := r.value(path); err != nil {
-				return err
-			}
-		}
-		return r.token()
-	}
-	value, err := r.in.ReadValue()
-	if err != nil {
-		return err
-	}
-	return r.to.WriteValue(value)
-}
-
-func (r *redactor) object(path []string) error {
-	if err := r.token(); err != nil {
-		return err
-	}
-	for r.in.PeekKind() != jsontext.KindEndObject {
-		name, err := r.in.ReadToken()
-		if err != nil {
-			return err
-		}
-		at := append(path[:len(path):len(path)], name.String())
-		if err := r.to.WriteToken(jsontext.String(at[len(at)-1])); err != nil {
-			return err
-		}
-		if !r.leavesOut(at) {
-			if err := r.value(at); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := r.in.SkipValue(); err != nil {
-			return err
-		}
-		if err := r.to.WriteValue(jsontext.Value(redacted)); err != nil {
-			return err
-		}
-	}
-	return r.token()
-}
-
-func (r *redactor) token() error {
-	token, err := r.in.ReadToken()
-	if err != nil {
-		return err
-	}
-	return r.to.WriteToken(token)
-}
-
-// leavesOut reports whether a member at a path is one of those. A name with a dot in it may be meant as one name, or as
-// that of a member and the one that it is in.
-func (r *redactor) leavesOut(path []string) bool {
-	if r.fits(path) {
-		return true
-	}
-	joined := strings.Join(path, ".")
-	return strings.Count(joined, ".") >= len(path) && r.fits(strings.Split(joined, "."))
-}
-
-func (r *redactor) fits(path []string) bool {
-	for _, member := range r.members {
-		if len(member) > len(path) {
-			continue
-		}
-		fits := true
-		for i, name := range member {
-			is := path[len(path)-len(member)+i]
-			fits = fits && (name == "*" || name == is)
-		}
-		if fits {
-			return true
-		}
-	}
-	return false
 }

@@ -3,7 +3,11 @@ package carrier
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/execution"
 	"writ/internal/mcp/upstream"
@@ -64,4 +68,40 @@ func (c *Carrier) describe(r *execution.Carried, o *Outcome) {
 		r.Status = execution.Failed
 	}
 	r.Output, r.Marks = o.Output, o.marks
+}
+
+// write writes a result as JSON, as the SDK that made it does. Of parts that are nothing the SDK may panic: the tool
+// has run all the same.
+func (o *Outcome) write(server string) {
+	if o.Failure != nil {
+		return
+	}
+	text, err := written(o.Result)
+	if err == nil {
+		o.Output = text
+		return
+	}
+	o.Result = nil
+	o.Failure = &upstream.Failure{
+		Kind:   upstream.Broken,
+		Server: server,
+		Reason: "its result cannot be written as JSON",
+		Sent:   true,
+		Cause:  err,
+	}
+}
+
+func written(result any) (text []byte, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v", cause)
+		}
+	}()
+	return json.Marshal(result)
+}
+
+// failed reports whether a result says that the tool failed.
+func failed(result any) bool {
+	called, ok := result.(*mcp.CallToolResult)
+	return ok && called.IsError
 }

@@ -25,6 +25,7 @@ type errand struct {
 	server    *offered
 	tool      string
 	arguments []byte // JSON; nil: none
+	promised  bool   // see carrier.Call
 	// send does it, with the server as it is registered when it is judged, and the arguments that were judged.
 	send func(ctx context.Context, of *offered, arguments jsontext.Value) (any, error)
 }
@@ -100,7 +101,8 @@ func (s *session) try(ctx context.Context, e errand) (any, enforcement.Answer, e
 	outcome := s.g.Carrier.Carry(ctx, carrier.Caller{Principal: s.caller}, carrier.Call{
 		Request: request,
 		// Only what the gateway does itself has such a name: see findTool.
-		NoTool: strings.HasPrefix(e.tool, reservedPrefix),
+		NoTool:   strings.HasPrefix(e.tool, reservedPrefix),
+		Promised: e.promised,
 		// MCP has no place for proofs; what is presented as a plan must be its token.
 		Proof: enforcement.Carried{ProofRequired: enforcement.ProofOptional},
 	}, func(ctx context.Context, arguments jsontext.Value) (any, error) {
@@ -235,9 +237,14 @@ func (r *refused) asResult() *sdk.CallToolResult {
 
 // asError is the refusal of anything else.
 func (r *refused) asError() error {
+	return &jsonrpc.Error{Code: codeDenied, Message: r.sentence(), Data: r.data()}
+}
+
+// data is what programs may read of the decision, in an error.
+func (r *refused) data() json.RawMessage {
 	data, err := json.Marshal(map[string]any{decisionMeta: r.details()})
 	if err != nil {
-		data = nil
+		return nil
 	}
-	return &jsonrpc.Error{Code: codeDenied, Message: r.sentence(), Data: data}
+	return data
 }

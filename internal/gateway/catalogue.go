@@ -176,6 +176,14 @@ func (c *catalogue) server(idOrName string) *offered {
 	return nil
 }
 
+// lacksTool says why a tool is not there: one that was away since it was registered has listed nothing.
+func (o *offered) lacksTool() string {
+	if o.ListedHash == "" && o.About.Name == "" && len(o.tools) == 0 {
+		return "the MCP server has listed nothing yet; when it answers, writ mcp refresh " + o.Name + " has it list its tools"
+	}
+	return "the MCP server lists no such tool"
+}
+
 // tool is a tool of the server by its own name; nil: the registry knows none.
 func (o *offered) tool(name string) *offeredTool {
 	for _, tool := range o.tools {

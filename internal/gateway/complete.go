@@ -68,8 +68,8 @@ func (s *session) findCompleted(ctx context.Context, ref *sdk.CompleteReference)
 func (s *session) refuseCompletion(ctx context.Context, by said, of *offered, tool string) error {
 	asked := s.request(by)
 	asked.CanOblige = false // nothing can be left out of what it completes
-	visible, err := s.g.Decisions.Visible(ctx, s.caller, asked, []toolname.Name{{Server: of.Name, Tool: tool}})
-	if err != nil || visible[0] {
+	seen, err := s.g.Decisions.Visible(ctx, s.caller, asked, []toolname.Name{{Server: of.Name, Tool: tool}})
+	if err != nil || seen[0].Visible {
 		return err
 	}
 	return &jsonrpc.Error{

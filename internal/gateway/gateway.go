@@ -3,7 +3,7 @@
 // To an agent it is one MCP server, or each registered server by itself; to those servers it is their client, with
 // credentials that the agent never sees. What an agent lists is what people have accepted and what policy and plan
 // could ever allow; what it calls goes through package carrier, which has every call judged with the agent's own key,
-// sends it once and reports it. What servers ask of their client (sampling, elicitation) is judged as well.
+// sends it once and reports it. What servers ask of their client (sampling, elicitation, roots) is judged as well.
 //
 //	agent ──> session ──> judge, carry out once, report ──> link ──> MCP server
 //
@@ -89,7 +89,7 @@ type Servers interface {
 type Decisions interface {
 	Visible(
 		ctx context.Context, p principal.Principal, r enforcement.Request, tools []toolname.Name,
-	) ([]bool, error)
+	) ([]enforcement.Sight, error)
 	RefuseCaller(ctx context.Context, p principal.Principal, agentID string) error
 	Version(ctx context.Context, p principal.Principal) (audit.Version, error)
 }
@@ -266,6 +266,11 @@ func (g *Gateway) post(w *patient, r *http.Request, caller principal.Principal, 
 	if m.method != methodInitialize {
 		return refuse("there is no session: send initialize first, and then " + sessionHeader + " with each request")
 	}
+	return g.initialize(w, r, caller, at)
+}
+
+// initialize opens a session by the message that asks for one, and ends it if that fails.
+func (g *Gateway) initialize(w *patient, r *http.Request, caller principal.Principal, at place) error {
 	s, err := g.open(r, caller, at, rand.Text())
 	if err != nil {
 		return err

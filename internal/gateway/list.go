@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"writ/internal/enforcement"
 	"writ/internal/mcp"
 	"writ/internal/mcp/definition"
 	"writ/internal/toolname"
@@ -26,6 +27,7 @@ const (
 	toolPrompt      = "mcp:prompt"
 	toolSampling    = "mcp:sampling"
 	toolElicitation = "mcp:elicitation"
+	toolRoots       = "mcp:roots"
 	toolCompletion  = "mcp:completion"
 )
 
@@ -79,39 +81,44 @@ func (s *session) listTools(ctx context.Context, req *sdk.ListToolsRequest) (*sd
 		}
 	}
 	params := cmp.Or(req.Params, &sdk.ListToolsParams{})
-	visible, err := s.visible(ctx, s.saidOf(req, params.Meta), named)
+	seen, err := s.visible(ctx, s.saidOf(req, params.Meta), named)
 	if err != nil {
 		return nil, err
 	}
 	shown := []*sdk.Tool{}
 	for i, tool := range accepted {
-		if visible[i] {
-			shown = append(shown, s.shownTool(tool))
+		if seen[i].Visible {
+			shown = append(shown, s.shownTool(tool, seen[i].Redacted))
 		}
 	}
 	slices.SortFunc(shown, func(a, b *sdk.Tool) int { return strings.Compare(a.Name, b.Name) })
 	result := &sdk.ListToolsResult{Cacheable: unshared()}
 	result.Tools, result.NextCursor, err = pageOf(shown, params.Cursor, func(t *sdk.Tool) string { return t.Name })
+	s.promise(result.Tools)
 	return result, err
 }
 
 // unshared is what is said of results that depend on who asks, and on policies that may change at any time.
 func unshared() sdk.Cacheable { return sdk.Cacheable{CacheScope: "private"} }
 
-// visible reports what a caller could ever be allowed.
-func (s *session) visible(ctx context.Context, of said, named []toolname.Name) ([]bool, error) {
+// visible reports what a caller could ever be allowed, and how.
+func (s *session) visible(ctx context.Context, of said, named []toolname.Name) ([]enforcement.Sight, error) {
 	return s.g.Decisions.Visible(ctx, s.caller, s.request(of), named)
 }
 
 // mayEver reports whether something that is no tool could ever be allowed of a server.
 func (s *session) mayEver(ctx context.Context, of said, server, tool string) (bool, error) {
-	visible, err := s.visible(ctx, of, []toolname.Name{{Server: server, Tool: tool}})
-	return err == nil && visible[0], err
+	seen, err := s.visible(ctx, of, []toolname.Name{{Server: server, Tool: tool}})
+	return err == nil && seen[0].Visible, err
 }
 
-// shownTool is a tool as the client sees it.
-func (s *session) shownTool(t *offeredTool) *sdk.Tool {
+// shownTool is a tool as the client sees it. Where members of its results may be left out it promises no form of them:
+// clients refuse a result that has another form than was promised, after the tool has run.
+func (s *session) shownTool(t *offeredTool, redacted bool) *sdk.Tool {
 	shown := toolOf(t.Accepted.Tool)
+	if redacted {
+		shown.OutputSchema = nil
+	}
 	if s.one == "" {
 		shown.Name = t.public
 	}

@@ -185,8 +185,8 @@ func (t *talk) decidedBy(id string) {
 	t.decision = id
 }
 
-// afterwards is the error of a talk that has ended, for whoever has answered a question of it. Where nobody knows
-// whether it ran it says so: who makes the call again may do something twice.
+// afterwards is the error of a talk that has ended, for whoever has answered a question of it. It says so where nobody
+// knows whether the call ran: making the call again may do something twice.
 func (t *talk) afterwards() error {
 	failure, failed := errors.AsType[*upstream.Failure](t.err)
 	_, own := errors.AsType[*jsonrpc.Error](t.err)

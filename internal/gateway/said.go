@@ -122,8 +122,8 @@ func (s *session) saidOf(req sdk.Request, meta sdk.Meta) said {
 	return all.or(s.opened)
 }
 
-// request is a request for a decision by what was said. Who names neither a plan nor a session is given the session of
-// MCP, so that what policies count by session counts.
+// request is a request for a decision by what was said. A client that names neither a plan nor a session gets the
+// session of MCP, so that policies that count by session have one to count by.
 func (s *session) request(of said) enforcement.Request {
 	if of.session == "" && !of.planned && s.id != "" {
 		sum := sha256.Sum256([]byte(s.id))

@@ -54,6 +54,8 @@ type session struct {
 	used    time.Time               // when the last one ended
 	seen    audit.Version           // of the log when the client was last told what it may list
 	talk    *talk                   // what a request of the stateless protocol does; nil: it asks nothing of servers
+
+	promised map[string]bool // tools that the client was last shown with the form of their results; see promise
 }
 
 // open makes a session; without an id it is that of a request of the stateless protocol. Whoever gets one closes it.
@@ -116,8 +118,8 @@ func (s *session) use() func() {
 	}
 }
 
-// isIdle reports whether nobody has used the session for a time. It does not wait: who looks at all sessions must not
-// be held up by one, and a session that is busy is not idle.
+// isIdle reports whether nobody has used the session for a time. It does not wait for the lock: a busy session is not
+// idle, and a sweep over all sessions must not be held up by one.
 func (s *session) isIdle(now time.Time, most time.Duration) bool {
 	if !s.mu.TryLock() {
 		return false

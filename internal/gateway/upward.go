@@ -61,18 +61,18 @@ func unsupported(what string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the client does not support " + what}
 }
 
-// roots asks the client for its folders.
+// roots asks the client for its folders, if a policy allows it: they say who works there, and on what.
 func (l *link) roots(ctx context.Context) (*sdk.ListRootsResult, error) {
 	down := l.s.client()
 	if can := l.s.abilities(); down == nil || can.RootsV2 == nil {
 		return nil, unsupported("roots")
 	}
-	ctx, cancel := l.stream(ctx)
-	defer cancel()
-	if l.s.stateless {
-		return askClient[*sdk.ListRootsResult](ctx, l.s, &sdk.ListRootsParams{})
-	}
-	return down.ListRoots(ctx, nil)
+	return put(ctx, l, toolRoots, m{}, func(ctx context.Context) (*sdk.ListRootsResult, error) {
+		if l.s.stateless {
+			return askClient[*sdk.ListRootsResult](ctx, l.s, &sdk.ListRootsParams{})
+		}
+		return down.ListRoots(ctx, nil)
+	})
 }
 
 // sample passes on that the server wants a model to be asked, if a policy allows it.

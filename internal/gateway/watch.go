@@ -13,12 +13,16 @@ import (
 // watchEvery is how often the sessions are looked at. A kill must end streams within a second.
 const watchEvery = 300 * time.Millisecond
 
+// reportEvery is how often errors are reported while every look fails, as while a server is away.
+const reportEvery = time.Minute
+
 // Run ends the sessions of keys and agents that may not act any more, and those that nobody uses, until ctx ends. It
 // tells clients when what they may list has changed. It returns when the calls that waited for answers have ended too,
 // and their outcomes are recorded: what they need is there until then.
 func (g *Gateway) Run(ctx context.Context, report func(error)) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
+	var quietUntil time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -26,8 +30,12 @@ func (g *Gateway) Run(ctx context.Context, report func(error)) {
 			g.sessions.talking.Wait()
 			return
 		case <-ticker.C:
-			if err := g.look(ctx); err != nil && ctx.Err() == nil {
+			err := g.look(ctx)
+			if err == nil {
+				quietUntil = time.Time{}
+			} else if now := time.Now(); ctx.Err() == nil && now.After(quietUntil) {
 				report(err)
+				quietUntil = now.Add(reportEvery)
 			}
 		}
 	}

@@ -61,6 +61,8 @@ func (t *Tool) refuseAccept(hash string) error {
 		return fault.New(fault.Conflict, "the server is not approved: approving it accepts its tools")
 	case !t.State.Holds() && hash == t.Accepted.Hash:
 		return fault.New(fault.Conflict, "the tool is accepted already")
+	case hash == "" && t.Listed.Hash != "": // the pin of a tool that is gone is forgotten without one
+		return fault.Field("hash", "must be the hash of the tool as you have seen it")
 	case hash != t.Listed.Hash:
 		return fault.New(fault.Conflict, "the tool is not what you have seen: look at it again")
 	}
@@ -79,6 +81,7 @@ func (s *Service) Report(
 		return Server{}, err
 	}
 	offered := known.offered(found)
+	offered.agreed = true
 	var after Server
 	err = s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		of, err := find(ctx, tx, p.OrgID, known.ID)
@@ -95,6 +98,48 @@ func (s *Service) Report(
 		return err
 	})
 	return after, err
+}
+
+// pinListed pins what a server lists, because a person approves the server, and says what that changes.
+func (s *Service) pinListed(
+	ctx context.Context, tx *database.Tx, p principal.Principal, of *Server,
+) (changed []Difference, more int, err error) {
+	if of.ListedHash == "" {
+		return nil, 0, nil // nobody has seen a list: the first one is held when it comes
+	}
+	before, err := readTools(ctx, tx, of.ID)
+	if err != nil {
+		return nil, 0, err
+	}
+	var kept []Tool
+	for _, t := range before {
+		if t.Listed.Hash == "" {
+			continue
+		}
+		if t.State != Pinned {
+			t.accept(p.UserID, tx.Now())
+		}
+		kept = append(kept, t)
+	}
+	if err := replaceTools(ctx, tx, of, kept); err != nil {
+		return nil, 0, err
+	}
+	changed, more = differences(before, kept)
+	_, err = tx.Exec(ctx, `UPDATE mcp_server SET pinned = 1 WHERE id = $1`, of.ID)
+	return changed, more, database.Wrap(err, "pin the tools of an MCP server")
+}
+
+// acceptListed accepts all held tools of a server as it lists them, because a person approves it again.
+func (s *Service) acceptListed(
+	ctx context.Context, tx *database.Tx, p principal.Principal, of *Server, reason string,
+) error {
+	changed, more, err := s.pinListed(ctx, tx, p, of)
+	if err != nil {
+		return err
+	}
+	return s.record(ctx, tx, p, toolsChanged, of, map[string]any{
+		"name": of.Name, "tools": changed, "more": more, "listed": of.ListedHash, "reason": reason,
+	}, false)
 }
 
 func orNone(diff []definition.Change) []definition.Change {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,6 +29,7 @@ type looked struct {
 	latency    time.Duration
 	problem    string // empty: it answered
 	unreadable bool
+	agreed     bool // a person registers the server with this, and agrees to what it lists
 }
 
 // look asks a server, in the name of a person where it wants that. It changes nothing.
@@ -95,10 +97,24 @@ func (s *Service) consented(ctx context.Context, of *Server, userID string) (htt
 	return http.Header{"Authorization": {"Bearer " + token.Reveal()}}, "", nil
 }
 
-// firstLook asks a server that a person has just registered, changed or asks about. That it does not answer is no
-// error.
+// firstLook asks a server that a person registers just now: they agree to what it lists.
 func (s *Service) firstLook(ctx context.Context, p principal.Principal, of Server) (Server, error) {
-	if err := s.check(ctx, &of, p.UserID); err != nil && !fault.Is(err, fault.NotFound) {
+	l, err := s.look(ctx, &of, p.UserID)
+	if err == nil {
+		l.agreed = true
+		err = s.settle(ctx, &of, l)
+	}
+	return s.asAsked(ctx, p, of, err)
+}
+
+// askNow asks a server that a person has changed or asks about. That changes nothing of what somebody has agreed to.
+func (s *Service) askNow(ctx context.Context, p principal.Principal, of Server) (Server, error) {
+	return s.asAsked(ctx, p, of, s.check(ctx, &of, p.UserID))
+}
+
+// asAsked reads a server after it was asked. That it did not answer is no error.
+func (s *Service) asAsked(ctx context.Context, p principal.Principal, of Server, err error) (Server, error) {
+	if err != nil && !fault.Is(err, fault.NotFound) {
 		return Server{}, err
 	}
 	return find(ctx, s.db, p.OrgID, of.ID)
@@ -117,7 +133,7 @@ func (s *Service) Refresh(ctx context.Context, p principal.Principal, id string)
 		return Server{}, fault.New(fault.Conflict,
 			"the server has no address to ask: writ mcp register lists a program's tools on its own machine")
 	}
-	return s.firstLook(ctx, p, of)
+	return s.askNow(ctx, p, of)
 }
 
 // check asks a server and stores what came of it.
@@ -147,6 +163,7 @@ func (s *Service) settle(ctx context.Context, asked *Server, l looked) error {
 		}})
 	}
 	offered := asked.offered(l.found)
+	offered.agreed = l.agreed
 	return s.write(ctx, asked.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		now, err := find(ctx, tx, asked.OrgID, asked.ID)
 		if err != nil {
@@ -196,14 +213,15 @@ func (s *Service) settleTools(
 	if err != nil {
 		return err
 	}
+	first := of.Status == Approved && !of.Pinned
 	p := pins{
 		known:   before,
-		pinned:  of.Pinned,
-		trusted: of.Status == Approved && !of.Pinned,
-		by:      of.DecidedBy,
+		pinned:  of.Pinned || first,
+		trusted: first && offered.agreed,         // else nobody has seen the first list: all of it is new
+		by:      cmp.Or(by.UserID, of.DecidedBy), // whoever sends the list, else whoever registers the server
 		at:      tx.Now(),
 	}
-	if of.Pinned {
+	if p.pinned && !p.trusted {
 		if p.elsewhere, err = acceptedElsewhere(ctx, tx, of, unknownIn(before, listed)); err != nil {
 			return err
 		}
@@ -230,30 +248,6 @@ func (s *Service) settleTools(
 		map[string]any{"name": of.Name, "tools": changed, "more": more}, of.Status != Approved)
 }
 
-// pinListed pins what a server lists, because a person has approved it.
-func (s *Service) pinListed(ctx context.Context, tx *database.Tx, of *Server) error {
-	if of.ListedHash == "" {
-		return nil // the first list is pinned when it comes
-	}
-	tools, err := readTools(ctx, tx, of.ID)
-	if err != nil {
-		return err
-	}
-	kept := tools[:0]
-	for _, t := range tools {
-		if t.Listed.Hash == "" {
-			continue
-		}
-		t.accept(of.DecidedBy, tx.Now())
-		kept = append(kept, t)
-	}
-	if err := replaceTools(ctx, tx, of, kept); err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, `UPDATE mcp_server SET pinned = 1 WHERE id = $1`, of.ID)
-	return database.Wrap(err, "pin the tools of an MCP server")
-}
-
 // storeListed stores what a server says of itself.
 func storeListed(
 	ctx context.Context, tx *database.Tx, of *Server, found definition.Server, hash string,
@@ -274,13 +268,13 @@ func storeListed(
 func storeCheck(ctx context.Context, tx *database.Tx, of *Server, l looked) error {
 	now := tx.Now()
 	healthy, micros := database.Bit(l.problem == ""), l.latency.Microseconds()
-	_, err := tx.Exec(ctx, `
+	stored, err := tx.Exec(ctx, `
 		UPDATE mcp_server
 		SET checked_at = $2, since = CASE WHEN healthy = $3 THEN since ELSE $2 END, healthy = $3, latency = $4,
 			problem = $5, check_at = $6, watched = CASE WHEN status = 'pending' THEN 0 ELSE watched END
 		WHERE id = $1`,
 		of.ID, database.Micros(now), healthy, micros, l.problem, database.Micros(now.Add(nextCheck(of.ID, now))))
-	if err == nil {
+	if err == nil && stored > 0 { // else a person has removed the server meanwhile
 		_, err = tx.InsertNew(ctx, `INSERT INTO mcp_check (server_id, at, healthy, latency, problem)`,
 			[][]any{{of.ID, database.Micros(now), healthy, micros, l.problem}})
 	}

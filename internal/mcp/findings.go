@@ -50,11 +50,12 @@ func (f *Finding) IsSerious() bool { return f.Severity >= scan.Medium }
 type offer struct {
 	found  definition.Server
 	report scan.Report
+	agreed bool // a person registers the server with this list, or sends the list themselves
 }
 
 // offered scans what a server lists. It is done outside of transactions: a large list takes a while.
 func (of *Server) offered(found definition.Server) offer {
-	return offer{found, scan.Server(of.described(found))}
+	return offer{found: found, report: scan.Server(of.described(found))}
 }
 
 // described is a definition under the name and address that the registry knows.
@@ -75,7 +76,7 @@ func (s *Service) Scan(ctx context.Context, p principal.Principal, id string) (S
 		return Server{}, nil, err
 	}
 	if of.URL != "" {
-		if of, err = s.firstLook(ctx, p, of); err != nil {
+		if of, err = s.askNow(ctx, p, of); err != nil {
 			return Server{}, nil, err
 		}
 	}

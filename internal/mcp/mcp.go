@@ -4,10 +4,11 @@
 // and stands in no list of approved servers, so that a key gains nothing by registering one. A denied
 // server's calls are denied.
 //
-// The tools of an approved server are pinned by the hash of what the server says about them. The registry asks it again
-// on a schedule; a tool that is new, changed, gone, back or elsewhere is held, which means that decisions
-// about its calls are holds, until a person accepts it as it is then. Nobody sees a change before the server
-// was asked again: that is the window, at most WatchEvery.
+// The tools of an approved server are pinned by the hash of what the server says about them: those that it lists while
+// a person registers it, or had listed when they approved it. A first list that comes later is new: nobody has seen
+// it. The registry asks the server again on a schedule; a tool that is new, changed, gone, back or elsewhere is held,
+// which means that decisions about its calls are holds, until a person accepts it as it is then. Nobody sees a change
+// before the server was asked again: that is the window, at most WatchEvery.
 //
 // StandingOf is what a decision must know. All of it changes only with the generation of the organization's log.
 package mcp
@@ -160,7 +161,7 @@ func (p *problems) checkName(name string) {
 	p.require(name != "" && names.Valid(name), "name", "must be 1 to 200 bytes without control characters")
 	p.require(name != "." && name != "..", "name", "must not be a dot or two: no path can name it")
 	p.require(!redaction.HoldsKey(name), "name", "must not hold a key")
-	p.require(!toolname.IsReserved(name), "name", "is the name under which the own tools of coding agents are judged: choose another")
+	p.require(!toolname.IsReserved(name), "name", "is the name under which coding agents' own tools are judged: choose another")
 }
 
 // checkPlace refuses addresses that hold secrets, and commands of servers that are none.

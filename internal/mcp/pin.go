@@ -52,7 +52,12 @@ func (t *Tool) Diff() []definition.Change {
 }
 
 // Why says in one sentence why the tool is held; empty: it is not.
-func (t *Tool) Why() string { return t.State.why(t.MovedFrom) }
+func (t *Tool) Why() string {
+	if t.State == Changed && t.Listed.Hash == t.Accepted.Hash {
+		return "the tool is again what a person has accepted, but was something else in between"
+	}
+	return t.State.why(t.MovedFrom)
+}
 
 func (s State) why(from string) string {
 	switch s {

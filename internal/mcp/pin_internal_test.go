@@ -25,10 +25,13 @@ func TestOnlyAPersonReleases(t *testing.T) {
 			return listed
 		}
 		first := list("first")
-		tools := pins{trusted: true, by: "ada", at: now}.compare(first)
+		seen := rapid.Bool().Draw(rt, "seen") // else the server was away when the person approved it
+		tools := pins{trusted: seen, pinned: true, by: "ada", at: now}.compare(first)
 		accepted := map[string]string{} // hash by name, as long as the server has kept to it
 		for _, v := range first {
-			accepted[v.Tool.Name] = v.Hash
+			if seen {
+				accepted[v.Tool.Name] = v.Hash
+			}
 		}
 		for range rapid.IntRange(1, 6).Draw(rt, "lists") {
 			listed := list("next")
@@ -53,4 +56,17 @@ func TestOnlyAPersonReleases(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWhyAToolIsHeld: what was something else in between is held, but not said to differ.
+func TestWhyAToolIsHeld(t *testing.T) {
+	t.Parallel()
+	tool := Tool{State: Changed, Listed: Version{Hash: "b"}, Accepted: Version{Hash: "a"}}
+	if got := tool.Why(); got != "the tool is not what a person has accepted" {
+		t.Errorf("another one: %s", got)
+	}
+	tool.Listed.Hash = "a"
+	if got := tool.Why(); got != "the tool is again what a person has accepted, but was something else in between" {
+		t.Errorf("the same again: %s", got)
+	}
 }

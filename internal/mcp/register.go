@@ -76,7 +76,7 @@ func (s *Service) add(
 		return before, true, nil
 	case exists && before.Status != Pending:
 		return Server{}, false, fault.New(fault.Conflict,
-			"an MCP server with this name is registered: change it instead")
+			"an MCP server with this name is registered: change it in the dashboard, or remove it first: writ mcp remove NAME")
 	}
 	if err := refuseMany(ctx, tx, p, exists); err != nil {
 		return Server{}, false, err
@@ -108,7 +108,9 @@ func (r *Registration) offered() *offer {
 		return nil
 	}
 	named := Server{Name: r.Name, Transport: r.Transport, Command: r.Command, Auth: r.Auth}
-	return new(named.offered(*r.Definition))
+	listed := named.offered(*r.Definition)
+	listed.agreed = true
+	return &listed
 }
 
 func (s *Service) recordMade(ctx context.Context, tx *database.Tx, p principal.Principal, made *Server) error {
@@ -168,7 +170,7 @@ func refuseMany(ctx context.Context, tx *database.Tx, p principal.Principal, rep
 		return fault.New(fault.Conflict, "a key proposes at most %d MCP servers: a person decides about them first",
 			maxProposals)
 	case byKey && pending >= maxAllProposals:
-		return fault.New(fault.Conflict, "%d MCP servers wait for a person, who decides about them first", pending)
+		return fault.New(fault.Conflict, "%d MCP servers wait for a person: they must be decided first", pending)
 	}
 	return nil
 }

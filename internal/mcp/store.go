@@ -158,6 +158,10 @@ func (s *Server) firstCheck() time.Time {
 
 // remove deletes a server with all that is known of it.
 func remove(ctx context.Context, tx *database.Tx, id string) error {
+	// The row first: another replica that stores a check of it just now waits for it, and then finds none.
+	if _, err := tx.Exec(ctx, `UPDATE mcp_server SET watched = 0 WHERE id = $1`, id); err != nil {
+		return fmt.Errorf("remove an MCP server: %w", err)
+	}
 	for _, table := range []string{"mcp_finding", "mcp_check", "mcp_tool"} {
 		if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE server_id = $1`, id); err != nil {
 			return fmt.Errorf("remove an MCP server: %w", err)

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,11 +21,18 @@ type Changes struct {
 	Metadata                    *jsontext.Value
 	Status                      *Status
 	Reason                      string
-	// Seen is ListedHash of what the person has seen of a server that they approve; empty: they do not say.
+	// Seen is ListedHash of what the person has seen of a server that they approve; empty: they do not say. To approve
+	// an approved server with it accepts the held tools as they are listed.
 	Seen string
 }
 
+// acceptsListed reports whether a person approves once more a server of which tools are held.
+func (c *Changes) acceptsListed(before *Server) bool {
+	return c.Status != nil && *c.Status == Approved && before.Status == Approved && c.Seen != "" && before.Held > 0
+}
+
 // Update changes a server, for all later decisions. Approving one pins its tools as they are listed then.
+// If it has not listed any yet, its first list is held.
 func (s *Service) Update(ctx context.Context, p principal.Principal, id string, c Changes) (Server, error) {
 	if err := requireManager(p); err != nil {
 		return Server{}, err
@@ -47,15 +55,8 @@ func (s *Service) Update(ctx context.Context, p principal.Principal, id string, 
 		if err := s.record(ctx, tx, p, updated, &after, after.payload(), false); err != nil {
 			return err
 		}
-		if after.Status == Approved && before.Status != Approved {
-			if err := s.pinListed(ctx, tx, &after); err != nil {
-				return err
-			}
-		}
-		if after.Status == Denied && before.Status != Denied {
-			if err := s.refused(ctx, tx, p, &after, "the MCP server was denied"); err != nil {
-				return err
-			}
+		if err := s.settleStatus(ctx, tx, p, before, &after, c); err != nil {
+			return err
 		}
 		if err := s.redefined(ctx, tx, p, &after); err != nil {
 			return err
@@ -64,9 +65,25 @@ func (s *Service) Update(ctx context.Context, p principal.Principal, id string, 
 		return err
 	})
 	if err == nil && moved {
-		return s.firstLook(ctx, p, after)
+		return s.askNow(ctx, p, after)
 	}
 	return after, err
+}
+
+// settleStatus does what follows from what a person says of the server.
+func (s *Service) settleStatus(
+	ctx context.Context, tx *database.Tx, p principal.Principal, before Server, after *Server, c Changes,
+) error {
+	switch {
+	case c.acceptsListed(&before):
+		return s.acceptListed(ctx, tx, p, after, strings.TrimSpace(c.Reason))
+	case after.Status == Approved && before.Status != Approved:
+		_, _, err := s.pinListed(ctx, tx, p, after)
+		return err
+	case after.Status == Denied && before.Status != Denied:
+		return s.refused(ctx, tx, p, after, "the MCP server was denied")
+	}
+	return nil
 }
 
 // apply is the server with the changes.
@@ -109,6 +126,10 @@ func (s *Service) apply(p principal.Principal, before Server, c Changes, now tim
 func (made *Server) decide(p principal.Principal, c Changes, now time.Time) error {
 	if c.Seen != "" && c.Seen != made.ListedHash { // also of one that is approved: the person believes something else
 		return fault.New(fault.Conflict, "the server lists something else than you have seen: look at it again")
+	}
+	if c.acceptsListed(made) {
+		_, err := checkReason(c.Reason) // as of each held tool that is accepted
+		return err
 	}
 	if c.Status == nil || *c.Status == made.Status {
 		return nil

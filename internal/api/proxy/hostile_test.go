@@ -1,7 +1,9 @@
 package proxy_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -145,6 +147,48 @@ func TestWhatAClientAnswersIsNoOutput(t *testing.T) {
 		}
 		if asked != 2 {
 			t.Errorf("%d questions are recorded", asked)
+		}
+	})
+}
+
+// TestAnswersWithNothingInThem: a server puts null where a message or a content must be. The client is told, and what
+// was done is recorded, with obligations and without.
+func TestAnswersWithNothingInThem(t *testing.T) {
+	each(t, func(t *testing.T, y *yard) {
+		y.side.server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+				switch method {
+				case "prompts/get":
+					return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{nil}}, nil
+				case "resources/read":
+					return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{nil}}, nil
+				}
+				return next(ctx, method, req)
+			}
+		})
+		s, want := y.one().connect(t), 0
+		for i, rule := range []string{"", ", oblige: {labels: [x]}", ", oblige: {redact: [ssn]}"} {
+			y.ActivePolicy(y.Owner, y.ID, fmt.Sprintf("version: v1\nname: p%d\ndefault: deny\nrules:\n", i)+
+				"  - {id: all, effect: allow, tools: [\"*\"]"+rule+"}\n")
+			for what, ask := range map[string]func() error{
+				"a prompt": func() error {
+					_, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "greet"})
+					return err
+				},
+				"a resource": func() error {
+					_, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "yard://crane/1"})
+					return err
+				},
+			} {
+				err := ask()
+				if err == nil || !strings.Contains(err.Error(), "it does not answer as an MCP server does") {
+					t.Errorf("%s%s: the client learns %v", what, rule, err)
+				}
+				want++
+				if all := y.payloads(t, "call.executed"); len(all) != want || all[0]["status"] != "unknown" {
+					t.Errorf("%s%s: %d outcomes are recorded, want %d, as unknown: %v", what, rule, len(all), want, all)
+				}
+			}
 		}
 	})
 }

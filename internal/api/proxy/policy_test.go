@@ -34,7 +34,7 @@ func TestWhatIsDeniedIsNeitherShownNorRun(t *testing.T) {
 		y.ActivePolicy(y.Owner, y.ID, "version: v1\nname: strict\ndefault: allow\nrules:\n"+
 			"  - id: no-wiping\n    effect: deny\n    tools: [\"yard.wipe\"]\n    message: ask the harbour master\n"+
 			"  - id: short\n    effect: deny\n    tools: [\"yard.echo\"]\n    when: args.text == \"shout\"\n"+
-			"  - id: mute\n    effect: deny\n    tools: [\"yard.mcp:sampling\", \"yard.mcp:elicitation\"]\n"+
+			"  - id: mute\n    effect: deny\n    tools: [\"yard.mcp:sampling\", \"yard.mcp:elicitation\", \"yard.mcp:roots\"]\n"+
 			"  - id: shut\n    effect: deny\n    tools: [\"yard.mcp:prompt\"]\n"+
 			"  - id: crane\n    effect: deny\n    tools: [\"yard.mcp:resource\"]\n    when: args.uri == \"yard://crane/3\"\n")
 		v := y.one()
@@ -56,7 +56,7 @@ func TestWhatIsDeniedIsNeitherShownNorRun(t *testing.T) {
 		if n, e := y.side.count("wipe"), y.side.count("echo"); n != 0 || e != 1 {
 			t.Errorf("wipe ran %d times, echo %d", n, e)
 		}
-		for _, tool := range []string{"sample", "elicit"} {
+		for _, tool := range []string{"sample", "elicit", "roots"} {
 			if r := call(t, s, tool, m{}); !r.IsError || !strings.Contains(textOf(r), "Rule: mute") {
 				t.Errorf("%s: %s", tool, textOf(r))
 			}

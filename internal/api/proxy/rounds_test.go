@@ -196,9 +196,9 @@ func TestAServerWithSessionsAsksAClientWithout(t *testing.T) {
 			}
 		}
 		y.ActivePolicy(y.Owner, y.ID, "version: v1\nname: mute\ndefault: allow\nrules:\n"+
-			"  - id: mute\n    effect: deny\n    tools: [\"yard.mcp:sampling\", \"yard.mcp:elicitation\"]\n")
+			"  - id: mute\n    effect: deny\n    tools: [\"yard.mcp:sampling\", \"yard.mcp:elicitation\", \"yard.mcp:roots\"]\n")
 		h.take()
-		for _, tool := range []string{"sample", "elicit"} {
+		for _, tool := range []string{"sample", "elicit", "roots"} {
 			if r := call(t, s, tool, m{}); !r.IsError || !strings.Contains(textOf(r), "Rule: mute") {
 				t.Errorf("%s says %q", tool, textOf(r))
 			}

@@ -22,6 +22,7 @@ type live struct {
 	mu     sync.Mutex // guards the rest
 	server *mcp.Server
 	seen   http.Header // of the last request
+	asked  func()      // called before each request is answered; nil: nothing is
 }
 
 // startLive starts a server with some tools, by name and description.
@@ -31,9 +32,13 @@ func startLive(t *testing.T, tools map[string]string) *live {
 	l.set(tools)
 	handler := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		l.mu.Lock()
-		defer l.mu.Unlock()
 		l.seen = r.Header.Clone()
-		return l.server
+		server, asked := l.server, l.asked
+		l.mu.Unlock()
+		if asked != nil {
+			asked()
+		}
+		return server
 	}, nil)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -53,6 +58,13 @@ func (l *live) set(tools map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.server = s
+}
+
+// whenAsked has f called once, before the next request is answered.
+func (l *live) whenAsked(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = sync.OnceFunc(f)
 }
 
 func (l *live) header(name string) string {

@@ -74,8 +74,8 @@ type updateServerInput struct {
 		Command     *[]string        `json:"command,omitempty" maxItems:"64"`
 		Auth        *MCPAuthBody     `json:"auth,omitempty" doc:"Without a secret: the one that it has, if the address stays."`
 		Metadata    route.SentObject `json:"metadata,omitempty" doc:"Replaces all of it: toolMetadata and roleMapping."`
-		Status      *mcp.Status      `json:"status,omitempty" enum:"approved,denied" doc:"Approving pins the tools as they are listed then."`
-		Reason      string           `json:"reason,omitempty" maxLength:"500" doc:"Required to deny."`
+		Status      *mcp.Status      `json:"status,omitempty" enum:"approved,denied" doc:"Approving pins the tools as they are listed then. A list that comes first after that is held. Approving an approved server with seen accepts all of its held tools as they are listed."`
+		Reason      string           `json:"reason,omitempty" maxLength:"500" doc:"Required to deny, and to accept held tools."`
 		Seen        string           `json:"seen,omitempty" maxLength:"100" doc:"listedHash of what you have seen: approving something else is refused."`
 	}
 }

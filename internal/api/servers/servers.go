@@ -74,7 +74,7 @@ type MCPServerBody struct {
 	Reason       string          `json:"reason" doc:"Of that."`
 	CreatedAt    time.Time       `json:"createdAt"`
 	UpdatedAt    time.Time       `json:"updatedAt"`
-	ListedHash   string          `json:"listedHash" doc:"Of all that it listed last: who approves it sends what they have seen. Empty: it was not asked yet."`
+	ListedHash   string          `json:"listedHash" doc:"Of all that it listed last: whoever approves it sends the hash they have seen. Empty: it was not asked yet."`
 	Instructions string          `json:"instructions" doc:"What it tells models about itself."`
 	Version      string          `json:"version" doc:"As it calls its version."`
 	ToolCount    int             `json:"toolCount"`

@@ -3,6 +3,7 @@ package servers_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -65,6 +66,25 @@ func TestRegistry(t *testing.T) {
 		if got := o.Recorded(o.ID); !slices.Equal(got[len(got)-len(want):], want) {
 			t.Errorf("recorded %v", got)
 		}
+	})
+}
+
+// TestRemovedWhileAsked: a server that a person removes while it is being asked is gone.
+func TestRemovedWhileAsked(t *testing.T) {
+	t.Parallel()
+	eachOrg(t, func(t *testing.T, o *testserver.Org) {
+		ctx := t.Context()
+		l := startLive(t, map[string]string{"read": "Reads a file."})
+		if _, err := o.Owner.RegisterMCPServer(ctx, o.ID, client.NewMCPServer{Name: "files", URL: l.URL}); err != nil {
+			t.Fatal(err)
+		}
+		l.whenAsked(func() {
+			if err := o.Owner.RemoveMCPServer(ctx, o.ID, "files"); err != nil {
+				t.Errorf("remove: %v", err)
+			}
+		})
+		_, err := o.Owner.RefreshMCPServer(ctx, o.ID, "files")
+		testserver.WantStatus(t, "asked while it was removed", err, http.StatusNotFound)
 	})
 }
 

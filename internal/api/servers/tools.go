@@ -119,7 +119,7 @@ type MCPToolBody struct {
 	Why         string              `json:"why" doc:"Why it is held. Empty: it is not."`
 	MovedFrom   string              `json:"movedFrom,omitempty" doc:"The server on which a tool of that name is accepted."`
 	Since       time.Time           `json:"since"`
-	Hash        string              `json:"hash" doc:"Of the tool as it is listed: who accepts it sends what they have seen. Empty: it is gone."`
+	Hash        string              `json:"hash" doc:"Of the tool as it is listed: whoever accepts it sends the hash they have seen. Empty: it is gone."`
 	Class       string              `json:"class" enum:"read,write,egress,execute" doc:"As decisions count it."`
 	ClassFrom   string              `json:"classFrom" enum:"operator,known,default" doc:"Who says so: an administrator (tool classes), the table of known agents' tools, or nobody, so that it writes."`
 	Suggested   string              `json:"suggestedClass" enum:",read,write,egress,execute" doc:"What the words of its name suggest, for an administrator to decide. Annotations are hints of the server, and prove nothing."`
@@ -143,7 +143,7 @@ type MCPToolText struct {
 // MCPToolsBody is the tools of a server.
 type MCPToolsBody struct {
 	Items      []MCPToolBody `json:"items" nullable:"false"`
-	ListedHash string        `json:"listedHash" doc:"Of all that the server listed, these tools among it: who approves it sends what they have seen. Empty: it was not asked yet."`
+	ListedHash string        `json:"listedHash" doc:"Of all that the server listed, these tools among it: whoever approves it sends the hash they have seen. Empty: it was not asked yet."`
 }
 
 func (h *Handlers) tools(ctx context.Context, caller principal.Principal, in *ServerInput) (MCPToolsBody, error) {

@@ -33,6 +33,10 @@ const (
 	endTime = 2 * time.Second
 )
 
+// Path is where a bridge answers, and nowhere else: a server that is registered with a slip in its address is not one
+// that works.
+const Path = "/mcp"
+
 const sessionHeader = "Mcp-Session-Id"
 
 // Options say what is served.
@@ -75,6 +79,9 @@ type session struct {
 	up    mcp.Connection
 	close sync.Once
 
+	fromClient *unanswered
+	told       sync.Once // that the program has ended
+
 	mu   sync.Mutex
 	open int // requests that are being answered
 	idle *time.Timer
@@ -107,6 +114,10 @@ func (b *Bridge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !b.admits(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		http.Error(w, "the token of this bridge is missing or wrong", http.StatusUnauthorized)
+		return
+	}
+	if r.URL.Path != Path {
+		http.Error(w, "nothing is served here: the address ends with "+Path, http.StatusNotFound)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -168,7 +179,7 @@ func (b *Bridge) begin(w http.ResponseWriter, r *http.Request) {
 
 // open starts a process and the session that it serves.
 func (b *Bridge) open(ctx context.Context) (s *session, status int, reason string) {
-	s = &session{b: b, id: rand.Text()}
+	s = &session{b: b, id: rand.Text(), fromClient: newUnanswered()}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed || len(b.sessions) >= b.Most {
@@ -219,9 +230,17 @@ func (s *session) pass(ctx context.Context, from, to mcp.Connection) {
 	for {
 		message, err := from.Read(ctx)
 		if err != nil {
+			if from == s.up {
+				s.programEnded(ctx)
+			}
 			return
 		}
+		if refused := s.see(message, from == s.down); refused != nil {
+			_ = s.down.Write(ctx, refused) // or nobody listens any more
+			continue
+		}
 		if err := to.Write(ctx, message); err != nil && to == s.up {
+			s.programEnded(ctx)
 			return // a client that does not listen is no reason to end
 		}
 	}

@@ -129,6 +129,23 @@ func TestEachSessionHasItsProcess(t *testing.T) {
 	soon(t, "the session of a dead program does not end", func() bool { return b.Sessions() == 0 })
 }
 
+// TestAProgramThatEndsAtOnce: its client and whoever runs the bridge learn how it ended.
+func TestAProgramThatEndsAtOnce(t *testing.T) {
+	var said strings.Builder
+	b := bridge.New(bridge.Options{Command: []string{"false"}, Token: token, Stderr: &said})
+	server := httptest.NewServer(b)
+	_, err := connect(t, server.URL+"/mcp", token)
+	if err == nil || !strings.Contains(err.Error(), "the program of this MCP server has ended: exit status 1") {
+		t.Errorf("the client learns: %v", err)
+	}
+	server.CloseClientConnections()
+	server.Close()
+	b.Close()
+	if said.String() != "the program false ended: exit status 1\n" {
+		t.Errorf("whoever runs it reads %q", said.String())
+	}
+}
+
 // TestTheTokenIsNeeded presents none, and another.
 func TestTheTokenIsNeeded(t *testing.T) {
 	b, url := start(t, bridge.Options{})

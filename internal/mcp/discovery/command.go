@@ -16,8 +16,12 @@ import (
 	"writ/internal/mcp/definition"
 )
 
-// endTime is how long a program may take to end by itself.
-const endTime = 2 * time.Second
+const (
+	// commandTime is how long a program may take to answer: npx, uvx and the like fetch it first.
+	commandTime = time.Minute
+	// endTime is how long a program may take to end by itself.
+	endTime = 2 * time.Second
+)
 
 // ListCommand starts a server on this machine, asks it, and ends it. Only the client of a developer does that, for a
 // command that the developer typed.
@@ -25,7 +29,7 @@ func ListCommand(ctx context.Context, command []string) (definition.Server, erro
 	if len(command) == 0 {
 		return definition.Server{}, &Unreachable{Reason: "no command is given"}
 	}
-	ctx, cancel := context.WithTimeout(ctx, MaxTime)
+	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
 	program := exec.CommandContext(ctx, command[0], command[1:]...)
 	program.Stderr, program.WaitDelay = os.Stderr, endTime
@@ -113,7 +117,8 @@ func (l *lines) explain(err error) error {
 	case l.long:
 		return &Unreadable{Reason: fmt.Sprintf("the program writes more than %d bytes", int64(MaxBytes))}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Unreachable{Reason: fmt.Sprintf("the program did not answer within %s", MaxTime), Cause: err}
+		return &Unreachable{Reason: fmt.Sprintf("the program did not answer within %s: run it by itself and see what it says; "+
+			"one that is fetched first may be there the second time", commandTime), Cause: err}
 	}
 	return &Unreachable{Reason: "the program does not answer as an MCP server does", Cause: err}
 }

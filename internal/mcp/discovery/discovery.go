@@ -40,8 +40,9 @@ func (u *Unreadable) Error() string { return u.Reason }
 
 // Unreachable says that a server did not answer. Cause is for the operator's log.
 type Unreachable struct {
-	Reason string
-	Cause  error
+	Reason  string
+	Refused bool // it answers, and refuses the credentials
+	Cause   error
 }
 
 func (u *Unreachable) Error() string { return u.Reason }
@@ -90,7 +91,7 @@ func listBy(ctx context.Context, next http.RoundTripper, t Target, transport str
 	}
 	asked, err := ask(ctx, by)
 	if err != nil {
-		return definition.Server{}, web.explain(err)
+		return definition.Server{}, web.explain(err, ctx.Err() != nil)
 	}
 	found, err := asked.read(web.messages())
 	found.Transport = transport

@@ -79,7 +79,10 @@ func TestTransports(t *testing.T) {
 		wantFiles(t, found, err)
 		target.Header = nil
 		_, err = discovery.List(t.Context(), http.DefaultTransport, target)
-		wantReason(t, transport+" without credentials", err, false, "refuses the credentials")
+		wantReason(t, transport+" without credentials", err, false, "wants credentials, and was sent none")
+		target.Header = http.Header{"Authorization": {"Bearer other"}}
+		_, err = discovery.List(t.Context(), http.DefaultTransport, target)
+		wantReason(t, transport+" with wrong credentials", err, false, "refuses the credentials")
 		target.Header, target.Transport = http.Header{"Authorization": {"Bearer t0ken"}}, ""
 		if found, err = discovery.List(t.Context(), http.DefaultTransport, target); err != nil ||
 			found.Transport != transport {
@@ -234,6 +237,24 @@ func TestServersThatAreNotReached(t *testing.T) {
 		_, err := discovery.List(ctx, next, discovery.Target{URL: c.url, Transport: c.transport})
 		cancel()
 		wantReason(t, name, err, false, c.reason)
+	}
+}
+
+// slowToConnect is a transport whose connections take longer than they may.
+type slowToConnect struct{}
+
+func (slowToConnect) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, &outbound.Failure{Reason: "the target did not answer in time", Cause: context.DeadlineExceeded}
+}
+
+// TestOnlyTheWholeTimeIsSaid: a limit of the connection alone is not told as that of the discovery, which is longer.
+func TestOnlyTheWholeTimeIsSaid(t *testing.T) {
+	t.Parallel()
+	_, err := discovery.List(t.Context(), slowToConnect{}, discovery.Target{
+		URL: "https://mcp.example", Transport: definition.HTTP,
+	})
+	if err == nil || err.Error() != "the target did not answer in time" {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -3,7 +3,6 @@ package discovery
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"writ/internal/outbound"
 )
@@ -216,8 +217,9 @@ func events(text []byte) (all [][]byte) {
 	return all
 }
 
-// explain says in words for people why an exchange failed. It shows nothing that the server sent.
-func (r *recorder) explain(err error) error {
+// explain says in words for people why an exchange failed, and whether it was late: a connection has limits of its own,
+// which are shorter. It shows nothing that the server sent.
+func (r *recorder) explain(err error, late bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if unreadable, ok := errors.AsType[*Unreadable](err); ok {
@@ -228,14 +230,25 @@ func (r *recorder) explain(err error) error {
 		return &Unreadable{Reason: r.refused}
 	case r.refused != "":
 		return &Unreachable{Reason: r.refused, Cause: err}
-	case errors.Is(err, context.DeadlineExceeded):
+	case late:
 		return &Unreachable{Reason: fmt.Sprintf("the server did not answer within %s", MaxTime), Cause: err}
+	case (r.status == http.StatusUnauthorized || r.status == http.StatusForbidden) && len(r.header) == 0:
+		return &Unreachable{"the server wants credentials, and was sent none", true, err}
 	case r.status == http.StatusUnauthorized || r.status == http.StatusForbidden:
-		return &Unreachable{Reason: "the server refuses the credentials that it is registered with", Cause: err}
+		return &Unreachable{"the server refuses the credentials that it is registered with", true, err}
+	case isAnswered(err): // whatever status it gave to questions of another version of the protocol
+		return &Unreachable{Reason: "the server answers with an error: what it logs says why", Cause: err}
 	case r.status != 0:
 		return &Unreachable{Reason: fmt.Sprintf("the server answers with status %d", r.status), Cause: err}
 	}
 	return &Unreachable{Reason: reasonOf(cmp.Or(r.cause, err)), Cause: err}
+}
+
+// isAnswered reports whether a server answered in words of the protocol that it fails. The SDK gives what fails on the
+// way to a server other codes.
+func isAnswered(err error) bool {
+	said, ok := errors.AsType[*jsonrpc.Error](err)
+	return ok && said.Code == jsonrpc.CodeInternalError
 }
 
 // reasonOf says why a server was not called, as far as the person who named it may know.

@@ -66,7 +66,7 @@ var (
 var (
 	_ = rule("request-secret", Critical,
 		"The text asks the model for passwords, keys or other secrets",
-		"Refuse it. Secrets belong into the server's own configuration; a model must never pass them on.",
+		"Refuse it. Secrets belong in the server's own configuration; a model must never pass them on.",
 		ids("MCP01:2025", "MCP03:2025", "LLM02:2025"), ids("SAFE-T1501", "SAFE-T1503"))
 	_ = rule("request-file", Critical,
 		"The text asks the model for files that hold credentials",

@@ -47,16 +47,14 @@ func (s *Session) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mc
 func (s *Session) Ask(ctx context.Context, do func(ctx context.Context) error) error {
 	call := &call{}
 	bounded, cancel := context.WithTimeout(withCall(ctx, call), s.timeout)
+	defer cancel()
 	s.web.standing.await(bounded)
 	err := do(bounded)
 	if err == nil {
 		s.web.order.settle(bounded)
-		time.AfterFunc(drainTime, cancel)
 		return nil
 	}
-	failure := s.explain(bounded, err, call)
-	cancel()
-	return failure
+	return s.explain(bounded, err, call)
 }
 
 // Close ends the session and tells the server so. It waits no longer than a few seconds.

@@ -88,12 +88,15 @@ func (o Options) filled() Options {
 // Dialer opens sessions. A process needs one.
 type Dialer struct {
 	calls, streams http.RoundTripper
+	drain          time.Duration  // see tie
 	ending         sync.WaitGroup // sessions that are being ended
 }
 
 // New makes a Dialer. Requests go through calls, and streams that stay open through streams: each session may hold one
 // for as long as it lives, and calls must not wait for those. Both say what may be called.
-func New(calls, streams http.RoundTripper) *Dialer { return &Dialer{calls: calls, streams: streams} }
+func New(calls, streams http.RoundTripper) *Dialer {
+	return &Dialer{calls: calls, streams: streams, drain: drainTime}
+}
 
 // Close waits until the sessions that are being ended have ended.
 func (d *Dialer) Close() { d.ending.Wait() }
@@ -109,7 +112,7 @@ func (d *Dialer) Dial(ctx context.Context, t Target, o Options) (*Session, error
 	life, end := context.WithCancel(context.Background()) // ctx would be kept with all that its call knows
 	web := &web{calls: d.calls, streams: d.streams, home: home, header: t.Header}
 	web.most, web.token, web.spent = o.MaxBytes, t.Token, t.Spent
-	web.life, web.order = life, newOrder()
+	web.life, web.drain, web.order = life, d.drain, newOrder()
 	if o.Listen && t.Transport != definition.SSE {
 		web.standing = newStanding()
 		if !o.Later {
@@ -126,12 +129,7 @@ func (d *Dialer) Dial(ctx context.Context, t Target, o Options) (*Session, error
 	opening, stop := context.WithTimeout(ctx, dialTimeout)
 	defer stop()
 	abandoned := context.AfterFunc(opening, end)
-	speaker := mcp.NewClient(o.Info, o.Client)
-	web.order.prepare(speaker)
-	if o.Prepare != nil {
-		o.Prepare(speaker)
-	}
-	connected, err := speaker.Connect(life, transport(t, o, client),
+	connected, err := speaker(o, web.order).Connect(life, transport(t, o, client),
 		&mcp.ClientSessionOptions{ProtocolVersion: o.Protocol})
 	if !abandoned() && err == nil {
 		err = opening.Err()
@@ -144,6 +142,17 @@ func (d *Dialer) Dial(ctx context.Context, t Target, o Options) (*Session, error
 	web.trouble.forget() // a server that did not know a newer way to begin was asked in an older one
 	s.client = connected
 	return s, nil
+}
+
+// speaker is a client of the SDK, before it is connected.
+func speaker(o Options, in *order) *mcp.Client {
+	c := mcp.NewClient(o.Info, o.Client)
+	in.prepare(c)
+	c.AddSendingMiddleware(refuseNothing)
+	if o.Prepare != nil {
+		o.Prepare(c)
+	}
+	return c
 }
 
 func transport(t Target, o Options, client *http.Client) mcp.Transport {

@@ -25,11 +25,17 @@ const patience = 30 * time.Second
 // loopback permits servers of tests.
 func loopback(t *testing.T) *upstream.Dialer {
 	t.Helper()
+	return loopbackWith(t, callsAtOnce)
+}
+
+// loopbackWith permits servers of tests, with so many connections for calls to each.
+func loopbackWith(t *testing.T, conns int) *upstream.Dialer {
+	t.Helper()
 	permit, err := outbound.ParsePermit("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := outbound.New(outbound.Options{Permits: []outbound.Permit{permit}, Conns: callsAtOnce})
+	calls := outbound.New(outbound.Options{Permits: []outbound.Permit{permit}, Conns: conns})
 	streams := outbound.New(outbound.Options{Permits: []outbound.Permit{permit}, Conns: 100})
 	d := upstream.New(calls.Stream(), streams.Stream())
 	t.Cleanup(func() { d.Close(); calls.Close(); streams.Close() })
@@ -61,6 +67,41 @@ func TestStreamsDelayNoCalls(t *testing.T) {
 	}
 	if calls.Load() != 3*callsAtOnce {
 		t.Errorf("%d calls", calls.Load())
+	}
+}
+
+// TestACallerThatHasItsAnswerKeepsTheConnection: the stream that brought an answer ends after its caller has left, and
+// the next call goes over the same connection.
+func TestACallerThatHasItsAnswerKeepsTheConnection(t *testing.T) {
+	var calls atomic.Int64
+	server, left, over := echo(&calls), make(chan struct{}), make(chan string, 2)
+	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		before := calls.Load()
+		inner.ServeHTTP(w, r)
+		if calls.Load() > before {
+			over <- r.RemoteAddr
+			<-left
+		}
+	}))
+	d := loopbackWith(t, 1) // the second call waits for the connection of the first, or for its end
+	d.DrainFor(patience)
+	session, err := d.Dial(t.Context(), upstream.Target{URL: url}, upstream.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	ctx, leave := context.WithCancel(t.Context())
+	if _, err := session.CallTool(ctx, say("hi")); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	close(left)
+	if _, err := session.CallTool(t.Context(), say("hi")); err != nil {
+		t.Fatal(err)
+	}
+	if first, second := <-over, <-over; first != second {
+		t.Errorf("the second call came from %s, want the connection of the first, %s", second, first)
 	}
 }
 

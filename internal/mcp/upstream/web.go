@@ -44,6 +44,7 @@ type web struct {
 	spent   func(ctx context.Context, token secret.Text)
 	most    int64 // bytes of an answer
 	life    context.Context
+	drain   time.Duration // see tie
 	order   *order
 
 	standing *standing // nil: the session has no stream of its own, or is one
@@ -112,9 +113,7 @@ func (w *web) exchange(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(request.Context())
-	alive := context.AfterFunc(w.life, cancel)
-	done := func() { alive(); cancel() }
+	ctx, tied := w.tie(request.Context())
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { c.sent.Store(true) }})
 	}
@@ -125,17 +124,18 @@ func (w *web) exchange(request *http.Request) (*http.Response, error) {
 	token, err := w.present(request, t)
 	if err != nil {
 		closeBody(request)
-		done()
+		tied.end()
 		return nil, err
 	}
 	// By these net/http takes a request for one that it may send again, and a call must run once.
 	request.Header.Del("Idempotency-Key")
 	request.Header.Del("X-Idempotency-Key")
-	response, err := w.send(request, cancel)
+	response, err := w.send(request, tied.cancel)
 	if err != nil {
-		done()
+		tied.end()
 		return nil, err
 	}
+	tied.loosen(w.drain)
 	t.judge(response)
 	if response.StatusCode == http.StatusUnauthorized && w.spent != nil && token.IsSet() {
 		w.spent(ctx, token)
@@ -146,7 +146,7 @@ func (w *web) exchange(request *http.Request) (*http.Response, error) {
 		order:      w.order,
 		most:       w.most,
 		left:       w.most,
-		done:       done,
+		done:       tied.end,
 		stream:     isStream(response),
 	}
 	if id != nil && !isStream(response) && isSuccess(response) {
