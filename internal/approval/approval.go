@@ -285,7 +285,9 @@ func (r *Request) answers(now time.Time) bool {
 	return false
 }
 
-func noSuchRequest() error { return fault.New(fault.NotFound, "no such request for approval") }
+func noSuchRequest() error {
+	return fault.New(fault.NotFound, "no such approval request: its id is the approvalId of the decision")
+}
 
 // ErrTooMany: so many requests of a key wait that nobody can read them.
 var ErrTooMany = fault.New(fault.TooMany, "%d requests of this key wait for an answer: wait until they are decided",

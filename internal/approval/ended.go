@@ -35,6 +35,19 @@ func (s *Service) refuseStopped(ctx context.Context, tx *database.Tx, asked Requ
 	return err
 }
 
+// requireKey refuses to approve what the key that asked cannot use any more: approvals are for that key alone.
+func (s *Service) requireKey(ctx context.Context, tx *database.Tx, r *Request) error {
+	if s.sources.KeyEnded == nil {
+		return nil
+	}
+	ended, err := s.sources.KeyEnded(ctx, tx, r.KeyID)
+	if err == nil && ended {
+		err = fault.New(fault.Conflict, "the key that asked has been revoked, replaced or has expired since: no call could "+
+			"use this approval. The agent asks again with its new key")
+	}
+	return err
+}
+
 // isEnded reports whether a request is from before an index; one that is not positive ends none.
 func (r *Request) isEnded(before int64) bool { return before > 0 && r.OpenedAt < before }
 

@@ -78,7 +78,8 @@ func (s *Service) isFor(ctx context.Context, tx *database.Tx, p principal.Princi
 }
 
 // nobodyElse refuses one's own request while somebody else could answer it. The
-// requesters do not count: they may not answer either.
+// requesters do not count: they may not answer either. Where several must approve, who is alone cannot end it: the vote
+// would only count later, beside that of somebody else.
 func (s *Service) nobodyElse(
 	ctx context.Context, tx *database.Tx, p principal.Principal, r *Request, requesters []string,
 ) error {
@@ -91,6 +92,9 @@ func (s *Service) nobodyElse(
 	}
 	if others != 0 {
 		return errOwnRequest()
+	}
+	if r.Needed > 1 {
+		return fault.New(fault.Forbidden, "this is your own request, and %d must approve it: invite others who may", r.Needed)
 	}
 	return nil
 }

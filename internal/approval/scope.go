@@ -78,8 +78,8 @@ func (s Scope) check(r *Request) error {
 		}
 		return nil
 	}
-	if r.Via == ViaStep {
-		return fault.Field("scope.kind", "must be once: nobody has seen the arguments of this call")
+	if why := r.refuses(s.Kind); why != "" {
+		return fault.Field("scope.kind", "%s", why)
 	}
 	if s.Minutes < 0 || s.Minutes > MaxStandingMinutes {
 		return fault.Field("scope.minutes", "must be from 1 to %d", MaxStandingMinutes)
@@ -130,7 +130,12 @@ func (s Scope) Words(r Request) string {
 		if len(r.editedDigest) > 0 {
 			which = "the changed"
 		}
-		return fmt.Sprintf("One call of %s with exactly %s arguments, within %s.", tool, which, lasting(r.GrantLife()))
+		under := ""
+		if r.PlanID != "" {
+			under = " under the same plan,"
+		}
+		return fmt.Sprintf("One call of %s with exactly %s arguments,%s within %s.", tool, which, under,
+			lasting(r.GrantLife()))
 	}
 	var what string
 	switch s.Kind {
@@ -210,17 +215,27 @@ func parseScope(text string) (s Scope, err error) {
 // can say which arguments may vary.
 func (r *Request) Scopes() []Scope {
 	scopes := []Scope{{Kind: Once}}
-	if r.Via == ViaStep {
-		return scopes
-	}
-	if r.SessionID != "" {
-		scopes = append(scopes, Scope{Kind: Session})
-	}
-	scopes = append(scopes, Scope{Kind: Minutes, Minutes: defaultStandingMinutes})
-	if r.PlanID != "" {
-		scopes = append(scopes, Scope{Kind: Plan})
+	for _, scope := range []Scope{
+		{Kind: Session}, {Kind: Minutes, Minutes: defaultStandingMinutes}, {Kind: Plan},
+	} {
+		if scope.check(r) == nil {
+			scopes = append(scopes, scope)
+		}
 	}
 	return scopes
+}
+
+// refuses says why no standing approval of the kind would ever let the call run; empty: one may.
+func (r *Request) refuses(kind ScopeKind) string {
+	switch {
+	case r.Via == ViaStep:
+		return "must be once: nobody has seen the arguments of this call"
+	case r.PolicyID == byRegistry:
+		return "must be once: the tool is held until a person accepts it in the registry of MCP servers"
+	case r.PolicyID == byIntent && kind == Plan:
+		return "must not be plan: what the plan does not say is approved for a call, a session, some minutes or a pattern"
+	}
+	return ""
 }
 
 // Permits says what an approval with the scope would permit, or why it is refused.

@@ -1,6 +1,7 @@
 package approval_test
 
 import (
+	"slices"
 	"testing"
 
 	"writ/internal/approval"
@@ -27,7 +28,7 @@ func TestWords(t *testing.T) {
 		scope   approval.Scope
 		want    string
 	}{
-		{r, approval.Scope{}, "One call of bank.pay with exactly these arguments, within 10 minutes."},
+		{r, approval.Scope{}, "One call of bank.pay with exactly these arguments, under the same plan, within 10 minutes."},
 		{r, approval.Scope{Kind: approval.Session},
 			`Any call of bank.pay in the session "s1", whatever its arguments are, by this API key, agent "billing", for "ada@example.org", at most 100 times within 1 hour. What a rule denies stays denied.`},
 		{bare, approval.Scope{Kind: approval.Minutes, Minutes: 90, Uses: 1},
@@ -49,6 +50,31 @@ func TestWords(t *testing.T) {
 	} {
 		if got := c.scope.Words(c.request); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.scope.Kind, got, c.want)
+		}
+	}
+}
+
+// TestScopesToOffer: none that would never let the call run.
+func TestScopesToOffer(t *testing.T) {
+	t.Parallel()
+	call := approval.Call{Server: "bank", Tool: "pay", SessionID: "s1", PlanID: "p1"}
+	for policyID, want := range map[string][]approval.ScopeKind{
+		"policy":      {approval.Once, approval.Session, approval.Minutes, approval.Plan},
+		"writ:intent": {approval.Once, approval.Session, approval.Minutes},
+		"writ:mcp":    {approval.Once},
+	} {
+		r := approval.Request{Call: call, PolicyID: policyID}
+		var offered []approval.ScopeKind
+		for _, scope := range r.Scopes() {
+			offered = append(offered, scope.Kind)
+		}
+		if !slices.Equal(offered, want) {
+			t.Errorf("a call held by %s: %v, want %v", policyID, offered, want)
+		}
+		for _, kind := range []approval.ScopeKind{approval.Session, approval.Plan} {
+			if _, err := r.Permits(approval.Scope{Kind: kind}); (err == nil) != slices.Contains(want, kind) {
+				t.Errorf("a call held by %s, approved for a %s: %v", policyID, kind, err)
+			}
 		}
 	}
 }

@@ -26,6 +26,8 @@ type Sources struct {
 	// Ended is the index of the log before which requests of an agent and key have ended, because the kill switch
 	// stopped them; -1: none have; while they are stopped, beyond every index; nil: nothing stops.
 	Ended func(ctx context.Context, r database.Reader, orgID, agentID, keyID string) (int64, error)
+	// KeyEnded reports whether a key is accepted no more; nil: all are.
+	KeyEnded func(ctx context.Context, tx *database.Tx, keyID string) (bool, error)
 	// Delegators are the owners of the keys that declared a plan, or delegated it; nil: nothing is delegated.
 	Delegators func(ctx context.Context, r database.Reader, orgID, planID string) ([]string, error)
 	// Class is what is stated about a tool: by the organization, else for a known harness; empty, or nil: nothing.
@@ -86,6 +88,9 @@ func (s *Service) Approve(ctx context.Context, p principal.Principal, id string,
 	) (string, recorded, error) {
 		self, err := s.mayApprove(ctx, tx, p, r)
 		if err != nil {
+			return "", recorded{}, err
+		}
+		if err := s.requireKey(ctx, tx, r); err != nil {
 			return "", recorded{}, err
 		}
 		if err := r.agree(given.Scope, edit); err != nil {
@@ -190,39 +195,47 @@ func (s *Service) change(
 			return err
 		}
 		r.Note = note
-		if err := updateStatus(ctx, tx, p, &r); err != nil {
-			return err
-		}
+		err = s.settle(ctx, tx, p, &r, action, entry)
 		after = r
-		entry.Tool, entry.Kind, entry.Note, entry.Needed = r.Server+"."+r.Tool, r.Kind, note, r.Needed
-		if err := s.announce(ctx, tx, p.OrgID, r.ID, eventOf[action], p.ActorID()); err != nil {
-			return err
-		}
-		// An observation: decisions read answers in their own transactions and cache none.
-		// Else an agent that asks and cancels would have all decisions judged again.
-		appended, err := s.log.Append(ctx, tx, audit.Entry{
-			Log:         audit.LogOf(p.OrgID),
-			Action:      action,
-			Actor:       p,
-			Subject:     audit.Subject{Type: "approval", ID: r.ID},
-			Payload:     entry,
-			Observation: true,
-		})
-		if err != nil {
-			return err
-		}
-		if err := noteEntry(ctx, tx, &r, "decided_at_entry", appended); err != nil {
-			return err
-		}
-		if s.sources.Answered == nil || r.Status != Approved && r.Status != Rejected {
-			return nil
-		}
-		return s.sources.Answered(ctx, tx, p.OrgID, r.AgentID, r.KeyID, r.Status == Rejected)
+		return err
 	})
 	if err != nil {
 		return Request{}, err
 	}
 	return after, nil
+}
+
+// settle stores what became of a request, announces it and records it.
+func (s *Service) settle(
+	ctx context.Context, tx *database.Tx, p principal.Principal, r *Request, action string, entry recorded,
+) error {
+	if err := updateStatus(ctx, tx, p, r); err != nil {
+		return err
+	}
+	entry.Tool, entry.Kind, entry.Note, entry.Needed = r.Server+"."+r.Tool, r.Kind, r.Note, r.Needed
+	if err := s.announce(ctx, tx, p.OrgID, r.ID, eventOf[action], p.ActorID()); err != nil {
+		return err
+	}
+	// An observation: decisions read answers in their own transactions and cache none.
+	// Else an agent that asks and cancels would have all decisions judged again.
+	appended, err := s.log.Append(ctx, tx, audit.Entry{
+		Log:         audit.LogOf(p.OrgID),
+		Action:      action,
+		Actor:       p,
+		Subject:     audit.Subject{Type: "approval", ID: r.ID},
+		Payload:     entry,
+		Observation: true,
+	})
+	if err != nil {
+		return err
+	}
+	if err := noteEntry(ctx, tx, r, "decided_at_entry", appended); err != nil {
+		return err
+	}
+	if s.sources.Answered == nil || r.Status != Approved && r.Status != Rejected {
+		return nil
+	}
+	return s.sources.Answered(ctx, tx, p.OrgID, r.AgentID, r.KeyID, r.Status == Rejected)
 }
 
 // write runs a change of an organization's log.

@@ -114,12 +114,15 @@ func (a *StandingApproval) lifts(c Call, w Requirement) bool {
 	return false
 }
 
-// ofDoubt reports whether whoever gave it was asked because of where values come from, as this call is. Who agreed to
-// what a policy holds has not agreed to values that only a text names.
+// ofDoubt reports whether the approver was asked because of where values come from, as for this call. Somebody who
+// agreed to what a policy holds has not agreed to values that only a text names.
 func (a *StandingApproval) ofDoubt(w Requirement) bool { return w.PolicyID == byIntent && a.ofRule(w) }
 
-// byIntent is the decidedBy of calls that are held because of their plan, or of where their values come from.
-const byIntent = "writ:intent"
+// What decided about a call that no policy held.
+const (
+	byIntent   = "writ:intent" // its plan, or where its values come from
+	byRegistry = "writ:mcp"    // the registry of MCP servers: nobody has accepted the tool
+)
 
 func (a *StandingApproval) ofRule(w Requirement) bool {
 	return a.policyID == w.PolicyID && a.rule == w.Rule

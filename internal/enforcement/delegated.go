@@ -57,7 +57,7 @@ func (c *call) checkDelegated(v *view, now time.Time) plan.Result {
 	}
 	declared := v.plan.Chain[len(v.plan.Chain)-1]
 	if declared.Binding.AnotherUser(plan.Binding{UserID: r.UserID, Email: r.UserEmail}) {
-		return plan.Result{Drift: plan.Elsewhere, Reason: "the plan was declared for another user"}
+		return plan.Result{Drift: plan.Elsewhere, Reason: "the plan was declared for another user: declare a new one"}
 	}
 	fit, steps := v.plan.FitChain(plan.Call{Server: r.Server, Tool: r.Tool, Arguments: c.args.Canonical})
 	if fit.OK && c.contradicts() {

@@ -155,8 +155,19 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 
 func decisionsOn(a *areas, approvals *approval.Service) *enforcement.Service {
 	log := a.audit.Log
-	return enforcement.New(a.db, log, a.policies, a.plans, a.scopes, approvals, organization.New(a.db, log, nil, ""),
-		a.keys, a.agents, a.servers(), slog.New(slog.DiscardHandler))
+	return enforcement.New(enforcement.Options{
+		Database:  a.db,
+		Log:       log,
+		Policies:  a.policies,
+		Plans:     a.plans,
+		Scopes:    a.scopes,
+		Approvals: approvals,
+		People:    organization.New(a.db, log, nil, "", nil),
+		Keys:      a.keys,
+		Agents:    a.agents,
+		Servers:   a.servers(),
+		Logger:    slog.New(slog.DiscardHandler),
+	})
 }
 
 func (a *areas) digest(ctx context.Context, orgID, canonical string) ([]byte, error) {

@@ -72,9 +72,11 @@ func (s *Service) Foresee(
 		call = c.toolcall(v, toolname.Name{}, -1, now)
 		_, refused = v.refuseCaller(call)
 	}
-	if refused {
+	if err != nil {
 		s.logger.WarnContext(ctx, "nothing could be predicted for a plan, so its client must ask about every call",
 			"error", err)
+	}
+	if refused {
 		return clientpolicy.Unknown(tools), []clientpolicy.SnapshotEntry{}
 	}
 	if v.asks() { // what a call may do depends on what its session knows by then

@@ -92,22 +92,29 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	d.steps, d.widened, d.chain = fit.Steps, widened, v.chain
 	c.grounded = c.ground(v, fit)
 	d.grounded = c.grounded
-	questions := c.questions(v, fit, now)
+	s.judgeFitting(ctx, c, v, fit, &d)
+	return d
+}
+
+// judgeFitting decides about a call that its plan does not refuse: by stops, by whether it can be carried out, and by
+// policies. What is in doubt about the call itself then makes the decision stricter.
+func (s *Service) judgeFitting(ctx context.Context, c *call, v *view, fit plan.Result, d *candidate) {
+	questions := c.questions(v, fit, d.caller.Now)
 	d.spelled = c.spelledIn(v, questions)
 	if refused, ok := v.refuseStopped(questions); ok {
 		d.Decision = refused
-		return d
+		return
 	}
 	if carried := c.request.Carried; carried != nil && carried.Problem != "" {
 		d.Decision = refuse(policy.ByMCP, RuleNotCarried, carried.Problem)
-		return d
+		return
 	}
-	s.judgeByPolicies(ctx, c, v, questions, &d)
+	s.judgeByPolicies(ctx, c, v, questions, d)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)
 	d.Decision = v.holdUngrounded(d.Decision, d.grounded)
 	d.Decision = v.holdUnaccepted(d.Decision, questions)
-	c.refuseNames(&d)
-	if widened {
+	c.refuseNames(d)
+	if d.widened {
 		held := refuse(policy.ByIntent, string(fit.Drift), fit.Reason)
 		held.Verdict = verdict.Hold
 		confined := d.Confine
@@ -117,7 +124,6 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	if v.agent.Stranger {
 		d.Reason += strangerNote(d.caller.Agent.ID)
 	}
-	return d
 }
 
 // judgeByPolicies evaluates the active policies and the shadows.

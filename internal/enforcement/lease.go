@@ -197,6 +197,8 @@ func (c *call) refuseLease(v *view, caller *toolcall.Call, tool lease.Tool) stri
 	set := v.policies.Set
 	for _, by := range policy.Callers(set, caller) {
 		switch f := set.ForeseeNamed(engine.Ask(*by, candidates)); {
+		case !f.Certain && f.Doubt != "":
+			return "the answer depends on the call, which may be " + f.Doubt
 		case !f.Certain || f.Confine != nil:
 			return "the answer depends on the call"
 		case f.Verdict != verdict.Allow:

@@ -67,6 +67,12 @@ func TestALeaseIsOverCertainAllows(t *testing.T) {
 			len(given.Refused) != 5 {
 			t.Errorf("leased: %+v, refused: %+v", given.Tools, given.Refused)
 		}
+		may := map[int]string{0: "denied by rule some", 2: "allowed by rule few", 3: "denied by rule night"}
+		for i, rule := range may {
+			if want := "depends on the call, which may be " + rule; !strings.Contains(given.Refused[i].Reason, want) {
+				t.Errorf("%s is refused because %q", given.Refused[i].Tool.Tool, given.Refused[i].Reason)
+			}
+		}
 		keys, err := e.plans.PublicKeys(t.Context())
 		if err != nil {
 			t.Fatal(err)

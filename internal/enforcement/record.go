@@ -18,11 +18,33 @@ import (
 	"writ/internal/verdict"
 )
 
-// record appends the decision to the log.
+// record appends the decision to the log, and tells those who count or carry out by it.
 func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outcome) (*audit.Appended, error) {
-	r := &c.request
 	o.finish()
-	entry := decision.Record{
+	entry, err := entryOf(c, o)
+	if err != nil {
+		return nil, err
+	}
+	if c.problem == "" { // else the agent's name is not what was sent
+		seen := agent.Sighting{OrgID: c.by.OrgID, AgentID: entry.AgentID, KeyID: c.by.KeyID}
+		if err := s.agents.Saw(ctx, tx, seen, c.request.Source); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.tellCarrier(ctx, tx, &entry); err != nil {
+		return nil, err
+	}
+	appended, err := decision.Append(ctx, tx, s.log, c.by, &entry)
+	if err == nil && o.counting != (agent.Counting{}) {
+		err = s.agents.Counted(ctx, tx, c.by.OrgID, o.counting, o.Verdict == verdict.Deny && !o.ours)
+	}
+	return appended, err
+}
+
+// entryOf is the decision as it is stored.
+func entryOf(c *call, o *outcome) (entry decision.Record, err error) {
+	r := &c.request
+	entry = decision.Record{
 		ID:        c.id,
 		OrgID:     c.by.OrgID,
 		AgentID:   r.AgentID,
@@ -31,26 +53,7 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 		Tool:      o.tool(c),
 		Ruling:    o.Ruling,
 		Verified:  c.verifies,
-		Details: decision.Details{
-			Arguments:     c.args.Shown,
-			ArgumentsFrom: c.argumentsFrom,
-			CalledAs:      r.CalledAs,
-			Judged:        o.judged(),
-			Digest:        c.digest,
-			Incomplete:    c.args.Incomplete,
-			PlacedOn:      o.placedOn,
-			UserID:        r.UserID,
-			Email:         r.UserEmail,
-			ContextID:     r.ContextID,
-			Source:        r.Source,
-			Environment:   r.Environment,
-			Labels:        r.Labels,
-			ApprovalID:    o.approvalID(),
-			Duration:      time.Since(c.started),
-			Shadows:       o.shadows,
-			Demanded:      o.Demanded,
-			Grounding:     o.grounded.Doubts,
-		},
+		Details:   detailsOf(c, o),
 	}
 	if entry.Tool != r.Tool {
 		entry.SpelledAs = r.Tool
@@ -76,25 +79,33 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 	for _, f := range o.Failed {
 		entry.Failed = append(entry.Failed, decision.Failure{Error: f.Error, Policy: f.PolicyID, Rule: f.Rule})
 	}
-	paths, err := shownPaths(r.ResolvedPaths)
-	if err != nil {
-		return nil, err
+	entry.Paths, err = shownPaths(r.ResolvedPaths)
+	return entry, err
+}
+
+// detailsOf is the part of the decision that can be erased.
+func detailsOf(c *call, o *outcome) decision.Details {
+	r := &c.request
+	return decision.Details{
+		Arguments:     c.args.Shown,
+		ArgumentsFrom: c.argumentsFrom,
+		CalledAs:      r.CalledAs,
+		Judged:        o.judged(),
+		Digest:        c.digest,
+		Incomplete:    c.args.Incomplete,
+		PlacedOn:      o.placedOn,
+		UserID:        r.UserID,
+		Email:         r.UserEmail,
+		ContextID:     r.ContextID,
+		Source:        r.Source,
+		Environment:   r.Environment,
+		Labels:        r.Labels,
+		ApprovalID:    o.approvalID(),
+		Duration:      time.Since(c.started),
+		Shadows:       o.shadows,
+		Demanded:      o.Demanded,
+		Grounding:     o.grounded.Doubts,
 	}
-	entry.Paths = paths
-	if c.problem == "" { // else the agent's name is not what was sent
-		seen := agent.Sighting{OrgID: c.by.OrgID, AgentID: entry.AgentID, KeyID: c.by.KeyID}
-		if err := s.agents.Saw(ctx, tx, seen, r.Source); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.tellCarrier(ctx, tx, &entry); err != nil {
-		return nil, err
-	}
-	appended, err := decision.Append(ctx, tx, s.log, c.by, &entry)
-	if err == nil && o.counting != (agent.Counting{}) {
-		err = s.agents.Counted(ctx, tx, c.by.OrgID, o.counting, o.Verdict == verdict.Deny && !o.ours)
-	}
-	return appended, err
 }
 
 // tellCarrier lets whoever has the call carried out elsewhere store the decision with it.

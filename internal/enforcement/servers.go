@@ -39,7 +39,7 @@ func (v *view) candidates(called, server, source string) []toolname.Candidate {
 }
 
 // splitDotted takes bank.pay for the tool pay of bank, if that server is registered or in the plan. That it is the
-// whole name of a tool without a server can only restrict then. The own tools of harnesses are never split: a plan must
+// whole name of a tool without a server can only restrict then. Harnesses' own tools are never split: a plan must
 // not make one of them a server's.
 func (v *view) splitDotted(candidates []toolname.Candidate, source string) []toolname.Candidate {
 	whole := candidates[0]
@@ -121,9 +121,9 @@ func cuts(call *toolcall.Call) iter.Seq2[string, string] {
 	}
 }
 
-// holdUnaccepted makes the decision at least a hold if nobody has accepted the tool as it is. Who approved a
-// call that a policy holds has not seen what became of the tool, so that the hold is the registry's, with the
-// approvers of both.
+// holdUnaccepted makes the decision at least a hold if nobody has accepted the tool as it is. A person who approved
+// a call that a policy holds has not seen how the tool changed, so the hold is the registry's, with the approvers of
+// both.
 func (v *view) holdUnaccepted(d engine.Decision, questions []engine.Question) engine.Decision {
 	why := v.heldFor(questions)
 	if why == "" || d.Verdict == verdict.Deny {

@@ -85,24 +85,35 @@ type Service struct {
 	servers cache[string, *mcp.Standing]
 }
 
-// New makes a service.
-func New(
-	db *database.DB, log *audit.Log, policies *policy.Service, plans *intent.Service,
-	scopes *scope.Service, approvals *approval.Service, people People, keys Keys, agents Agents, servers Servers,
-	logger *slog.Logger,
-) *Service {
+// Options are what a Service is made of: the areas that it composes.
+type Options struct {
+	Database  *database.DB
+	Log       *audit.Log
+	Policies  *policy.Service
+	Plans     *intent.Service
+	Scopes    *scope.Service
+	Approvals *approval.Service
+	People    People
+	Keys      Keys
+	Agents    Agents
+	Servers   Servers
+	Logger    *slog.Logger
+}
+
+// New makes a Service.
+func New(o Options) *Service {
 	return &Service{
-		db:        db,
-		log:       log,
-		policies:  policies,
-		plans:     plans,
-		scopes:    scopes,
-		approvals: approvals,
-		people:    people,
-		keys:      keys,
-		agents:    agents,
-		mcp:       servers,
-		logger:    logger,
+		db:        o.Database,
+		log:       o.Log,
+		policies:  o.Policies,
+		plans:     o.Plans,
+		scopes:    o.Scopes,
+		approvals: o.Approvals,
+		people:    o.People,
+		keys:      o.Keys,
+		agents:    o.Agents,
+		mcp:       o.Servers,
+		logger:    o.Logger,
 	}
 }
 

@@ -119,8 +119,8 @@ func (d *candidate) tool(c *call) string {
 }
 
 // Named is the server and the tool that a name alone means in calls of a key: by the registered servers, and by the
-// plan if that is the key's. Nobody says which harness calls. Where that cannot be read the name is only itself: who
-// asks for an approval is asked again by a decision, and some clients run the tool after an error.
+// plan if that is the key's. Nobody says which harness calls. Where that cannot be read, the name stands for itself
+// and there is no error: a decision judges the call again anyway, and some clients run the tool after an error.
 func (s *Service) Named(ctx context.Context, p principal.Principal, planID, called string) (server, tool string) {
 	called = strings.TrimSpace(called)
 	if !toolname.MayJoin(called) || toolname.TooManyReadings(called) || !names.Valid(called) || !names.Valid(planID) {

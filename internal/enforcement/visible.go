@@ -17,25 +17,34 @@ import (
 	"writ/internal/verdict"
 )
 
+// Sight is how a caller sees a tool.
+type Sight struct {
+	// Visible: a call of it may ever run.
+	Visible bool
+	// Redacted: a rule may have members left out of its results, which then have not the form that its server says.
+	Redacted bool
+}
+
 // Visible reports of each tool whether a call of it may ever run for the caller: at once, or once a person agrees. What
 // is certain to be denied whatever its arguments, by the plan or a policy, is not visible, nor is what nobody has
 // accepted. r says who calls and with which plan. The fault is why the caller may call nothing at all. It decides
 // nothing: a call of a visible tool is judged like any other.
 func (s *Service) Visible(
 	ctx context.Context, p principal.Principal, r Request, tools []toolname.Name,
-) ([]bool, error) {
+) ([]Sight, error) {
 	c, v, err := s.standingOf(ctx, p, r)
 	if err != nil {
 		return nil, err
 	}
 	now := s.db.Now()
 	caller := c.toolcall(v, toolname.Name{}, -1, now)
-	visible := make([]bool, len(tools))
+	seen := make([]Sight, len(tools))
 	for i, tool := range tools {
 		questions := engine.Ask(*caller, toolname.Candidates(tool.Tool, tool.Server, ""))
-		visible[i] = c.inPlan(v, tool, now) && v.mayAllow(questions, caller)
+		visible := c.inPlan(v, tool, now) && v.mayAllow(questions, caller)
+		seen[i] = Sight{visible, visible && v.mayRedact(questions, caller)}
 	}
-	return visible, nil
+	return seen, nil
 }
 
 // RefuseCaller is why a caller may call nothing now: its key has ended, or it or its agent was stopped or suspended. An
@@ -106,17 +115,37 @@ func (v *view) mayAllow(questions []engine.Question, caller *toolcall.Call) bool
 	}
 	set := v.policies.Set
 	for _, by := range policy.Callers(set, caller) {
-		asked := make([]engine.Question, len(questions))
-		for i, q := range questions {
-			named := *by
-			named.Server, named.Tool = q.Call.Server, q.Call.Tool
-			asked[i] = engine.Question{Call: &named, Naming: q.Naming}
-		}
-		if f := set.ForeseeNamed(asked); f.Certain && f.Verdict == verdict.Deny {
+		if f := set.ForeseeNamed(askedAs(by, questions)); f.Certain && f.Verdict == verdict.Deny {
 			return false
 		}
 	}
 	return true
+}
+
+// mayRedact reports whether a rule may have members left out of the result of a call.
+func (v *view) mayRedact(questions []engine.Question, caller *toolcall.Call) bool {
+	set := v.policies.Set
+	if !set.Obliges() {
+		return false
+	}
+	for _, by := range policy.Callers(set, caller) {
+		f := set.ForeseeNamed(v.asDelegators(askedAs(by, questions)))
+		if f.Oblige != nil && len(f.Oblige.Redact) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// askedAs are the questions for another caller.
+func askedAs(by *toolcall.Call, questions []engine.Question) []engine.Question {
+	asked := make([]engine.Question, len(questions))
+	for i, q := range questions {
+		named := *by
+		named.Server, named.Tool = q.Call.Server, q.Call.Tool
+		asked[i] = engine.Question{Call: &named, Naming: q.Naming}
+	}
+	return asked
 }
 
 // Version is the version of an organization's log now: what was read at it about servers, keys, agents and policies is

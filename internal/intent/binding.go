@@ -19,7 +19,7 @@ import (
 
 // A policy binding is a token over the text of a policy, which some plugins
 // request before they activate it. Anyone may request one. It is not stored and
-// authorises nothing: plans have another version and another key, and calls are
+// authorizes nothing: plans have another version and another key, and calls are
 // judged only by stored plans.
 
 // BindRequest asks for a policy binding.

@@ -56,7 +56,7 @@ func TestBind(t *testing.T) {
 			}
 			if r := plan.Check(d, p, plan.Call{Tool: "policy_statement:deny-fetch"},
 				plan.Binding{OrgID: e.acme, KeyID: e.agent.KeyID}, e.DB.Now()); r.OK {
-				t.Errorf("%s: a policy binding authorises a call", name)
+				t.Errorf("%s: a policy binding authorizes a call", name)
 			}
 		}
 		for name, r := range map[string]intent.BindRequest{

@@ -43,7 +43,7 @@ type LinkView struct {
 	CoveredBy []int // for each step, the parent's that covers it
 	Budget    int64
 	Calls     int64 // of the budget, that were made
-	// Broken: it authorises nothing, because of something that it came from.
+	// Broken: it authorizes nothing, because of something that it came from.
 	Broken bool
 }
 

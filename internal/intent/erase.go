@@ -39,7 +39,7 @@ func EraseTexts(ctx context.Context, tx *database.Tx, log string, positions []in
 
 // eraseText erases the text of a plan: the redacted copy at once, and the exact text
 // unless the plan is live, because calls are still judged by it. The root and the
-// binding stay, and authorise nothing.
+// binding stay, and authorize nothing.
 func eraseText(ctx context.Context, tx *database.Tx, orgID, planID string) error {
 	_, err := tx.Exec(ctx, `UPDATE plan SET goal = '' WHERE org_id = $1 AND id = $2`, orgID, planID)
 	if err == nil {

@@ -21,7 +21,7 @@ import (
 // The generation is that of the organization's log, read before. A plan cached at
 // this generation or a later one is returned without a query, because every change
 // of a plan raises the generation. A decision that finds a newer generation in its
-// transaction calls FindIn.
+// transaction begins again.
 func (s *Service) Find(ctx context.Context, orgID string, generation int64, p plan.Presented) (*plan.Declared, error) {
 	id, err := s.planID(ctx, s.db, p)
 	if err != nil || id == "" {
@@ -53,16 +53,6 @@ func (s *Service) FindEnvelope(
 // Forget clears the cache, after the organization's log began another epoch:
 // generations of different epochs cannot be compared.
 func (s *Service) Forget() { s.plans.clear() }
-
-// FindIn is Find within the decision's transaction. It caches nothing, because the
-// transaction may be rolled back.
-func (s *Service) FindIn(ctx context.Context, tx *database.Tx, orgID string, p plan.Presented) (*plan.Declared, error) {
-	id, err := s.planID(ctx, tx, p)
-	if err != nil || id == "" {
-		return nil, err
-	}
-	return s.read(ctx, tx, orgID, id, s.plans.get(id))
-}
 
 // PlanOf returns a plan of an organization, or nil if there is none or its text was
 // erased. It reads the cache but adds nothing to it, so that a replay of many plans

@@ -106,35 +106,6 @@ func TestChangesElsewhereAreSeenAtTheNextGeneration(t *testing.T) {
 	})
 }
 
-// TestFindInRemembersNothing ends a plan in a transaction that is rolled back.
-func TestFindInRemembersNothing(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, e *env) {
-		m := e.mint(e.agent, request(twoSteps))
-		e.find(e.acme, shown(m))
-		no := errors.New("no")
-		err := e.DB.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-			if _, err := tx.Exec(ctx, `UPDATE plan SET status = 'failed' WHERE id = $1`, m.PlanID); err != nil {
-				return err
-			}
-			d, err := e.plans.FindIn(ctx, tx, e.acme, shown(m))
-			if err != nil || d.Status != plan.Failed {
-				t.Errorf("within the transaction: %+v, %v", d, err)
-			}
-			if d, err := e.plans.FindIn(ctx, tx, e.globex, shown(m)); err != nil || d != nil {
-				t.Errorf("of another organization: %+v, %v", d, err)
-			}
-			return no
-		}})
-		if !errors.Is(err, no) {
-			t.Fatal(err)
-		}
-		if d := e.find(e.acme, shown(m)); d.Status != plan.Active {
-			t.Errorf("what was rolled back is remembered: %s", d.Status)
-		}
-	})
-}
-
 func TestEqualTokensOfOneSecond(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {

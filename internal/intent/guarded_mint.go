@@ -27,8 +27,8 @@ const maxAmends = 500 // bytes
 // againHint says how a model gets another ticket.
 const againHint = ": call the tool again, and the hook of your host adds a new ticket"
 
-// Ticket makes a ticket for the present turn of a guarded session. The caller must know the turn: who does not was not
-// told of it, and works for another one.
+// Ticket makes a ticket for the present turn of a guarded session. The caller must name that turn: a hook that names
+// another one works for another one.
 func (s *Service) Ticket(
 	ctx context.Context, p principal.Principal, sessionID string, turn int64,
 ) (text string, expires time.Time, err error) {

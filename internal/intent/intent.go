@@ -8,15 +8,17 @@
 //
 //   - Find, before its transaction: the plan a call presents, usually cached;
 //   - plan.Check: whether the call fits it;
-//   - FindIn and UseStep, inside the transaction: the plan again if anything has
-//     changed, and the claim on a step that the plan limits.
+//   - UseStep, inside the transaction: the claim on a step that the plan limits.
+//
+// Every change of a plan raises the generation of the organization's log. The
+// transaction compares it, and a decision by an older one begins again.
 //
 // A plan is active until it expires, or a client or person ends it; after that it
-// authorises nothing. A key may only end its plans; only a person may make one
+// authorizes nothing. A key may only end its plans; only a person may make one
 // active again.
 //
 // A plan that a plugin made from the very call that it is about to check is
-// refused, because it authorises whatever the model wants. It is accepted if the
+// refused, because it authorizes whatever the model wants. It is accepted if the
 // same key, user, agent and context have a live plan with that call.
 //
 // The exact plan is stored sealed, because it may hold secrets; people see a

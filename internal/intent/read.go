@@ -2,6 +2,7 @@ package intent
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"writ/internal/audit"
@@ -44,8 +45,26 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Vi
 	if view.Uses, err = selectUses(ctx, s.db, row.ID, row.Anchor); err != nil {
 		return View{}, err
 	}
+	if err := s.endStopped(ctx, p.OrgID, &view); err != nil {
+		return View{}, err
+	}
 	view.Index, err = audit.FirstAbout(ctx, s.db, audit.LogOf(p.OrgID), audit.Subject{Type: "plan", ID: row.ID})
 	return view, err
+}
+
+// endStopped shows a plan that the kill switch has ended, or stops, as decisions take it: it has failed.
+func (s *Service) endStopped(ctx context.Context, orgID string, v *View) error {
+	if v.Status != plan.Active {
+		return nil
+	}
+	ended, err := s.ended(ctx, s.db, orgID, v.Binding.AgentID, v.Binding.KeyID, v.ID)
+	if err != nil {
+		return fmt.Errorf("find whether plan %s was stopped: %w", v.ID, err)
+	}
+	if ended {
+		v.Status = plan.Failed
+	}
+	return nil
 }
 
 // Filter selects plans. Empty members match all.
@@ -81,6 +100,9 @@ func (s *Service) List(
 		views := make([]View, len(rows))
 		for i := range rows {
 			views[i] = rows[i].viewFor(p, now)
+			if err := s.endStopped(ctx, p.OrgID, &views[i]); err != nil {
+				return nil, err
+			}
 		}
 		return views, err
 	}, func(v View) (time.Time, string) { return v.CreatedAt, v.ID })

@@ -35,7 +35,7 @@ type Revoked struct {
 	Signed   string   // the statement about it
 }
 
-// Revoke ends a plan or delegation for ever. Whatever was delegated from it authorises nothing from then on, on every
+// Revoke ends a plan or delegation for ever. Whatever was delegated from it authorizes nothing from then on, on every
 // replica; with Cascade it is marked as revoked too. A key may revoke what it declared or delegated, and what came of
 // that. Revoking again gives the same answer, and marks what is below if that was not asked before.
 func (s *Service) Revoke(ctx context.Context, p principal.Principal, r RevokeRequest) (Revoked, error) {

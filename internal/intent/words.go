@@ -80,7 +80,11 @@ func (s *Service) Search(
 		if err != nil {
 			return nil, err
 		}
-		plans = append(plans, FoundPlan{row.viewFor(p, s.db.Now()), f.Number})
+		view := row.viewFor(p, s.db.Now())
+		if err := s.endStopped(ctx, p.OrgID, &view); err != nil {
+			return nil, err
+		}
+		plans = append(plans, FoundPlan{view, f.Number})
 	}
 	return plans, nil
 }

@@ -4,7 +4,7 @@
 // People write manifests as YAML or JSON, and may leave texts to variables of their
 // environment. Published clients send them as JSON to the server, with variables
 // unresolved. Both are read here, by one reader that refuses unknown members at every
-// level: a misspelt deny must not be taken for none. schema.json says the same to
+// level: a misspelled deny must not be taken for none. schema.json says the same to
 // editors, as far as a schema can.
 package manifest
 

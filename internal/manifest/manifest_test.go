@@ -217,6 +217,16 @@ func TestReadSent(t *testing.T) {
 	if m.StatesEnvironment || len(m.Allow) != 0 || len(m.Deny) != 1 {
 		t.Errorf("manifest = %+v, want null to mean absent", m)
 	}
+	for token, warned := range map[string]bool{"[redacted]": false, "tok-123": true} {
+		_, warnings, err := manifest.ReadSent([]byte(`{
+			"version": "v1", "identity": {"api_key": "$WRIT_API_KEY", "user_id": "w", "agent_id": "a"},
+			"mcp_servers": [
+				{"id": "s", "url": "https://s.example.com", "auth": {"type": "bearer", "token": "` + token + `"}}
+			]}`))
+		if err != nil || (len(warnings) > 0) != warned {
+			t.Errorf("%s: %v, %v", token, warnings, err)
+		}
+	}
 	_, _, err = manifest.ReadSent([]byte(`{"version": "v1", "identity": {"api_key": "k", "user_id": "w", "agent_id": "a"},
 		"mcp_servers": [{"id": "s", "url": "https://s.example.com", "auth": "bearer"}]}`))
 	if err == nil {

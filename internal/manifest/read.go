@@ -178,9 +178,11 @@ func (r *reader) tools(v *node.Value) (tools []string) {
 	return tools
 }
 
-// secret reads a secret. One that stands in the text itself is worth a warning.
+// secret reads a secret. One that stands in the text itself is worth a warning; what our client sends in place of it is
+// none: the client has read the file, and warned there.
 func (r *reader) secret(v *node.Value, most int) secret.Text {
-	if v != nil && v.Node().Kind == node.String && v.Node().Text != "" && !strings.Contains(v.Node().Text, "$") {
+	isText := v != nil && v.Node().Kind == node.String && v.Node().Text != ""
+	if isText && !strings.Contains(v.Node().Text, "$") && v.Node().Text != (secret.Text{}).String() {
 		r.warn(v, "is a secret in the text itself: write it as a variable, such as $WRIT_API_KEY")
 	}
 	return secret.NewText(r.text(v, func(text string) string { return plainProblem(text, most) }))

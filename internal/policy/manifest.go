@@ -41,9 +41,9 @@ type ProxySettings struct {
 
 // Registered is the result of registering a manifest.
 type Registered struct {
-	PolicyID string // empty: the manifest lists nothing
-	Version  int
-	Active   bool // false: it is wider than the one before, and a person must activate it
+	PolicyID string // empty: the manifest lists nothing, and none before it did
+	Version  int    // of a manifest that lists nothing: the one in force, or 0
+	Active   bool   // false: it is wider than the one before, and a person must activate it
 	// Before is what was in force before; nil: nothing, or it cannot be read.
 	Before *document.Document
 }
@@ -213,6 +213,6 @@ func requireOwnAgent(
 		return nil
 	}
 	return fault.New(fault.Conflict,
-		"this agent is registered by another API key: register it with that one, or have a person delete its policy %q",
+		"this agent is registered by another API key: register it with that one, or have a person delete its policy %q in the dashboard",
 		existing.Name)
 }

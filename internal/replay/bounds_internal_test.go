@@ -66,3 +66,26 @@ func TestWindowsAreForgottenOnceTheyAreOver(t *testing.T) {
 		t.Errorf("%d windows that are over long since are kept", len(c.used))
 	}
 }
+
+// TestLostCallsCountUnderEveryLimit: a call of a name that is forgotten may have used any limit of its window, and none
+// of an earlier one.
+func TestLostCallsCountUnderEveryLimit(t *testing.T) {
+	t.Parallel()
+	c := newCounters(time.Unix(0, 0))
+	key := engine.LimitKey{Unit: engine.Calls, Subject: "a", Window: 600, Per: 60}
+	c.lose(time.Unix(100, 0), did) // of another window
+	c.lose(time.Unix(610, 0), perhaps)
+	c.lose(time.Unix(620, 0), didNot)
+	c.lose(time.Unix(630, 0), did)
+	for _, anySubject := range []bool{false, true} {
+		if least, most := c.Range(key, anySubject); least != 0 || most != 2 {
+			t.Errorf("any subject %t: from %d to %d, want from 0 to 2", anySubject, least, most)
+		}
+	}
+	for range maxCounters {
+		c.lose(time.Unix(640, 0), did)
+	}
+	if _, most := c.Range(key, false); len(c.lost) > maxCounters || most < 1<<60 {
+		t.Errorf("%d are kept, at most %d ran", len(c.lost), most)
+	}
+}

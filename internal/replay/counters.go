@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"writ/internal/policy/engine"
@@ -23,28 +25,59 @@ type counters struct {
 	// only the lower bound is known.
 	since int64
 	used  map[engine.LimitKey]use
-	// open counts calls whose limit's subject is unknown. Its keys have no subject.
-	open map[engine.LimitKey]int64
+	// open counts calls whose limit's subject is unknown, and all counts those of every subject. Their keys have no
+	// subject.
+	open, all map[engine.LimitKey]int64
+	// lost are the times of calls that may count under any limit, because a name under which they were judged is
+	// forgotten: in their order, in Unix seconds.
+	lost []int64
 	full bool
 }
 
 type use struct{ least, most int64 }
 
 func newCounters(since time.Time) *counters {
-	return &counters{since: since.Unix(), used: map[engine.LimitKey]use{}, open: map[engine.LimitKey]int64{}}
+	return &counters{
+		since: since.Unix(), used: map[engine.LimitKey]use{},
+		open: map[engine.LimitKey]int64{}, all: map[engine.LimitKey]int64{},
+	}
 }
 
-// Range is how much of a limit is used.
+// Range is how much of a limit is used. No subject has used more than all have together.
 func (c *counters) Range(key engine.LimitKey, anySubject bool) (least, most int64) {
-	if key.Unit != engine.Calls || anySubject {
+	if key.Unit != engine.Calls {
 		return 0, math.MaxInt64
 	}
-	u := c.used[key]
+	var u use
+	if !anySubject {
+		u = c.used[key]
+	}
 	if c.full || key.Window < c.since {
 		return u.least, math.MaxInt64
 	}
 	key.Subject = ""
-	return u.least, u.most + c.open[key]
+	if anySubject {
+		return 0, c.all[key] + c.lostSince(key.Window)
+	}
+	return u.least, u.most + c.open[key] + c.lostSince(key.Window)
+}
+
+// lose counts a call that perhaps ran, and of which nobody knows under which limits.
+func (c *counters) lose(at time.Time, r ran) {
+	if r == didNot || !c.room(len(c.lost)) {
+		return
+	}
+	second := at.Unix()
+	if n := len(c.lost); n > 0 {
+		second = max(second, c.lost[n-1])
+	}
+	c.lost = append(c.lost, second)
+}
+
+// lostSince counts those since the begin of a window, in which the call is that is being judged.
+func (c *counters) lostSince(window int64) int64 {
+	i, _ := slices.BinarySearch(c.lost, window-lateSeconds)
+	return int64(len(c.lost) - i)
 }
 
 // ran is how certain it is that a call ran.
@@ -61,16 +94,19 @@ func (c *counters) take(claims []engine.DoubtfulClaim, r ran) {
 	if r == didNot {
 		return
 	}
-	certain := map[engine.LimitKey]bool{}
+	certain, isOpen := map[engine.LimitKey]bool{}, map[engine.LimitKey]bool{}
 	for _, claim := range claims {
-		switch {
-		case claim.AnySubject:
-			claim.Subject = ""
-			if n, kept := c.open[claim.LimitKey]; kept || c.room(len(c.open)) {
-				c.open[claim.LimitKey] = n + 1
-			}
-		default:
+		whoever := claim.LimitKey
+		whoever.Subject = ""
+		isOpen[whoever] = isOpen[whoever] || claim.AnySubject
+		if !claim.AnySubject {
 			certain[claim.LimitKey] = certain[claim.LimitKey] || claim.Certain && r == did
+		}
+	}
+	for whoever, open := range isOpen {
+		c.add(c.all, whoever)
+		if open {
+			c.add(c.open, whoever)
 		}
 	}
 	for key, sure := range certain {
@@ -86,6 +122,12 @@ func (c *counters) take(claims []engine.DoubtfulClaim, r ran) {
 	}
 }
 
+func (c *counters) add(to map[engine.LimitKey]int64, key engine.LimitKey) {
+	if n, kept := to[key]; kept || c.room(len(to)) {
+		to[key] = n + 1
+	}
+}
+
 // room reports whether there is room for one more counter. Once there was not, no upper
 // bound is known any more.
 func (c *counters) room(kept int) bool {
@@ -95,18 +137,13 @@ func (c *counters) room(kept int) bool {
 
 // forget drops windows that have ended, if there are many.
 func (c *counters) forget(now time.Time) {
-	if max(len(c.used), len(c.open)) < maxCounters/2 {
+	if max(len(c.used), len(c.all)) < maxCounters/2 {
 		return
 	}
 	over := now.Unix() - lateSeconds
-	for key := range c.used {
-		if key.Window+key.Per < over {
-			delete(c.used, key)
-		}
-	}
-	for key := range c.open {
-		if key.Window+key.Per < over {
-			delete(c.open, key)
-		}
+	hasEnded := func(key engine.LimitKey) bool { return key.Window+key.Per < over }
+	maps.DeleteFunc(c.used, func(key engine.LimitKey, _ use) bool { return hasEnded(key) })
+	for _, counts := range []map[engine.LimitKey]int64{c.open, c.all} {
+		maps.DeleteFunc(counts, func(key engine.LimitKey, _ int64) bool { return hasEnded(key) })
 	}
 }

@@ -360,11 +360,19 @@ func TestCountersKnowWhatTheyDoNotKnow(t *testing.T) {
 	if least, most := c.Range(key, false); least != 1 || most != 4 {
 		t.Errorf("from %d to %d, want 1 to 4", least, most)
 	}
+	other := claim
+	other.Subject = "b"
+	c.take([]engine.DoubtfulClaim{other}, did)
+	if least, most := c.Range(key, true); least != 0 || most != 5 {
+		t.Errorf("of somebody from %d to %d, want 0 to 5: all calls", least, most)
+	}
 	early, cost := key, key
 	early.Window, cost.Unit = 940, engine.Cost
 	for name, k := range map[string]engine.LimitKey{"an early window": early, "cost": cost} {
-		if least, most := c.Range(k, false); least != 0 || most < 1<<60 {
-			t.Errorf("%s: from %d to %d", name, least, most)
+		for _, anySubject := range []bool{false, true} {
+			if least, most := c.Range(k, anySubject); least != 0 || most < 1<<60 {
+				t.Errorf("%s: from %d to %d", name, least, most)
+			}
 		}
 	}
 }

@@ -63,7 +63,11 @@ func (p *replay) add(r *decision.Record, call *toolcall.Call, known Known) {
 // ask judges a call, and counts it if it would have run.
 func (s *side) ask(r *decision.Record, call *toolcall.Call, known Known, said Answer) engine.Outlook {
 	outlook := judge(s.set, r, call, known, s.counters.Range)
-	s.counters.take(outlook.Claims, wouldRun(outlook.Possible(), said))
+	would := wouldRun(outlook.Possible(), said)
+	s.counters.take(outlook.Claims, would)
+	if known.names.forgotten || placeForgotten(r) {
+		s.counters.lose(r.At, would)
+	}
 	return outlook
 }
 

@@ -189,7 +189,8 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 	switch {
 	case suggestion.Calls == 0:
 		return Suggested{}, fault.New(fault.Conflict,
-			"no call of this agent was recorded in these days: give the agentId that its calls name (GET /audit-log/entries shows them), or more days")
+			"no call of this agent was recorded in these days: give the id that its calls name, which writ decisions list and the "+
+				"dashboard's log show, or more days")
 	case len(suggestion.Document.Rules) == 0:
 		return Suggested{}, fault.New(fault.Conflict,
 			"none of the %d recorded calls of this agent can become a rule: let it work under a policy that allows by name, or give more days", suggestion.Calls)

@@ -3,9 +3,8 @@
 // Policies say server, tool and arguments; plans say mcp, action and params; plugins say mcp_context, tool_name and
 // tool_input; people who write a request by hand say args, as conditions do, or parameters, as models do. All of them
 // mean the same, so that every surface takes all of them: arguments under a name that nobody reads would not be judged.
-// A part that is written under two names must be the same under both: whoever reads one of them must not take the call
-// for another one than who reads the other. Members that are no such name are left as they are, because published
-// clients send many.
+// A part that is written under two names must be the same under both: otherwise two readers could take one request for
+// two different calls. Members with other names are left as they are, because published clients send many.
 package spelling
 
 import (
@@ -35,6 +34,12 @@ var (
 	Tool      = []string{"tool", "action", "tool_name"}
 	Arguments = []string{"arguments", "params", "tool_input", "input", "inputs", "args", "parameters"}
 	Approval  = []string{"approvalId", "delegationId"}
+	// PlanToken is the token of the plan. A call is judged by it under any of these names: one that is passed over
+	// would leave the call to be judged without its plan.
+	PlanToken = []string{
+		"intent_token", "intent", "token", "plan_token", "jwt_token", "intent_token_raw",
+		"intentToken", "planToken", "jwtToken", "intentTokenRaw",
+	}
 )
 
 // Names are the names under which one surface reads the parts of a call.
@@ -186,7 +191,7 @@ func (n Names) open(sent *members) error {
 		return nil // as a decision takes it: the host does not know
 	}
 	if toolname.IsReserved(server) {
-		return fault.Field(Context+"."+ContextServer, "stands for the own tools of coding agents: "+
+		return fault.Field(Context+"."+ContextServer, "stands for coding agents' own tools: "+
 			"give the MCP server another name")
 	}
 	for _, name := range n.of(Tool, n.Tool) {

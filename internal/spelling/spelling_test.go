@@ -46,7 +46,7 @@ func TestRewriteRefuses(t *testing.T) {
 		`{"mcp_context":[],"tool":"pay"}`:        "mcp_context: must be an object",
 		`{"mcp_context":{"server_name":"bank","tool_name":"pay"},"tool":"drop"}`:            "mcp_context.tool_name",
 		`{"mcp_context":{"server_name":"bank","tool_name":"pay"},"mcp":"shop"}`:             "mcp_context.server_name",
-		`{"mcp_context":{"server_name":"claude-code","tool_name":"pay"},"tool_name":"pay"}`: "stands for the own tools",
+		`{"mcp_context":{"server_name":"claude-code","tool_name":"pay"},"tool_name":"pay"}`: "stands for coding agents' own tools",
 	} {
 		if got, err := policies.Rewrite(jsontext.Value(sent)); err == nil || !strings.Contains(err.Error(), names) {
 			t.Errorf("%s: %s, %v, want %q", sent, got, err, names)

@@ -226,7 +226,8 @@ type updateAgentInput struct {
 		Product        *string   `json:"product,omitempty" maxLength:"100"`
 		Environment    *string   `json:"environment,omitempty" enum:",sandbox,production"`
 		Description    *string   `json:"description,omitempty" maxLength:"1000"`
-		Keys           *[]string `json:"keys,omitempty" maxItems:"100"`
+		Keys           *[]string `json:"keys,omitempty" maxItems:"100" doc:"Replaces all of them."`
+		AddKeys        []string  `json:"addKeys,omitempty" nullable:"false" maxItems:"100" doc:"The ids of API keys that it may use too. Refused for an agent that a key proposes."`
 		PublicKey      *string   `json:"publicKey,omitempty" maxLength:"100" doc:"Empty: none."`
 		IntentRequired *bool     `json:"intentRequired,omitempty"`
 		ProofsOptional *bool     `json:"proofsOptional,omitempty"`
@@ -244,6 +245,7 @@ func (h *Handlers) update(ctx context.Context, caller principal.Principal, in *u
 		Environment:    b.Environment,
 		Description:    b.Description,
 		Keys:           b.Keys,
+		AddKeys:        b.AddKeys,
 		IntentRequired: b.IntentRequired,
 		ProofsOptional: b.ProofsOptional,
 	}

@@ -58,6 +58,14 @@ func TestRegistry(t *testing.T) {
 		if err != nil || !slices.Equal(changed.Keys, []string{other.ID}) || changed.Name != "Billing" {
 			t.Errorf("%+v, %v", changed, err)
 		}
+		changed, err = o.Owner.UpdateAgent(ctx, o.ID, id, map[string]any{"addKeys": []string{key.ID, other.ID}})
+		if err != nil || len(changed.Keys) != 2 || !slices.Contains(changed.Keys, key.ID) {
+			t.Errorf("further keys: %+v, %v", changed, err)
+		}
+		_, err = o.Owner.UpdateAgent(ctx, o.ID, id, map[string]any{"keys": []string{}, "addKeys": []string{key.ID}})
+		if err == nil || !strings.Contains(err.Error(), "must not be given beside keys") {
+			t.Errorf("all keys and further ones: %v", err)
+		}
 		suspended, err := o.Owner.SetAgentStatus(ctx, o.ID, id, "suspended", "odd calls")
 		if err != nil || suspended.Status != "suspended" || suspended.SuspendedFor != "odd calls" {
 			t.Errorf("%+v, %v", suspended, err)

@@ -81,6 +81,14 @@ func TestWhoMayNotKill(t *testing.T) {
 				}
 			}
 		}
+		if _, err := approver.KillAgent(ctx, o.ID, "bot", "r"); !strings.Contains(fmt.Sprint(err), "approversMayKill") {
+			t.Errorf("an approver learns of no setting: %v", err)
+		}
+		viewer := o.Join(o.Owner, o.ID, "viewer")
+		if _, err := viewer.KillAgent(ctx, o.ID, "bot", "r"); !strings.Contains(fmt.Sprint(err),
+			"it takes at least the role approver, where an admin has set approversMayKill, and else admin") {
+			t.Errorf("a viewer is told of a role that does not do: %v", err)
+		}
 		if _, err := agent.Stops(ctx, o.ID); client.StatusOf(err) != 401 {
 			t.Errorf("a key reads why: %v", err)
 		}

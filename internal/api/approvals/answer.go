@@ -14,13 +14,13 @@ import (
 // routes admit every member and the service checks the right to answer.
 func (h *Handlers) mountAnswering(r *route.Router) {
 	route.Handle(r, route.Post("/delegation/preview", "Describe what an approval would permit; nothing is changed").
-		For(route.Person).Needs(principal.OwnKeys).Unrecorded().NamesApproval(approvalID), h.preview)
+		For(route.Person).Needs(principal.OwnKeys).Unrecorded().Configures().NamesApproval(approvalID), h.preview)
 	route.Handle(r, route.Post("/delegation/approve", "Approve a call: once, unless the scope permits more").
 		For(route.Person).Needs(principal.OwnKeys).Throttled(throttle.AnswerApproval).
-		Records("approval.approved").NamesApproval(approvalID), h.approve)
+		Records("approval.approved").Configures().NamesApproval(approvalID), h.approve)
 	route.Handle(r, route.Post("/delegation/reject", "Reject a call; the agent gets the note").
 		For(route.Person).Needs(principal.OwnKeys).Throttled(throttle.AnswerApproval).
-		Records("approval.rejected").NamesApproval(approvalID), h.reject)
+		Records("approval.rejected").Configures().NamesApproval(approvalID), h.reject)
 }
 
 // ScopeBody is what an approval permits.

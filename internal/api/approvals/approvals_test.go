@@ -256,6 +256,35 @@ rules:
 	})
 }
 
+// TestWhoAsksIsNoneOfSeveralApprovers, also not while nobody else could approve: the vote would count beside the next.
+func TestWhoAsksIsNoneOfSeveralApprovers(t *testing.T) {
+	t.Parallel()
+	const policy = `
+version: v1
+name: two
+rules:
+  - {id: pays, effect: hold, tools: ["*.pay"], approvers: {count: 2}}
+`
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ctx, owner := t.Context(), s.Person("owner")
+		org := s.Organization(owner, "Alone")
+		s.ActivePolicy(owner, org, policy)
+		agent := s.Public.WithKey(s.AgentKey(owner, org).APIKey)
+		token := s.Declared(agent.APIKey, testserver.PlanRequest(`{"steps":[{"action":"pay","mcp":"bank"}]}`))
+		call := client.PlannedCall{Tool: "pay", Arguments: json.RawMessage(`{"amount":1}`), IntentToken: token}
+		held, err := agent.Enforce(ctx, call)
+		if err != nil || held.Decision != "hold" {
+			t.Fatalf("enforce: %+v, %v", held, err)
+		}
+		_, err = owner.Approve(ctx, org, client.Approval{ID: held.ApprovalID})
+		testserver.WantStatus(t, "who asks, alone", err, http.StatusForbidden)
+		done, err := s.Join(owner, org, "approver").Approve(ctx, org, client.Approval{ID: held.ApprovalID})
+		if err != nil || done.Status != "pending" {
+			t.Errorf("the first yes of somebody else: %+v, %v; want pending", done, err)
+		}
+	})
+}
+
 // TestWhoAsksDoesNotApprove, unless nobody else could or the organization says so.
 func TestWhoAsksDoesNotApprove(t *testing.T) {
 	t.Parallel()

@@ -87,7 +87,7 @@ func TestPollsEndWithTheServer(t *testing.T) {
 	})
 }
 
-// TestAPollEndsWithItsKey: an answer that comes after the end of the key is not told.
+// TestAPollEndsWithItsKey: an answer that comes after the end of the key is not told, and cannot be a yes.
 func TestAPollEndsWithItsKey(t *testing.T) {
 	t.Parallel()
 	testserver.EachOrg(t, func(t *testing.T, b *testserver.Org) {
@@ -102,6 +102,8 @@ func TestAPollEndsWithItsKey(t *testing.T) {
 		if err := b.Owner.RevokeKey(t.Context(), issued.ID); err != nil {
 			t.Fatal(err)
 		}
+		_, err := approver.Approve(t.Context(), b.ID, client.Approval{ID: id})
+		testserver.WantStatus(t, "a yes that no call could use", err, http.StatusConflict)
 		if _, err := approver.Reject(t.Context(), b.ID, id, "not today"); err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package decisions
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -51,14 +52,15 @@ func readCall(body []byte, members callMembers) (sentCall, error) {
 		if err != nil {
 			return call, err
 		}
-		read := members[name.String()]
+		member := name.String() // the token is gone once its value is read
+		read := members[member]
 		if read == nil {
 			err = in.SkipValue()
 		} else {
 			err = read(&call, in)
 		}
 		if err != nil {
-			return call, err
+			return call, at(member, err)
 		}
 	}
 	if _, err := in.ReadToken(); err != nil {
@@ -74,6 +76,15 @@ func readCall(body []byte, members callMembers) (sentCall, error) {
 		return call, errEdges
 	}
 	return call, call.place()
+}
+
+// at says which member has no text, as route.Describe does of other types. The name is one that we read, so that
+// nothing of the body is repeated.
+func at(member string, err error) error {
+	if errors.Is(err, errNoText) {
+		return errNoText + route.BodyError(" at \"/"+member+"\"")
+	}
+	return err
 }
 
 // hasEdges reports whether a name has spaces at an end. Names are judged without, and a host that says one has a tool
@@ -102,8 +113,6 @@ func (c *sentCall) place() error {
 // shared are the members of a call, under every name that clients have for them.
 func shared(more callMembers) callMembers {
 	members := callMembers{
-		"intent":          readIntent,
-		"intent_token":    readIntent,
 		"user_email":      textInto(func(c *sentCall) *string { return &c.UserEmail }),
 		"user_id":         textInto(func(c *sentCall) *string { return &c.UserID }),
 		"agent_id":        textInto(func(c *sentCall) *string { return &c.AgentID }),
@@ -123,6 +132,9 @@ func shared(more callMembers) callMembers {
 	}
 	for _, name := range route.ArgumentsNames {
 		members[name] = readArguments(name)
+	}
+	for _, name := range route.PlanTokenNames {
+		members[name] = readIntent
 	}
 	for _, name := range []string{"allowed", "enforcementAction", "decision"} {
 		members[name] = func(*sentCall, *callReader) error { return errAnswer }
@@ -273,8 +285,8 @@ var (
 	errNoText   = route.BodyError("has a value of the wrong type")
 	errNoTurn   = route.BodyError("has a session_turn that is no number of a turn")
 	errTwoPlans = route.BodyError("shows the tokens of two plans")
-	errAnswer   = route.BodyError("has a member of an answer: who sends one back asks about no call")
+	errAnswer   = route.BodyError("has a member that only answers have: send a call, not an answer")
 	errEdges    = route.BodyError("has an mcp_context with a name that begins or ends with a space: no such tool runs")
-	errReserved = route.BodyError("has an mcp_context.server_name that stands for the own tools of coding agents: " +
+	errReserved = route.BodyError("has an mcp_context.server_name that stands for coding agents' own tools: " +
 		"give the MCP server another name")
 )

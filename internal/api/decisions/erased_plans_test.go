@@ -59,7 +59,7 @@ func TestErasedPlansAreGone(t *testing.T) {
 			t.Errorf("after its entry was erased: %s", got)
 		}
 		if !allowed() {
-			t.Error("a live plan authorises nothing after its entry was erased")
+			t.Error("a live plan authorizes nothing after its entry was erased")
 		}
 		if status, raw := r.post("/iap/plans/"+token.text("plan_id")+"/status", r.key,
 			[]byte(`{"status":"completed"}`)); status != http.StatusOK {
@@ -68,7 +68,7 @@ func TestErasedPlansAreGone(t *testing.T) {
 		wantGone := func() {
 			t.Helper()
 			if allowed() || strings.Contains(ask(path), "Rosebud") {
-				t.Error("an erased plan that ended is shown, or authorises")
+				t.Error("an erased plan that ended is shown, or authorizes")
 			}
 			for _, more := range []string{"/merkle-tree", "/steps/0/proof", "/report"} {
 				if got := ask(path + more); !strings.Contains(got, "was erased") || !strings.Contains(got, "404") {

@@ -15,7 +15,8 @@ import (
 func (h *Handlers) mountPrompts(r *route.Router) {
 	route.Handle(r,
 		route.Post("/iap/sdk/prompt", "State what the user said in a session, for calls to be grounded in").
-			For(route.Key).Scoped(principal.Enforce).Records(intent.ActionPrompted).Answers(http.StatusCreated),
+			For(route.Key).Scoped(principal.Enforce).Records(intent.ActionPrompted).Configures().
+			Answers(http.StatusCreated),
 		h.statePrompt)
 }
 

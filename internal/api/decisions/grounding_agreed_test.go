@@ -64,12 +64,15 @@ func TestAgreementToADoubt(t *testing.T) {
 	t.Parallel()
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		w := newGroundingEnv(t, s)
-		for _, c := range [][2]string{{"plan", "ungrounded to:nowhere"}, {"minutes", "allow"}} {
-			kind, want := c[0], c[1]
-			w.begun(t, kind)
-			w.agree(t, w.ask(t, "write", "pay", to("a")), &client.ApprovalScope{Kind: kind, Minutes: 5})
-			w.wants(t, kind, want, w.ask(t, "write", "pay", to("b")))
+		w.begun(t, "minutes")
+		held := w.ask(t, "write", "pay", to("a"))
+		whole := client.Approval{ID: held.ApprovalID, Scope: &client.ApprovalScope{Kind: "plan"}}
+		if _, err := w.owner.Approve(t.Context(), w.org, whole); client.StatusOf(err) != http.StatusBadRequest ||
+			!strings.Contains(err.Error(), "must not be plan") {
+			t.Errorf("an approval of the whole plan: %v, want that it is refused", err)
 		}
+		w.agree(t, held, &client.ApprovalScope{Kind: "minutes", Minutes: 5})
+		w.wants(t, "minutes", "allow", w.ask(t, "write", "pay", to("b")))
 	})
 }
 

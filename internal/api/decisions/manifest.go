@@ -31,7 +31,7 @@ func (h *Handlers) mountManifests(r *route.Router) {
 }
 
 // ManifestBody is an agent's manifest. Unknown members are refused at every level:
-// a misspelt deny must not be taken for none.
+// a misspelled deny must not be taken for none.
 type ManifestBody struct {
 	Version     string               `json:"version" enum:"v1"`
 	Identity    ManifestIdentityBody `json:"identity"`
@@ -118,7 +118,7 @@ type RegisteredBody struct {
 	AgentID       string `json:"agent_id"`
 	Status        string `json:"status" enum:"active,pending,none" doc:"active: it counts. pending: it allows more than the one before, and waits for a person. none: it lists nothing."`
 	PolicyID      string `json:"policy_id,omitempty" doc:"The policy that stands for it."`
-	PolicyVersion int    `json:"policy_version,omitempty"`
+	PolicyVersion int    `json:"policy_version,omitempty" doc:"With none: the version that was registered before and is in force."`
 	ProxyEndpoint string `json:"proxy_endpoint" format:"uri"`
 
 	Servers  []ManifestServerStatus `json:"mcp_servers" nullable:"false" doc:"What became of its MCP servers, each of which a person approves."`
@@ -196,7 +196,7 @@ func (h *Handlers) registerManifest(
 		body.Warnings = append(body.Warnings, "intent.require_csrg is false, which counts only once a person "+
 			"has set proofsOptional of the agent, with this key bound to it")
 	}
-	body.Status, body.Message = manifestStatus(registered.Active, m.Source != nil)
+	body.Status, body.Message = manifestStatus(registered, m.Source != nil)
 	body.Servers, err = h.proposeServers(ctx, caller, sent.Servers)
 	return body, err
 }
@@ -239,12 +239,14 @@ func manifestChanges(lists clientpolicy.Manifest, r policy.Registered, hasLists 
 	return bodies
 }
 
-func manifestStatus(active, lists bool) (status, message string) {
+func manifestStatus(r policy.Registered, lists bool) (status, message string) {
 	switch {
-	case active:
+	case r.Active:
 		return "active", "the agent may do what its manifest lists, as far as policies allow it"
 	case lists:
 		return "pending", "the manifest allows more than the one before: a person must activate its policy"
+	case r.Version != 0:
+		return "none", "the manifest lists nothing; the lists before stay in force until a person deactivates their policy"
 	default:
 		return "none", "the manifest lists nothing, so it narrows nothing"
 	}

@@ -74,6 +74,26 @@ func TestManifestNarrowsAndNeverGrants(t *testing.T) {
 		if !allowed("read_file", "") {
 			t.Error("the wider manifest does not count after a person has activated it")
 		}
+		register(m{}, "none")
+		if allowed("drop", "") || !allowed("read_file", "") {
+			t.Error("a manifest that lists nothing ends the lists before")
+		}
+		var answer struct {
+			Message       string
+			PolicyVersion int `json:"policy_version"`
+		}
+		if err := agent.Call(t.Context(), http.MethodPost, "/iap/sdk/register", nil, testserver.Manifest("clerk", m{}),
+			&answer); err != nil || !strings.Contains(answer.Message, "stay in force") || answer.PolicyVersion == 0 {
+			t.Errorf("the answer does not say that the lists before stay: %+v, %v", answer, err)
+		}
+		if _, err := w.Owner.DeactivatePolicy(t.Context(), made.ID); err != nil {
+			t.Fatal(err)
+		}
+		answer.PolicyVersion = 0
+		if err := agent.Call(t.Context(), http.MethodPost, "/iap/sdk/register", nil, testserver.Manifest("clerk", m{}),
+			&answer); err != nil || answer.Message != "the manifest lists nothing, so it narrows nothing" {
+			t.Errorf("after a person has ended the lists: %+v, %v", answer, err)
+		}
 	})
 }
 

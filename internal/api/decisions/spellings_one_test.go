@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"writ/client"
+	"writ/internal/spelling"
 	"writ/internal/testserver"
 )
 
@@ -221,6 +222,39 @@ func TestReportsInEverySpelling(t *testing.T) {
 		found, err := o.Owner.Findings(t.Context(), o.ID, "", client.List{})
 		if err != nil || len(found.Items) != 0 {
 			t.Errorf("%+v, %v", found.Items, err)
+		}
+	})
+}
+
+// TestThePlanTokenUnderEveryName: a call is judged by its plan under whichever name its token stands, and by no two
+// plans. Passed over, it would be judged by policies alone, which allow what the plan does not.
+func TestThePlanTokenUnderEveryName(t *testing.T) {
+	t.Parallel()
+	eachSpelled(t, func(t *testing.T, o *testserver.Org) {
+		declared := func(tool string) client.PlanToken {
+			plan := testserver.JSON(t, m{"goal": "bank", "steps": []m{{"mcp": "bank", "action": tool}}})
+			return o.Declared(o.Agent.APIKey, client.PlanRequest{Plan: json.RawMessage(plan), ExpiresIn: 600})
+		}
+		pays, reads := declared("send_money"), declared("balance")
+		calls := m{"send_money": "allow", "balance": "deny"}
+		for _, path := range []string{"/iap/enforce", "/iap/sdk/enforce"} {
+			for _, name := range spelling.PlanToken {
+				named := surface{path: path, more: withToken(name)}
+				for tool, want := range calls {
+					_, said := named.ask(t, o, pays, spelledCall{tool: tool, amount: 5}.spelled(0, true))
+					if said["decision"] != want {
+						t.Errorf("%s: %s with the token as %s is %v, want %s", path, tool, name, said, want)
+					}
+				}
+				if name == "intent_token" {
+					continue
+				}
+				call := spelledCall{tool: "send_money", amount: 5}.spelled(0, true)
+				call["intent_token"] = reads.JWT
+				if _, said := named.ask(t, o, pays, call); said["decision"] != "deny" {
+					t.Errorf("%s: %s beside the token of another plan: %v", path, name, said)
+				}
+			}
 		}
 	})
 }

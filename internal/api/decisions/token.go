@@ -58,6 +58,7 @@ type TokenBody struct {
 	PolicyValidation  clientpolicy.Validation      `json:"policy_validation" doc:"Which tools of the plan every call of would be allowed now. Calls are decided one by one all the same."`
 	PolicySnapshot    []clientpolicy.SnapshotEntry `json:"policy_snapshot" nullable:"false" doc:"The same by server."`
 	ClientInfo        ClientInfoBody               `json:"client_info"`
+	Warnings          []string                     `json:"warnings,omitempty" doc:"What in the plan is probably not meant so, such as a misspelled member of a step: it fixes nothing. At most 20."`
 	Added             []string                     `json:"added,omitempty" doc:"The tools that the plan adds to the earlier ones of its turn: a person must agree to their calls."`
 }
 
@@ -92,45 +93,19 @@ func (h *Handlers) mintToken(ctx context.Context, caller principal.Principal, in
 	if caller.OrgID == "" {
 		return TokenBody{}, route.NoOrganization()
 	}
-	settings, err := h.Enforcement.Settings(ctx, caller.OrgID)
+	request, err := h.planRequest(ctx, caller, in)
 	if err != nil {
 		return TokenBody{}, err
 	}
-	b := &in.Body
-	life, err := h.Policies.PlanLife(ctx, caller, stated(route.OrEmpty(b.AgentID)))
+	minted, err := h.Intent.Mint(ctx, caller, request)
 	if err != nil {
 		return TokenBody{}, err
 	}
-	if b.Ticket != nil && *b.Ticket != "" && life == 0 {
-		life = turnPlanLife
-	}
-	minted, err := h.Intent.Mint(ctx, caller, intent.Request{
-		UserID:         route.OrEmpty(b.UserID),
-		Email:          route.OrEmpty(b.UserEmail),
-		AgentID:        route.OrEmpty(b.AgentID),
-		ContextID:      route.OrEmpty(b.ContextID),
-		SessionID:      route.OrEmpty(b.SessionID),
-		Plan:           b.Plan,
-		Policy:         b.Policy,
-		Prompt:         b.Prompt,
-		ExpiresIn:      b.ExpiresIn,
-		DefaultLife:    life,
-		MaxLife:        settings.MaxPlanTTL,
-		IdempotencyKey: in.IdempotencyKey,
-		Ticket:         route.OrEmpty(b.Ticket),
-		Amends:         route.OrEmpty(b.Amends),
-	})
-	if err != nil {
-		return TokenBody{}, err
-	}
-	agentID := cmp.Or(route.OrEmpty(b.AgentID), minted.AgentID) // of a guarded session
+	agentID := cmp.Or(request.AgentID, minted.AgentID) // of a guarded session
 	validation, snapshot := h.Enforcement.Foresee(ctx, caller, minted.Plan, minted.Widened, enforcement.Parties{
-		AgentID: agentID, UserID: route.OrEmpty(b.UserID), Email: route.OrEmpty(b.UserEmail),
+		AgentID: agentID, UserID: request.UserID, Email: request.Email,
 	})
-	client := stated(agentID)
-	if client == "" {
-		client = caller.KeyID
-	}
+	client := cmp.Or(stated(agentID), caller.KeyID)
 	return TokenBody{
 		Success:           true,
 		Message:           "the plan is declared",
@@ -145,7 +120,42 @@ func (h *Handlers) mintToken(ctx context.Context, caller principal.Principal, in
 		PolicyValidation:  validation,
 		PolicySnapshot:    snapshot,
 		ClientInfo:        ClientInfoBody{ClientID: client, ClientName: client, OrgID: caller.OrgID},
+		Warnings:          plan.Warnings(in.Body.Plan),
 		Added:             minted.Added,
+	}, nil
+}
+
+// planRequest is the plan that is declared, with the lives that the agent's manifest and the organization give it.
+func (h *Handlers) planRequest(
+	ctx context.Context, caller principal.Principal, in *mintInput,
+) (intent.Request, error) {
+	settings, err := h.Enforcement.Settings(ctx, caller.OrgID)
+	if err != nil {
+		return intent.Request{}, err
+	}
+	b := &in.Body
+	life, err := h.Policies.PlanLife(ctx, caller, stated(route.OrEmpty(b.AgentID)))
+	if err != nil {
+		return intent.Request{}, err
+	}
+	if b.Ticket != nil && *b.Ticket != "" && life == 0 {
+		life = turnPlanLife
+	}
+	return intent.Request{
+		UserID:         route.OrEmpty(b.UserID),
+		Email:          route.OrEmpty(b.UserEmail),
+		AgentID:        route.OrEmpty(b.AgentID),
+		ContextID:      route.OrEmpty(b.ContextID),
+		SessionID:      route.OrEmpty(b.SessionID),
+		Plan:           b.Plan,
+		Policy:         b.Policy,
+		Prompt:         b.Prompt,
+		ExpiresIn:      b.ExpiresIn,
+		DefaultLife:    life,
+		MaxLife:        settings.MaxPlanTTL,
+		IdempotencyKey: in.IdempotencyKey,
+		Ticket:         route.OrEmpty(b.Ticket),
+		Amends:         route.OrEmpty(b.Amends),
 	}, nil
 }
 
@@ -158,9 +168,9 @@ func stated(id string) string {
 }
 
 // mountPublicTokens serves what some plugins ask a service of its own for, and
-// without credentials: it stores nothing and authorises nothing.
+// without credentials: it stores nothing and authorizes nothing.
 func (h *Handlers) mountPublicTokens(r *route.Router) {
-	route.Handle(r, route.Post("/intent", "Bind the text of a policy by a signature; it authorises no call").
+	route.Handle(r, route.Post("/intent", "Bind the text of a policy by a signature; it authorizes no call").
 		For(route.Public).Throttled(throttle.BindPolicy).Unrecorded().UpTo(maxPublicBody), h.bindPolicy)
 	route.Raw[VerifyActionBody, VerifiedActionBody](r,
 		route.Post("/verify/action", "Whether a value stands at a place in what a token signs").

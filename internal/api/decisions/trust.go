@@ -2,7 +2,9 @@ package decisions
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -43,6 +45,8 @@ func (h *Handlers) mountTrust(r *route.Router) {
 // DelegateBody documents what is asked for. With parentToken or subtreePath it is the form of current SDKs, which show
 // the plan's token with the sub-tree afterwards; else a token of its own is issued.
 type DelegateBody struct {
+	_ struct{} `additionalProperties:"false"`
+
 	Token     *PresentedTokenBody `json:"token,omitempty" doc:"The token of the plan or delegation, as it was issued. That of a delegation needs a proof of possession in X-Writ-Proof."`
 	Delegate  string              `json:"delegate_public_key,omitempty" doc:"Ed25519, in hex or base64: whoever holds the private half may use the delegation."`
 	Seconds   float64             `json:"validity_seconds,omitempty" doc:"Absent: 3600. A delegation never outlives its parent."`
@@ -77,7 +81,16 @@ type wireDelegate struct {
 	Validity  *float64       `json:"validitySeconds"`
 	PlanID    *string        `json:"planId"`
 	Reference *string        `json:"intentReference"`
+
+	ParentPlan jsontext.Value            `json:"parentPlan"` // a copy that is not read
+	Others     map[string]jsontext.Value `json:",embed"`
 }
+
+// delegateMembers are the members of a request that mean something.
+var delegateMembers = strings.Join([]string{
+	"token", "delegate_public_key", "validity_seconds", "allowed_actions", "plan", "budget", "max_depth",
+	"target_agent", "subtask",
+}, ", ")
 
 func (h *Handlers) delegate(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
 	if caller.OrgID == "" {
@@ -117,8 +130,15 @@ func (h *Handlers) delegate(w http.ResponseWriter, r *http.Request, caller princ
 	return nil
 }
 
-// check refuses members that are not what they should be. A token may also be a text, as it was issued.
+// check refuses members that are not what they should be. A token may also be a text, as it was issued. A member that
+// is not known is refused too: a misspelled restriction would delegate all of the plan.
 func (in *wireDelegate) check() error {
+	for _, name := range slices.Sorted(maps.Keys(in.Others)) {
+		return fault.Field(name, "is not known here; expected %s", delegateMembers)
+	}
+	if isSent(in.Plan) && in.Actions != nil {
+		return fault.Field("allowed_actions", "must be absent beside plan, which says by its steps what is delegated")
+	}
 	for _, member := range []struct {
 		name   string
 		value  jsontext.Value

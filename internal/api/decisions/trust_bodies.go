@@ -151,7 +151,7 @@ type TrustNodeBody struct {
 	Depth     int              `json:"depth" doc:"0: the plan that was declared."`
 	MaxDepth  int              `json:"maxDepth" doc:"How many delegations may follow."`
 	Status    plan.Status      `json:"status" enum:"active,completed,failed,expired"`
-	Counts    bool             `json:"counts" doc:"Whether it authorises anything: it is active, and so is all that it came from."`
+	Counts    bool             `json:"counts" doc:"Whether it authorizes anything: it is active, and so is all that it came from."`
 	RevokedAt *time.Time       `json:"revokedAt" doc:"Null: it was not revoked."`
 	Goal      string           `json:"goal" doc:"Redacted; empty for callers who may not read payloads."`
 	PlanHash  string           `json:"planHash"`

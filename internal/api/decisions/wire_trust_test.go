@@ -201,6 +201,12 @@ func TestTrustDelegateRefuses(t *testing.T) {
 				"plan": m{"steps": []m{}}}},
 			"may": {400, "plan.may", m{"token": minted["token"], "delegate_public_key": key,
 				"plan": m{"steps": []m{{"action": "search", "mcp": "bank"}}, "may": []string{"pay"}}}},
+			"misspelled": {400, "allowed_action", m{"token": minted["token"], "delegate_public_key": key,
+				"allowed_action": []string{"search"}}},
+			"misspelled, in the form of current SDKs": {400, "allowedTools", m{"parentToken": minted["token"],
+				"delegatePublicKey": "k", "subtreePath": "/", "allowedTools": []string{"search"}}},
+			"both restrictions": {400, "allowed_actions", m{"token": minted["token"], "delegate_public_key": key,
+				"allowed_actions": []string{"search"}, "plan": m{"steps": []m{{"action": "search", "mcp": "bank"}}}}},
 			"a number for a key": {400, "delegate_public_key", m{"token": minted["token"], "delegate_public_key": 7}},
 		} {
 			answer := w.Request(t, "POST", "/iap/trust/delegate", testserver.JSON(t, tt.body), trustBearer(w.Key)...)

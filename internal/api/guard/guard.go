@@ -293,14 +293,13 @@ func (h *Handlers) visible(ctx context.Context, _ principal.Principal, in *visib
 	for i, named := range in.Body.Tools {
 		tools[i] = toolname.Name{Server: named.Server, Tool: named.Tool}
 	}
-	visible, err := h.Enforcement.Visible(ctx, a.Principal, call.Request(), tools)
-	if visible == nil {
-		visible = []bool{}
+	seen, err := h.Enforcement.Visible(ctx, a.Principal, call.Request(), tools)
+	answer := message.ProxyVisible{Visible: make([]bool, len(seen)), Redacted: make([]bool, len(seen))}
+	for i, of := range seen {
+		answer.Visible[i] = of.Visible && a.refuses(tools[i].Server) == nil
+		answer.Redacted[i] = of.Redacted
 	}
-	for i := range visible {
-		visible[i] = visible[i] && a.refuses(tools[i].Server) == nil
-	}
-	return message.ProxyVisible{Visible: visible}, err
+	return answer, err
 }
 
 type approvalInput struct {

@@ -159,7 +159,7 @@ func TestBindingsOverHTTP(t *testing.T) {
 			_, err = owner.Bind(ctx, id, bad)
 			testserver.WantStatus(t, "bind "+name, err, http.StatusBadRequest)
 		}
-		// A misspelt body must not open the policy to everybody.
+		// A misspelled body must not open the policy to everybody.
 		for _, body := range []string{
 			`{}`, `{"member":["x"]}`, `{"everybody":false}`, `{"roles":["viewer"],"everybody":true}`,
 		} {

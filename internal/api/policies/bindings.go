@@ -60,7 +60,7 @@ type putBindingsInput struct {
 	}
 }
 
-// putBindings applies a policy to everybody only if the body says so, not because a member name was misspelt.
+// putBindings applies a policy to everybody only if the body says so, not because a member name was misspelled.
 func (h *Handlers) putBindings(
 	ctx context.Context, caller principal.Principal, in *putBindingsInput,
 ) (PolicyBindingsBody, error) {

@@ -21,6 +21,7 @@ rules:
   - {id: anything, effect: allow, tools: ["*"]}
   - {id: a-day, effect: deny, tools: ["bank.*"], limit: {calls: 5, per: 1d}}
   - {id: an-hour, effect: deny, tools: [bank.pay], limit: {calls: 9, per: 1h}}
+  - {id: braces, effect: deny, tools: ["bank.{pay,send}"]}
   - {id: typo, effect: hold, tools: [files.read], when: args.file.startsWith("/etc")}
   - {id: relative, effect: hold, tools: [files.read], when: '!args.path.startsWith("/")'}
 `
@@ -62,8 +63,8 @@ func TestEveryKindOfFinding(t *testing.T) {
 		}
 		want := map[string]string{
 			"shadowed_allow": "shell", "unreachable": "shell-asks", "over_broad": "anything",
-			"contradictory_limits": "an-hour",
-			"always_fails":         "typo", "always_true": "relative",
+			"contradictory_limits": "an-hour", "literal_marks": "braces",
+			"always_fails": "typo", "always_true": "relative",
 		}
 		if diff := cmp.Diff(want, kinds); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)

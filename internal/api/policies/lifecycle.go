@@ -12,18 +12,18 @@ import (
 
 func (h *Handlers) mountLifecycle(r *route.Router) {
 	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/activate", "Activate a version of a policy")).
-		Records("policy.activated").AsksAgain(), h.activate)
+		Records("policy.activated").Configures().AsksAgain(), h.activate)
 	route.Handle(r, manage(route.Post("/policies/{policyId}/deactivate", "Deactivate a policy")).
-		Records("policy.deactivated").AsksAgain(), h.deactivate)
+		Records("policy.deactivated").Configures().AsksAgain(), h.deactivate)
 	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/rollback",
 		"Make an old version the latest again, and active if the policy is")).
-		Records("policy.rolled_back").AsksAgain(), h.rollback)
+		Records("policy.rolled_back").Configures().AsksAgain(), h.rollback)
 	route.Handle(r, manage(route.Delete("/policies/{policyId}",
 		"Delete a policy that is not active; its versions stay for the record")).
 		Records("policy.deleted").AsksAgain().Answers(http.StatusNoContent), h.delete)
 	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/shadow",
 		"Run a version of a policy as a shadow, which is recorded but decides nothing")).
-		Records("policy.shadow_started"), h.startShadow)
+		Records("policy.shadow_started").Configures(), h.startShadow)
 	route.Handle(r, manage(route.Delete("/policies/{policyId}/shadow", "End the shadow of a policy")).
 		Records("policy.shadow_ended"), h.endShadow)
 }

@@ -35,7 +35,7 @@ type policyFindingsInput struct {
 
 // PolicyFindingBody is a rule that never applies or permits too much.
 type PolicyFindingBody struct {
-	Kind lint.Kind `json:"kind" enum:"unreachable,shadowed_allow,over_broad,contradictory_limits,always_true,always_fails"`
+	Kind lint.Kind `json:"kind" enum:"unreachable,shadowed_allow,over_broad,contradictory_limits,literal_marks,always_true,always_fails"`
 	ProblemBody
 	Fix   string `json:"fix" doc:"What to do about it."`
 	Calls int64  `json:"calls,omitempty" doc:"How many recorded calls show it. Absent: the text does."`

@@ -192,7 +192,7 @@ const (
 	nightUntil = 6
 )
 
-func (t *tally) behaviour(f Facts) {
+func (t *tally) behavior(f Facts) {
 	if f.Rejected > 0 {
 		t.add("rejected_before", fmt.Sprintf("people rejected this tool %s within a day", times(f.Rejected)))
 	}

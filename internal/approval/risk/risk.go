@@ -139,7 +139,7 @@ func Assess(f Facts) Assessment {
 	t.labels(f.Labels, class)
 	t.arguments(f, args)
 	t.plan(f.Plan, f.Past)
-	t.behaviour(f)
+	t.behavior(f)
 	return t.result()
 }
 

@@ -259,7 +259,8 @@ type ProxyNamed struct {
 
 // ProxyVisible says which of them it could be.
 type ProxyVisible struct {
-	Visible []bool `json:"visible" nullable:"false"`
+	Visible  []bool `json:"visible" nullable:"false"`
+	Redacted []bool `json:"redacted" nullable:"false" doc:"Of which a rule may have members of results left out."`
 }
 
 // ProxyApproval is how an approval request stands.

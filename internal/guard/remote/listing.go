@@ -68,10 +68,10 @@ func (s *Server) Tools(_ context.Context, p principal.Principal, id string) (mcp
 	return read.servers[id], read.tools[id], nil
 }
 
-// Visible reports what a caller could ever be allowed.
+// Visible reports what a caller could ever be allowed, and how.
 func (s *Server) Visible(
 	ctx context.Context, p principal.Principal, r enforcement.Request, tools []toolname.Name,
-) ([]bool, error) {
+) ([]enforcement.Sight, error) {
 	asked := message.ProxyAsked{
 		Plan:      message.ProxyPresented(r.Presented),
 		AgentID:   r.AgentID,
@@ -89,10 +89,14 @@ func (s *Server) Visible(
 	if err != nil {
 		return nil, err
 	}
-	if len(said.Visible) != len(tools) {
+	if len(said.Visible) != len(tools) || len(said.Redacted) != len(tools) {
 		return nil, away(nil)
 	}
-	return said.Visible, nil
+	seen := make([]enforcement.Sight, len(tools))
+	for i := range seen {
+		seen[i] = enforcement.Sight{Visible: said.Visible[i], Redacted: said.Redacted[i]}
+	}
+	return seen, nil
 }
 
 // RefuseCaller is why a caller may call nothing now; an error that is no Forbidden fault says that nobody knows.

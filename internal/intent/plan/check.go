@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Status is the status of a plan. Only an active plan authorises anything.
+// Status is the status of a plan. Only an active plan authorizes anything.
 type Status string
 
 // The statuses. All but Active have ended.
@@ -142,7 +142,8 @@ func refuse(drift Drift, reason string) Result { return Result{Drift: drift, Rea
 // Missing is the result of a call without a known plan. It does not reveal whether the
 // plan exists in another organization.
 func Missing() Result {
-	return refuse(NoPlan, "no plan: declare one (POST /iap/sdk/token) and send its token with the call")
+	return refuse(NoPlan, "no plan: declare one (POST /iap/sdk/token) and send its token with the call: "+
+		"as intent_token, or to the proxy in the header Writ-Plan")
 }
 
 // Check checks a call against the plan it presents. The plan must be genuine, current,
@@ -158,7 +159,7 @@ func Check(d *Declared, p Presented, call Call, by Binding, now time.Time) Resul
 	return d.Fit(call)
 }
 
-// CheckPresented checks the plan alone: whether it may authorise anything for this
+// CheckPresented checks the plan alone: whether it may authorize anything for this
 // caller now.
 func CheckPresented(d *Declared, p Presented, by Binding, now time.Time) Result {
 	switch {
@@ -176,7 +177,7 @@ func CheckPresented(d *Declared, p Presented, by Binding, now time.Time) Result 
 		return refuse(NotCurrent, "the token was issued in the future")
 	}
 	if what := d.Binding.differs(by); what != "" {
-		return refuse(Elsewhere, "the plan was declared for another "+what)
+		return refuse(Elsewhere, "the plan was declared for another "+what+": declare a new one")
 	}
 	return Result{OK: true}
 }

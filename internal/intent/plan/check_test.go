@@ -179,7 +179,8 @@ func TestStanding(t *testing.T) {
 			}
 		})
 	}
-	if got := plan.Check(nil, plan.Presented{}, plan.Call{}, plan.Binding{}, noon); got.OK || got.Drift != plan.NoPlan {
+	got := plan.Check(nil, plan.Presented{}, plan.Call{}, plan.Binding{}, noon)
+	if got.OK || got.Drift != plan.NoPlan || !strings.Contains(got.Reason, "as intent_token") {
 		t.Errorf("no plan: %+v", got)
 	}
 }
@@ -206,11 +207,16 @@ func TestFit(t *testing.T) {
 			"another server", shell, "other.Bash", `{"command":"make"}`,
 			"not in the plan; the plan allows claude-code.Bash, claude-code.Read",
 		},
+		{
+			"the server in the tool too", strict, "bank.bank.pay", `{"to":"ada"}`,
+			"the plan allows bank.pay; the call names its server twice: with the server bank, the tool is pay",
+		},
+		{"another server in the tool", strict, "bank.web.pay", `{"to":"ada"}`, "not in the plan"},
 		{"server is compared as it is", shell, "Claude-Code.Bash", `{"command":"make"}`, "not in the plan"},
 		{"another command", shell, "Bash", `{"command":"make; rm -rf /"}`, "another value for command"},
-		{"argument left out", shell, "Bash", `{}`, "another value for command"},
+		{"argument left out", shell, "Bash", `{}`, "the plan gives command, which the call leaves out"},
 		{"argument null", shell, "Bash", `{"command":null}`, "another value for command"},
-		{"argument of another case", shell, "Bash", `{"Command":"make"}`, "another value for command"},
+		{"argument of another case", shell, "Bash", `{"Command":"make"}`, "command, which the call leaves out"},
 		{"argument of another type", shell, "Bash", `{"command":["make"]}`, "another value for command"},
 		{"free step", shell, "Read", `{"path":"/etc/passwd"}`, "[1]"},
 		{"another tool", shell, "Write", `{}`, "not in the plan"},

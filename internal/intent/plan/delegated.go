@@ -48,7 +48,7 @@ func CoversAt(parent *Plan, j int, child *Plan, i int) bool {
 	return (!parent.Ordered || child.Ordered) && parent.Steps[j].covers(&child.Steps[i])
 }
 
-// CheckChain checks that a delegation and every plan that it came from may authorise anything now.
+// CheckChain checks that a delegation and every plan that it came from may authorize anything now.
 func (d *Declared) CheckChain(now time.Time) Result {
 	if d.Delegation == nil || len(d.Chain) == 0 || len(d.Chain) != d.Delegation.Depth {
 		return refuse(Beyond, "the delegation does not lead to a plan that was declared")

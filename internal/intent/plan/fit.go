@@ -34,7 +34,23 @@ func (p *Plan) Fit(call Call) Result {
 	case near >= 0:
 		return refuse(OtherArguments, p.Steps[near].mismatch(near, call.Arguments))
 	}
-	return refuse(NotInPlan, "not in the plan; "+p.allows())
+	return refuse(NotInPlan, "not in the plan; "+p.allows()+p.namedTwice(call.Server, name))
+}
+
+// namedTwice says what to call where the name of a tool begins with the server that is stated beside it: the tools that
+// the plan allows look just like that.
+func (p *Plan) namedTwice(server, name string) string {
+	rest, ok := strings.CutPrefix(name, compared(server)+toolname.Dot)
+	if !ok || server == "" {
+		return ""
+	}
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.Server == server && s.sameTool(rest) {
+			return fmt.Sprintf("; the call names its server twice: with the server %s, the tool is %s",
+				shown(server), shown(s.Tool))
+		}
+	}
+	return ""
 }
 
 // Servers are the servers of the steps, each once.
@@ -176,9 +192,12 @@ const (
 
 // mismatch names the arguments that differ, without their values, which may be secrets.
 func (s *Step) mismatch(i int, args Arguments) string {
-	var other, extra []string
+	var absent, other, extra []string
 	for _, c := range s.Given {
-		if value, ok := args.find(c.Key); !ok || !c.fits(value) {
+		switch value, ok := args.find(c.Key); {
+		case !ok: // often all of them: the caller has another name for the arguments
+			absent = append(absent, c.Key)
+		case !c.fits(value):
 			other = append(other, c.Key)
 		}
 	}
@@ -188,6 +207,9 @@ func (s *Step) mismatch(i int, args Arguments) string {
 		}
 	}
 	reason := fmt.Sprintf("the arguments are not those of the plan (step %d, %s)", i, shown(s.Tool))
+	if len(absent) > 0 {
+		reason += "; the plan gives " + enumerate(absent, shownKeys) + ", which the call leaves out"
+	}
 	if len(other) > 0 {
 		reason += "; the plan gives another value for " + enumerate(other, shownKeys)
 	}

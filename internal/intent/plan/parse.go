@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -138,7 +140,7 @@ func unwrap(text []byte) (*document, error) {
 		}
 		d := new(document)
 		if err := json.Unmarshal(raw, d); err != nil {
-			return nil, fault.Wrap(err, fault.Invalid, "the plan cannot be read: %s", reason(err))
+			return nil, unread(err)
 		}
 		if d.Steps != nil {
 			return d, nil
@@ -218,6 +220,24 @@ func cutAtWord(text string, n int) string {
 }
 
 func invalid(field, format string, args ...any) error { return fault.Field(field, format, args...) }
+
+// unread is the error for a plan that the decoder does not take. It names the member whose value has another type than
+// it must have: every other type than yes or no is read leniently.
+func unread(err error) error {
+	wrong, ok := errors.AsType[*json.SemanticError](err)
+	if !ok || wrong.Err != nil || wrong.GoType == nil || wrong.GoType.Kind() != reflect.Bool {
+		return fault.Wrap(err, fault.Invalid, "the plan cannot be read: %s", reason(err))
+	}
+	at := "plan"
+	for token := range wrong.JSONPointer.Tokens() {
+		if _, err := strconv.Atoi(token); err == nil {
+			at += "[" + token + "]"
+		} else {
+			at += "." + token
+		}
+	}
+	return invalid(at, "must be true or false, and no %s", kindName(wrong.JSONKind))
+}
 
 // reason is the message of an error without the decoder's, which names Go types.
 func reason(err error) string {

@@ -60,6 +60,11 @@ func TestPublishedShapes(t *testing.T) {
 		{"SDK, one tool call of the model's first turn",
 			`{"goal":"pay","steps":[{"action":"pay","tool":"pay","mcp":"bank","params":{"to":"x","n":1.0}}]}`,
 			[]string{"pay", `bank.pay n=1 to="x"`}},
+		{
+			"the first example of a published SDK: tool is what does it",
+			`{"goal":"g","steps":[{"action":"get_weather","tool":"weather_api","mcp":"weather-mcp","inputs":{"city":"Boston"}}]}`,
+			[]string{"g", `weather-mcp.get_weather city="Boston"`},
+		},
 		{"CrewAI", `{"goal":"g","steps":[{"action":"search","mcp":"web"}]}`, []string{"g", "web.search"}},
 		{"Strands",
 			`{"goal":"agent task","steps":[{"action":"a","tool":"a","mcp":"m","params":{}},{"action":"b","tool":"b","mcp":"m","params":{}}]}`,
@@ -186,8 +191,8 @@ func TestParseRefuses(t *testing.T) {
 			"plan.steps[1]: names no tool",
 		},
 		{
-			"action and tool differ", `{"steps":[{"action":"a","tool":"hunter2"}]}`, fault.Invalid,
-			"action and tool differ",
+			"action and tool_name differ", `{"steps":[{"action":"a","tool_name":"hunter2"}]}`, fault.Invalid,
+			"action and tool_name differ",
 		},
 		{
 			"two values", `{"steps":[{"action":"a","params":{"x":1},"inputs":{"x":2}}]}`, fault.Invalid,
@@ -213,7 +218,18 @@ func TestParseRefuses(t *testing.T) {
 		{"negative calls", `{"steps":[{"action":"a","max_calls":-1}]}`, fault.Invalid, "max_calls: must be"},
 		{"calls without end", `{"steps":[{"action":"a","max_calls":1e300}]}`, fault.Invalid, "max_calls: must be"},
 		{"calls in words", `{"steps":[{"action":"a","max_calls":"1"}]}`, fault.Invalid, "max_calls: must be"},
-		{"ordered in words", `{"ordered":"yes","steps":[]}`, fault.Invalid, "cannot be read"},
+		{
+			"ordered in words", `{"ordered":"hunter2","steps":[]}`, fault.Invalid,
+			"plan.ordered: must be true or false, and no string",
+		},
+		{
+			"strict in words", `{"plan":{"steps":[{"action":"a"},{"action":"b","strict":"hunter2"}]}}`, fault.Invalid,
+			"plan.steps[1].strict: must be true or false, and no string",
+		},
+		{
+			"strict in words, in a text", `{"steps":"[{\"action\":\"a\",\"strict\":1}]"}`, fault.Invalid,
+			"plan.steps[0].strict: must be true or false, and no number",
+		},
 		{"duplicate keys", `{"steps":[],"steps":[{"action":"hunter2"}]}`, fault.Invalid, "duplicate key"},
 		{
 			"duplicate keys in a string", `{"steps":"[{\"action\":\"a\",\"action\":\"b\"}]"}`, fault.Invalid,

@@ -83,7 +83,8 @@ func (w *writtenStep) step(i int, source string) (Step, error) {
 }
 
 // toolName is the name under action, tool or tool_name. It refuses two different names: it is unclear which of them the
-// client will call.
+// client will call. Only a tool beside an action permits nothing: published SDKs call the action, and their examples
+// name under tool whatever does it.
 func (w *writtenStep) toolName(at string) (string, error) {
 	name, as := "", ""
 	for _, sent := range []struct{ as, text string }{
@@ -94,6 +95,7 @@ func (w *writtenStep) toolName(at string) (string, error) {
 		case text == "":
 		case name == "":
 			name, as = text, sent.as
+		case as == "action" && sent.as == "tool":
 		case compared(name) != compared(text):
 			return "", invalid(at, "%s and %s differ: give the name of the tool in both, or in one", as, sent.as)
 		}

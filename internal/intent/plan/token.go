@@ -18,7 +18,7 @@ import (
 // Versions of a signed token. Each has its own key.
 const (
 	PlanVersion   = "1.0"
-	PolicyVersion = "policy-1" // binds a policy's text; it authorises no call
+	PolicyVersion = "policy-1" // binds a policy's text; it authorizes no call
 )
 
 // Token is a signed statement about a plan. Published clients verify the signature over

@@ -6,7 +6,7 @@ import (
 	"writ/internal/intent/plan"
 )
 
-// Held checks that a delegation is the one that was issued, may authorise anything now with all that it came from, and
+// Held checks that a delegation is the one that was issued, may authorize anything now with all that it came from, and
 // that whoever made the request holds its key. The plan of an envelope is held by whoever has its parent's token, which
 // is checked elsewhere.
 func Held(d *plan.Declared, shown plan.Presented, proof *Proof, r Request, now time.Time) plan.Result {

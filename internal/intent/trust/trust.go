@@ -188,18 +188,16 @@ func headOf(kind, keyID string) string {
 	return `{"alg":"` + algorithm + `","typ":"` + kind + `","kid":"` + keyID + `"}`
 }
 
-// keyIn is the id of the key in the header of a part of this kind.
-func keyIn(header, kind string) (keyID string, ok bool) {
-	if header == headOf(kind, "") {
-		return "", true
+// readHeader reads which kind of part a header is of, and the id of the key that signed it, if it names one.
+func readHeader(header string) (kind, keyID string, ok bool) {
+	after, ok := strings.CutPrefix(header, `{"alg":"`+algorithm+`","typ":"`)
+	kind, after, also := strings.Cut(after, `"`)
+	if !ok || !also || after == "}" {
+		return kind, "", ok && also
 	}
-	before, after, _ := strings.Cut(headOf(kind, "?"), "?")
-	keyID, ok = strings.CutPrefix(header, before)
-	if !ok {
-		return "", false
-	}
-	keyID, ok = strings.CutSuffix(keyID, after)
-	return keyID, ok && keyID != "" && !strings.ContainsAny(keyID, `"\\`)
+	keyID, ok = strings.CutPrefix(after, `,"kid":"`)
+	keyID, also = strings.CutSuffix(keyID, `"}`)
+	return kind, keyID, ok && also && keyID != "" && !strings.ContainsAny(keyID, `"\\`)
 }
 
 var strict = base64.RawURLEncoding.Strict()
@@ -218,24 +216,34 @@ var errForm = errors.New("a part of it cannot be read")
 
 // unsigned is a signed part whose signature was not verified yet.
 type unsigned struct {
+	kind      string
 	keyID     string
 	body      []byte
 	text      string // what is signed
 	signature []byte
 }
 
-// read takes a signed part apart. Only one spelling of it is read.
-func read(part, kind string) (unsigned, error) {
+// read takes a signed part of a token apart. Only one spelling of it is read.
+func read(part string) (unsigned, error) {
 	u, header, err := takeApart(part)
 	if err != nil {
 		return unsigned{}, err
 	}
-	keyID, ok := keyIn(string(header), kind)
+	kind, keyID, ok := readHeader(string(header))
 	if !ok {
 		return unsigned{}, errForm
 	}
-	u.keyID = keyID
+	u.kind, u.keyID = kind, keyID
 	return u, nil
+}
+
+// readAs takes a signed part of this kind apart.
+func readAs(kind, part string) (unsigned, error) {
+	u, err := read(part)
+	if err == nil && u.kind != kind {
+		err = errForm
+	}
+	return u, err
 }
 
 // takeApart takes a JWS apart, whatever its header says.
@@ -272,7 +280,7 @@ func (u *unsigned) claims(to any) error {
 
 // ReadAnchor reads an anchor that was signed here. It verifies nothing.
 func ReadAnchor(part string) (a Anchor, err error) {
-	u, err := read(part, kindAnchor)
+	u, err := readAs(kindAnchor, part)
 	if err == nil {
 		err = u.claims(&a)
 	}

@@ -47,28 +47,15 @@ func Verify(token string, keys Published, now time.Time) (*Chain, error) {
 	if err := c.readPlan(parts[1], key, now); err != nil {
 		return nil, err
 	}
-	before, rest := parts[1], parts[2:]
-	for len(rest) > 0 {
-		u, err := read(rest[0], kindAnchor)
-		if err != nil {
-			break
-		}
-		if err := c.addAnchor(&u, key, before); err != nil {
+	before := parts[1]
+	for _, part := range parts[2:] {
+		if err := c.add(part, key, before, now); err != nil {
 			return nil, err
 		}
-		before, rest = rest[0], rest[1:]
-	}
-	if len(rest) == 0 {
-		return nil, refused("it has no delegation")
-	}
-	if len(rest) > plan.MaxDelegations {
-		return nil, refused("it is deeper than %d delegations", plan.MaxDelegations)
-	}
-	for _, part := range rest {
-		if err := c.addLink(part, key, before, now); err != nil {
-			return nil, fmt.Errorf("delegation %d of the token: %w", len(c.Links)+1, err)
-		}
 		before = part
+	}
+	if len(c.Links) == 0 {
+		return nil, refused("it has no delegation")
 	}
 	return c, nil
 }
@@ -85,7 +72,7 @@ type signer struct {
 
 // readKey reads which key signs for the organization.
 func (c *Chain) readKey(part string, keys Published) (signer, error) {
-	u, err := read(part, kindKey)
+	u, err := readAs(kindKey, part)
 	if err != nil {
 		return signer{}, refused("its first part is not the key of an organization")
 	}
@@ -114,7 +101,7 @@ func decodeKey(u *unsigned, k *Key) (ed25519.PublicKey, error) {
 
 // readPlan reads which plan was declared.
 func (c *Chain) readPlan(part string, key signer, now time.Time) error {
-	u, err := read(part, kindPlan)
+	u, err := readAs(kindPlan, part)
 	if err != nil {
 		return refused("its second part is not the plan that was declared")
 	}
@@ -133,6 +120,25 @@ func (c *Chain) readPlan(part string, key signer, now time.Time) error {
 
 func counts(issued, expires int64, now time.Time) bool {
 	return issued <= now.Add(ClockSkew).Unix() && now.Unix() < expires
+}
+
+// add adds a part that comes after the plan: anchors first, then delegations.
+func (c *Chain) add(part string, key signer, before string, now time.Time) error {
+	u, err := read(part)
+	switch {
+	case err == nil && u.kind == kindAnchor && len(c.Links) == 0:
+		return c.addAnchor(&u, key, before)
+	case len(c.Links) == plan.MaxDelegations:
+		return refused("it is deeper than %d delegations", plan.MaxDelegations)
+	case err != nil || u.kind != kindLink:
+		err = refused("%w", errForm)
+	default:
+		err = c.addLink(&u, key, before, now)
+	}
+	if err != nil {
+		return fmt.Errorf("delegation %d of the token: %w", len(c.Links)+1, err)
+	}
+	return nil
 }
 
 // addAnchor adds a re-anchoring of the plan.
@@ -154,11 +160,7 @@ func (c *Chain) addAnchor(u *unsigned, key signer, before string) error {
 }
 
 // addLink adds a delegation of what the chain permits so far.
-func (c *Chain) addLink(part string, key signer, before string, now time.Time) error {
-	u, err := read(part, kindLink)
-	if err != nil {
-		return refused("%w", err)
-	}
+func (c *Chain) addLink(u *unsigned, key signer, before string, now time.Time) error {
 	var l Link
 	if u.keyID != key.id || !u.verify(key.public) || u.claims(&l) != nil {
 		return refused("it is not signed by its organization")
@@ -221,7 +223,7 @@ func (c *Chain) checkSteps(l *Link) (*plan.Plan, error) {
 		own.Steps[i], own.Ordered = step, ordered
 		at := s.Parent
 		if c.steps == nil {
-			if parent, err = c.stepOfPlan(s); err != nil {
+			if parent, err = c.stepOfPlan(s, plan.Plan{Ordered: ordered, Steps: own.Steps[i : i+1]}); err != nil {
 				return nil, err
 			}
 			at = 0
@@ -245,13 +247,18 @@ func (c *Chain) readStep(s Step) (step plan.Step, ordered bool, err error) {
 }
 
 // stepOfPlan is a plan that has only the step of the declared plan which a step of the first link shows and proves.
-func (c *Chain) stepOfPlan(s Step) (*plan.Plan, error) {
-	if s.From == nil {
-		s.From = s.Step
+// Most first links hand a step on as it is: then it is what was read of the link.
+func (c *Chain) stepOfPlan(s Step, read plan.Plan) (*plan.Plan, error) {
+	shown := s.From
+	if shown == nil {
+		shown = s.Step
 	}
-	leaf := plan.Leaf{Path: plan.StepPath(s.Parent), Digest: plan.DigestOf(s.From)}
+	leaf := plan.Leaf{Path: plan.StepPath(s.Parent), Digest: plan.DigestOf(shown)}
 	if !plan.CheckProof(c.hash, leaf, s.Proof) {
 		return nil, refused("a step of its plan is not in the plan")
+	}
+	if s.From == nil {
+		return &read, nil
 	}
 	step, ordered, err := plan.ReadBinding(s.From)
 	if err != nil {

@@ -15,9 +15,14 @@ import (
 const (
 	// manifestOutside is the rule that denies what a manifest does not list.
 	manifestOutside = "manifest-outside"
-	// The condition of that rule, before and after the list.
-	outsideBefore = `!(server + "." + tool).glob(`
-	outsideAfter  = `)`
+	// The condition of that rule, before and after the list. The whole name of a tool without a server is compared too:
+	// bank.pay may be one, or the tool pay of bank, and where it is judged as both, both are in the list or neither is.
+	// Every entry has a server and a dot, so that no name without a dot is in a list by this.
+	outsideBefore = `![server + "." + tool, server == "local" ? tool : ""].exists(name, name.glob(`
+	outsideAfter  = `))`
+	// The same as policies have it that were stored before.
+	storedBefore = `!(server + "." + tool).glob(`
+	storedAfter  = `)`
 )
 
 // Narrowing is the manifest as a policy that only denies: what the manifest denies,
@@ -60,8 +65,8 @@ func (m Manifest) Narrowing(name string) (*document.Document, error) {
 // unknown and the answer is no.
 func (m Manifest) Within(other *document.Document) bool {
 	old, ok := narrowed(other)
-	if !ok {
-		return false
+	if !ok || len(m.Allow) > 0 && isStoredForm(other) {
+		return false // today's rule lets whole names of tools without a server through, which that one did not
 	}
 	for _, allowed := range m.Allow {
 		if !slices.ContainsFunc(old.Allow, func(pattern string) bool {
@@ -145,16 +150,32 @@ func narrowed(doc *document.Document) (m Manifest, ok bool) {
 	return m, ok
 }
 
+// isStoredForm reports whether a Narrowing has the rule as it was written before.
+func isStoredForm(doc *document.Document) bool {
+	return slices.ContainsFunc(doc.Rules, func(rule document.Rule) bool {
+		_, stored := between(rule.When, storedBefore, storedAfter)
+		return rule.ID == manifestOutside && stored
+	})
+}
+
+// outsideList reads the condition of the rule about what is outside of the list, as it is written now or was before.
 func outsideList(when string) (allow []string, ok bool) {
 	if when == "" {
 		return []string{}, true
 	}
-	list, ok := strings.CutPrefix(when, outsideBefore)
-	if ok {
-		list, ok = strings.CutSuffix(list, outsideAfter)
+	list, ok := between(when, outsideBefore, outsideAfter)
+	if !ok {
+		list, ok = between(when, storedBefore, storedAfter)
 	}
 	if !ok || json.Unmarshal([]byte(list), &allow) != nil {
 		return nil, false
 	}
 	return allow, true
+}
+
+// between is what a text has between its beginning and its end.
+func between(text, before, after string) (middle string, ok bool) {
+	middle, begins := strings.CutPrefix(text, before)
+	middle, ends := strings.CutSuffix(middle, after)
+	return middle, begins && ends
 }

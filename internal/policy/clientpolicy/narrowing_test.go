@@ -7,6 +7,7 @@ import (
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/toolcall"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -120,5 +121,66 @@ func TestWithin(t *testing.T) {
 	edited.Default = verdict.Allow
 	if old.Within(&edited) {
 		t.Error("what a person has changed counts as a manifest")
+	}
+}
+
+// TestNarrowingTakesAWholeNameForATool: bank.pay without a server is in the list that names it, and no other tool
+// without a server is.
+func TestNarrowingTakesAWholeNameForATool(t *testing.T) {
+	t.Parallel()
+	open := &document.Document{Version: "v1", Name: "open", Default: verdict.Deny, Rules: []document.Rule{
+		{ID: "all", Effect: verdict.Allow, Tools: []document.Pattern{"*"}},
+	}}
+	doc, err := clientpolicy.Manifest{
+		Allow: []string{"bank.read", "files.*", "local.run"}, Deny: []string{"files.write"},
+	}.Narrowing("manifest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[toolname.Name]verdict.Verdict{
+		{Server: "local", Tool: "bank.read"}:   verdict.Allow,
+		{Server: "local", Tool: "files.x"}:     verdict.Allow,
+		{Server: "local", Tool: "run"}:         verdict.Allow,
+		{Server: "local", Tool: "bank.pay"}:    verdict.Deny,
+		{Server: "local", Tool: "read"}:        verdict.Deny,
+		{Server: "local", Tool: "files"}:       verdict.Deny,
+		{Server: "local", Tool: "xfiles.x"}:    verdict.Deny,
+		{Server: "local", Tool: ""}:            verdict.Deny,
+		{Server: "other", Tool: "bank.read"}:   verdict.Deny,
+		{Server: "codex", Tool: "bank.read"}:   verdict.Deny,
+		{Server: "unknown", Tool: "bank.read"}: verdict.Deny,
+	} {
+		call := toolcall.Call{Server: name.Server, Tool: name.Tool}
+		got := set(t, open, doc).Evaluate(&call, func(engine.LimitKey) (int64, error) { return 0, nil }).Verdict
+		if got != want {
+			t.Errorf("%s of %s is %s, want %s", name.Tool, name.Server, got, want)
+		}
+	}
+}
+
+// TestStoredNarrowingsAreRead: a policy of before has the same lists in another condition, which let less through: a
+// person activates today's.
+func TestStoredNarrowingsAreRead(t *testing.T) {
+	t.Parallel()
+	old := clientpolicy.Manifest{Allow: []string{"bank.read", "files.*"}, Deny: []string{"files.write"}}
+	doc, err := old.Narrowing("manifest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := &doc.Rules[len(doc.Rules)-1]
+	outside.When = `!(server + "." + tool).glob(["bank.read","files.*"])`
+	if changes, ok := old.ChangesFrom(doc); !ok || len(changes) != 0 || old.Within(doc) {
+		t.Errorf("%v, %t", changes, ok)
+	}
+	if !(clientpolicy.Manifest{Deny: []string{"files.write"}}).Within(doc) {
+		t.Error("a manifest that lists nothing is wider")
+	}
+	for _, edited := range []string{
+		`!(server + "." + tool).glob(["bank.read"]))`, `!(server + "." + tool).glob(["bank.read"]`,
+		`!(server + "." + tool).glob(["bank.*"]) && !(server + "." + tool).glob(["x.y"])`, `true`,
+	} {
+		if outside.When = edited; old.Within(doc) {
+			t.Errorf("%s counts as a manifest", edited)
+		}
 	}
 }

@@ -34,7 +34,6 @@ const (
 	MaxApprovers   = 10      // people one rule may ask for
 	MaxCount       = 1e12    // calls or tokens of a limit
 	MaxCost        = 1e18    // nano-dollars of a limit
-	MinPer         = time.Second
 	MaxPer         = 31 * 24 * time.Hour
 )
 

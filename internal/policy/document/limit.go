@@ -57,8 +57,8 @@ func FormatCost(nano int64) string {
 const day = 24 * time.Hour
 
 var (
-	perForm = regexp.MustCompile(`^[1-9][0-9]{0,6}[smhd]$`)
-	perUnit = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day}
+	perForm = regexp.MustCompile(`^[1-9][0-9]{0,6}[smhdw]$`)
+	perUnit = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day, 'w': 7 * day}
 )
 
 func readPer(v *node.Value) time.Duration {
@@ -66,11 +66,11 @@ func readPer(v *node.Value) time.Duration {
 	if v.Node().Kind == node.String && perForm.MatchString(text) {
 		last := len(text) - 1
 		count, err := strconv.ParseInt(text[:last], 10, 64)
-		if per := time.Duration(count) * perUnit[text[last]]; err == nil && per >= MinPer && per <= MaxPer {
-			return per
+		if unit := perUnit[text[last]]; err == nil && count <= int64(MaxPer/unit) { // else the product may wrap around
+			return time.Duration(count) * unit
 		}
 	}
-	v.Problem("must be a time from 1s to 31d, as 30s, 5m, 1h or 7d")
+	v.Problem("must be a time from 1s to 31d, as 30s, 5m, 1h, 7d or 2w")
 	return 0
 }
 

@@ -49,8 +49,18 @@ func ReadTree(text []byte, format Format) (*node.Node, []Problem) {
 	return root, problems
 }
 
+// areTests is the one problem of a file that was taken for the policy that stands beside it.
+const areTests = "these are tests of a policy, and no policy: writ policy test runs them"
+
 // From reads a document from a tree.
 func From(root *node.Node) (*Document, error) {
+	if root.Kind == node.Null {
+		empty := Problem{Position: root.At, Message: "is empty: a policy has version: v1, name and rules"}
+		return nil, &Invalid{[]Problem{empty}}
+	}
+	if root.Has("tests") && !root.Has("rules") {
+		return nil, &Invalid{[]Problem{{Position: root.At, Message: areTests}}}
+	}
 	r := &reader{}
 	doc := r.document(node.Read(root, r.report))
 	if r.problems != nil {

@@ -58,7 +58,7 @@ func TestPer(t *testing.T) {
 		"1s": {time.Second, "1s"}, "60s": {time.Minute, "1m"}, "90m": {90 * time.Minute, "90m"},
 		"24h": {24 * time.Hour, "24h"},
 		"1d":  {24 * time.Hour, "24h"}, "48h": {48 * time.Hour, "2d"}, "31d": {31 * 24 * time.Hour, "31d"},
-		"2678400s": {31 * 24 * time.Hour, "31d"},
+		"2678400s": {31 * 24 * time.Hour, "31d"}, "2w": {14 * 24 * time.Hour, "14d"},
 	} {
 		doc := parse(t,
 			"version: v1\nname: x\nrules:\n- {id: a, effect: deny, tools: [a.b], limit: {calls: 1, per: "+written+

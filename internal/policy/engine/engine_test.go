@@ -116,6 +116,32 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
+// TestADefaultThatSeveralPoliciesShare names none of them: the one that comes first may have nothing to do with the
+// call.
+func TestADefaultThatSeveralPoliciesShare(t *testing.T) {
+	t.Parallel()
+	named := func(id, name string, fallback verdict.Verdict, only ...string) engine.Active {
+		doc := &document.Document{Version: "v1", Name: name, Default: fallback}
+		return engine.Active{ID: id, Version: 1, Policy: compile(t, doc), Bindings: engine.Bindings{Agents: only}}
+	}
+	alone := "no rule matches; denied by default of policy mail"
+	shared := "no rule of the active policies matches; denied by default"
+	for name, c := range map[string]struct {
+		other engine.Active
+		want  string
+	}{
+		"the same":          {named("p2", "zoo", verdict.Deny), shared},
+		"another":           {named("p2", "zoo", verdict.Allow), alone},
+		"of another caller": {named("p2", "zoo", verdict.Deny, "somebody"), alone},
+	} {
+		set := engine.NewSet([]engine.Active{named("p1", "mail", verdict.Deny), c.other})
+		got := set.Evaluate(pay("bank", "close", nil), nothingSpent)
+		if got.Reason != c.want || got.PolicyName != "mail" {
+			t.Errorf("%s: %q by %s, want %q", name, got.Reason, got.PolicyName, c.want)
+		}
+	}
+}
+
 func TestWhatADecisionSays(t *testing.T) {
 	t.Parallel()
 	set := engine.NewSet([]engine.Active{{ID: "p1", Version: 3, Policy: compile(t, payments())}})
@@ -356,5 +382,25 @@ func TestReadsIntent(t *testing.T) {
 		if got := set.ReadsIntent(); got != reads {
 			t.Errorf("%q reads the intent: %t, want %t", when, got, reads)
 		}
+	}
+}
+
+// TestADefaultTellsOfAMissingServer: a rule for web.fetch is no rule for a tool of that name whose server nobody said.
+func TestADefaultTellsOfAMissingServer(t *testing.T) {
+	t.Parallel()
+	set := setOfRules(t, document.Rule{ID: "r", Effect: verdict.Allow, Tools: []document.Pattern{"web.fetch"}})
+	for _, c := range []struct {
+		server, tool string
+		want         bool
+	}{
+		{"local", "web.fetch", true}, {"local", "fetch", false}, {"other", "web.fetch", false},
+	} {
+		got := set.Evaluate(&toolcall.Call{Server: c.server, Tool: c.tool}, nil)
+		if got.Verdict != verdict.Deny || strings.Contains(got.Reason, "the call names no server") != c.want {
+			t.Errorf("%s of %s: %s, %s", c.tool, c.server, got.Verdict, got.Reason)
+		}
+	}
+	if got := set.Evaluate(&toolcall.Call{Server: "web", Tool: "fetch"}, nil); got.Verdict != verdict.Allow {
+		t.Errorf("%s: %s", got.Verdict, got.Reason)
 	}
 }

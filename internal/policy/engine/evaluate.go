@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"strings"
+
 	"writ/internal/policy/expression"
 	"writ/internal/toolcall"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -55,6 +58,12 @@ func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result
 	if !decided {
 		p, _ := s.strictestDefault(call, nil)
 		d.decideByDefault(p)
+		if p != nil && s.sharesDefault(p, call) {
+			d.Reason = sharedDefaultReason(p)
+		}
+		if p != nil && d.Verdict != verdict.Allow && call.Server == toolname.Local && strings.Contains(call.Tool, ".") {
+			d.Reason += noServer
+		}
 	}
 	s.oblige(&d, call, input)
 	if d.Verdict == verdict.Deny {

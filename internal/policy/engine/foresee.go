@@ -16,6 +16,8 @@ type Foresight struct {
 	Certain bool
 	// MayDeny is whether a rule may deny such a call.
 	MayDeny bool
+	// Doubt is what the strictest rule says that such a call may match, and need not; empty: none is known.
+	Doubt string
 }
 
 // unmade are the parts of a call that are unknown before it is made. Who would
@@ -36,7 +38,7 @@ func (s *Set) foresee(call *toolcall.Call, gaps toolcall.Gaps, used Range) Fores
 	o := s.Outlook(call, gaps, used)
 	_, certain := o.Possible().Only()
 	certain = certain && (o.Verdict != verdict.Allow || !s.allowReads(call, o.Rule, gaps))
-	return Foresight{o.Decision, certain, o.ByRules.Has(verdict.Deny)}
+	return Foresight{o.Decision, certain, o.ByRules.Has(verdict.Deny), o.Doubt}
 }
 
 // allowReads reports whether an allow of this id reads what is unknown. Its condition may

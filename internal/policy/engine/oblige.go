@@ -24,6 +24,9 @@ func (s *Set) rankObliging() *ranking {
 	return r
 }
 
+// Obliges reports whether any rule demands something of whoever carries a call out.
+func (s *Set) Obliges() bool { return s.obliging != nil }
+
 // oblige adds what rules about the call demand, whichever of them decided: obligations add up. A rule whose condition
 // fails demands it too, because it was written to limit the call. A caller that cannot keep obligations is denied.
 func (s *Set) oblige(d *Decision, call *toolcall.Call, input *expression.Input) {

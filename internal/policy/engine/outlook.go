@@ -14,6 +14,8 @@ type Outlook struct {
 	// ByRules are the verdicts that a rule may give, depending on what is unknown.
 	// ByDefault are those where no rule matches.
 	ByRules, ByDefault Verdicts
+	// Doubt is what the strictest rule would say that may match and need not; empty: there is none.
+	Doubt string
 	// MayConfine: a rule may allow the call confined. Confine is what those demand that certainly do.
 	MayConfine bool
 	// Claims are what the call would take from limits if it ran.
@@ -99,6 +101,9 @@ func (s *Set) outlook(call *toolcall.Call, gaps toolcall.Gaps, used Range) Outlo
 		}
 		o.ByRules.Add(e.effect)
 		o.MayConfine = o.MayConfine || e.confines
+		if matches != yes && o.Doubt == "" {
+			o.Doubt = e.reason
+		}
 		if matches == yes {
 			decided = true
 			o.decideBy(e, result{failed: p.failed})
@@ -172,10 +177,10 @@ func (e *entry) predict(input *expression.Partial, call *toolcall.Call, gaps too
 		p.claimed = holds.and(spent.not())
 	}
 	switch {
+	case holds == maybe && e.effect != verdict.Allow:
+		p.matches = maybe // if the condition fails, the rule matches whatever is spent
 	case allows:
 		p.matches = holds.and(spent.not())
-	case holds == maybe:
-		p.matches = maybe // if the condition fails, the rule matches whatever is spent
 	default:
 		p.matches = spent
 	}

@@ -2,11 +2,13 @@ package engine_test
 
 import (
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
@@ -117,5 +119,24 @@ func TestTheOnlyVerdict(t *testing.T) {
 	some.Add(verdict.Deny)
 	if _, ok := some.Only(); ok {
 		t.Error("two verdicts are one")
+	}
+}
+
+// TestAFailedConditionIsForeseenPastALimit: to a caller that cannot confine, a rule whose condition fails
+// denies, however much of its limit is spent.
+func TestAFailedConditionIsForeseenPastALimit(t *testing.T) {
+	t.Parallel()
+	rule := confinedRule("c", verdict.Deny, "*")
+	rule.When = "args.missing == 1"
+	rule.Limit = &document.Limit{Calls: 1, Per: time.Hour, By: document.Agent}
+	set := setOfRules(t, rule)
+	spent := func(engine.LimitKey) (int64, error) { return 1, nil }
+	call := &toolcall.Call{Server: "s", Tool: "t"}
+	if got := set.Evaluate(call, spent); got.Verdict != verdict.Deny || got.Rule != "c" {
+		t.Fatalf("%s by %q", got.Verdict, got.Rule)
+	}
+	outlook := set.Outlook(call, toolcall.Gaps{{"args"}}, exactly(spent))
+	if !outlook.ByRules.Has(verdict.Deny) {
+		t.Errorf("%b by rules", outlook.ByRules)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"writ/internal/obligation"
 	"writ/internal/toolcall"
 	"writ/internal/toolname"
 	"writ/internal/verdict"
@@ -96,7 +97,7 @@ func Ask(call toolcall.Call, names []toolname.Candidate) []Question {
 }
 
 // ForeseeNamed predicts for a call under all of its names: the strictest prediction, which is certain only if it is for
-// every name.
+// every name. Its obligations are all that may be demanded under any of them.
 func (s *Set) ForeseeNamed(questions []Question) Foresight {
 	return s.foreseeNamed(questions, s.Foresee)
 }
@@ -116,19 +117,22 @@ func (s *Set) ForeseeUnseen(questions []Question, spent Spent) Foresight {
 
 func (s *Set) foreseeNamed(questions []Question, foresee func(*toolcall.Call) Foresight) Foresight {
 	var strictest Foresight
-	certain, mayDeny := true, false
+	var obliged *obligation.Set
+	certain, mayDeny, doubt := true, false, ""
 	for i, q := range s.Weigh(questions) {
 		f := foresee(q.Call)
-		mayDeny = mayDeny || f.MayDeny
+		mayDeny, obliged = mayDeny || f.MayDeny, obligation.Both(obliged, f.Oblige)
 		if q.Restricts && f.Certain && !f.ByRule() {
 			continue
 		}
-		certain = certain && f.Certain
+		if !f.Certain {
+			certain, doubt = false, cmp.Or(doubt, f.Doubt)
+		}
 		if i == 0 || f.Verdict < strictest.Verdict {
 			strictest = f
 		}
 	}
-	strictest.MayDeny = mayDeny
+	strictest.MayDeny, strictest.Oblige, strictest.Doubt = mayDeny, obliged, doubt
 	strictest.Certain = certain || strictest.Certain && strictest.Verdict == verdict.Deny
 	return strictest
 }

@@ -12,6 +12,10 @@ const (
 	noPolicy = "no active policy; activate one that applies to this caller"
 )
 
+// noServer is said beside a default: whoever names a tool web.fetch and no server has most often written a rule for the
+// tool fetch of web.
+const noServer = "; the call names no server: send it by itself (mcp), or write local. before the tool in the rule"
+
 var pastTense = [...]string{
 	verdict.Deny:  "denied",
 	verdict.Hold:  "held for approval",
@@ -53,6 +57,12 @@ func otherwiseReason(p *policy, r *rule) string {
 
 func defaultReason(p *policy) string {
 	return "no rule matches; " + pastTense[p.fallback()] + " by default of policy " + p.name
+}
+
+// sharedDefaultReason is the reason if other policies that apply have the same default: to name one of them would send
+// people to a policy that has nothing to do with the call.
+func sharedDefaultReason(p *policy) string {
+	return "no rule of the active policies matches; " + pastTense[p.fallback()] + " by default"
 }
 
 func limitText(u usage) string {

@@ -258,4 +258,11 @@ func (s *Set) strictestDefault(call *toolcall.Call, gaps toolcall.Gaps) (stricte
 	return strictest, doubtful
 }
 
+// sharesDefault reports whether another policy that applies to the caller has the default of p.
+func (s *Set) sharesDefault(p *policy, call *toolcall.Call) bool {
+	return slices.ContainsFunc(s.policies, func(other *policy) bool {
+		return other != p && other.fallback() == p.fallback() && other.appliesTo(call, nil) == yes
+	})
+}
+
 func (p *policy) fallback() verdict.Verdict { return p.Policy.document.Default }

@@ -11,8 +11,9 @@ import (
 
 // vocabulary are the fields of a call that hold one of a few words, or nothing.
 var vocabulary = map[string][]string{
-	"environment": {"sandbox", "production"},
-	"user.role":   {"owner", "admin", "approver", "member", "viewer"},
+	"environment":  {"sandbox", "production"},
+	"agent.status": {"unregistered", "active", "suspended", "killed"}, // a proposal (pending) counts as unregistered
+	"user.role":    {"owner", "admin", "approver", "member", "viewer"},
 }
 
 // Doubts are comparisons of a field with a word that it never holds. A deny rule with

@@ -3,10 +3,12 @@ package expression
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/ext"
 )
 
@@ -62,6 +64,11 @@ func TestEditorsHelpWithEveryName(t *testing.T) {
 			t.Errorf("%s is described as %+v", n.Name, n)
 		}
 		described[n.Name] = true
+		for member := range membersOf(n.Name) {
+			if !strings.Contains(n.Form+",", "."+member+",") {
+				t.Errorf("of %s, %q does not name %s", n.Name, n.Form, member)
+			}
+		}
 	}
 	ours, err := newEnvironment()
 	if err != nil {
@@ -96,4 +103,15 @@ func TestEditorsHelpWithEveryName(t *testing.T) {
 			t.Errorf("%s is described and does not exist", name)
 		}
 	}
+}
+
+// membersOf are the members of a variable of a call.
+func membersOf(variable string) map[string]*types.FieldType {
+	of := map[string]*kind{
+		"agent": agentKind, "user": userKind, "org": orgKind, "session": sessionKind, "intent": intentKind,
+	}[variable]
+	if of == nil {
+		return nil
+	}
+	return of.fields
 }

@@ -74,6 +74,10 @@ func expectedFor(input string) string {
 	switch {
 	case strings.HasPrefix(input, "="):
 		return "== to compare"
+	case strings.HasPrefix(input, "&"):
+		return "&& to join two conditions"
+	case strings.HasPrefix(input, "|"):
+		return "|| between alternatives"
 	case strings.HasPrefix(input, `"`), strings.HasPrefix(input, "'"):
 		return "the quote that ends the text"
 	}

@@ -125,10 +125,15 @@ func TestDoubts(t *testing.T) {
 			`1:24 user.role is never "root": expected owner, admin, approver, member or viewer`,
 			`1:32 user.role is never "admins": expected owner, admin, approver, member or viewer`,
 		},
-		`environment in ["sandbox", ""]`:                 nil,
-		`environment == "production" || user.role == ""`: nil,
-		`environment == args.environment`:                nil,
-		`args.role == "root" && user.email == "root"`:    nil,
+		`agent.status == "suspend" || agent.status == "pending"`: {
+			`1:17 agent.status is never "suspend": expected unregistered, active, suspended or killed`,
+			`1:46 agent.status is never "pending": expected unregistered, active, suspended or killed`,
+		},
+		`agent.status in ["unregistered", "active", "suspended", "killed", ""]`: nil,
+		`environment in ["sandbox", ""]`:                                        nil,
+		`environment == "production" || user.role == ""`:                        nil,
+		`environment == args.environment`:                                       nil,
+		`args.role == "root" && user.email == "root"`:                           nil,
 	} {
 		var got []string
 		for _, d := range mustCompile(t, condition).Doubts() {

@@ -11,7 +11,7 @@ import (
 )
 
 // kind is one of our object types. Its fields are known at compile time, so that a
-// misspelt one is refused.
+// misspelled one is refused.
 type kind struct {
 	celType *types.Type
 	fields  map[string]*types.FieldType

@@ -34,6 +34,8 @@ func parsePath(text string, resolved map[string]string) (location, error) {
 		return "", failure("path: the path is a URL")
 	case !known && hasReference(text):
 		return "", failure("path: the path refers to the environment")
+	case !known && hasWindowsName(text):
+		return "", failure("path: the path holds a name that Windows takes for another one's, as GIT~1/ or .git./ for .git/")
 	}
 	return location(path.Clean(text)), nil
 }
@@ -41,6 +43,20 @@ func parsePath(text string, resolved map[string]string) (location, error) {
 // schemeForm is the beginning of a URL that a tool may open as a file: file:///x, or
 // file:/x and file:x, which many read the same.
 var schemeForm = regexp.MustCompile(`^(?i:file:|[a-z][a-z0-9+.-]*:/)`)
+
+// windowsForm is a folder whose name has the form of a short one, or ends with a dot or space, which Windows leaves
+// out; or a file with a short name and an extension. Without one it may be a commit: HEAD~1, main.. and the like are
+// among what commands read.
+var windowsForm = regexp.MustCompile(
+	`(^|/)(` + shortName + `(\.[^/.]{0,3})?/|[^/]*[^/. ][. ]+/|` + shortName + `\.[^/.]{1,3}$)`)
+
+const shortName = `[^/.~]{1,6}~[0-9]{1,6}`
+
+// hasWindowsName looks for what each of these names holds first: most paths hold none of it.
+func hasWindowsName(text string) bool {
+	may := strings.Contains(text, "~") || strings.Contains(text, "./") || strings.Contains(text, " /")
+	return may && windowsForm.MatchString(text)
+}
 
 func hasDrive(text string) bool {
 	return len(text) >= 2 && text[1] == ':' && ('a' <= text[0]|0x20 && text[0]|0x20 <= 'z')

@@ -15,10 +15,10 @@ func TestProblems(t *testing.T) {
 		line, column int
 		message      string
 	}{
-		"a misspelt field": {
+		"a misspelled field": {
 			`agent.nmae == "x"`, 1, 6, "undefined field 'nmae': expected attested, id, name, registered or status",
 		},
-		"a misspelt field of a result": {
+		"a misspelled field of a result": {
 			`shell(args.c).program == []`, 1, 14,
 			"undefined field 'program': expected dynamic, opaque, paths, plain, programs, reads, scripts, unknown, words or writes",
 		},
@@ -54,6 +54,8 @@ func TestProblems(t *testing.T) {
 		"what is in a text":           {`args.x in "abc"`, 1, 8, "expected a list or a map after in"},
 		"what is not true or false":   {`!tool`, 1, 1, "expected true or false"},
 		"a single equals sign":        {`tool = "x"`, 1, 6, "unexpected '=': expected == to compare"},
+		"a single ampersand":          {`tool == "x" & true`, 1, 13, "unexpected '&': expected && to join"},
+		"a single bar":                {`tool == "x" | true`, 1, 13, "unexpected '|': expected || between"},
 		"a text that does not end": {
 			`tool == "x`, 1, 9, "unexpected '\"x': expected the quote that ends the text",
 		},

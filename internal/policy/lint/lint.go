@@ -3,9 +3,9 @@
 //
 // A policy that compiles can still be wrong: another rule always comes first, a deny
 // takes an allow back, a star lets unknown tools through, a limit never counts because
-// of another. Of finds these in a policy's text. A Tally is given calls that were made,
-// and reports which conditions were true for all of them, which always failed, and
-// which tools a star was needed for.
+// of another, a pattern has braces of another language. Of finds these in a policy's
+// text. A Tally is given calls that were made, and reports which conditions were true
+// for all of them, which always failed, and which tools a star was needed for.
 //
 // Every finding has its position and a fix. What it says is certain, but may be what
 // the author wanted, so that no finding stops a policy from being stored or activated.
@@ -27,6 +27,7 @@ const (
 	ShadowedAllow Kind = "shadowed_allow"       // a deny always comes before the allow
 	OverBroad     Kind = "over_broad"           // allows more tools than anybody named or used
 	Contradictory Kind = "contradictory_limits" // the limit never stops a call
+	LiteralMarks  Kind = "literal_marks"        // characters that mean something in other patterns
 	AlwaysTrue    Kind = "always_true"          // a condition that held for all recorded calls
 	AlwaysFails   Kind = "always_fails"         // a condition that failed for all recorded calls
 )

@@ -56,6 +56,16 @@ func TestWhatTheTextShows(t *testing.T) {
 		rules    []string
 		want     []string
 	}{
+		"marks that are special elsewhere": {
+			"deny", []string{
+				`- {id: a, effect: deny, tools: ["bank.{pay,send}", bank.pay, "files.read?", "web.(get|put)"]}`,
+				`- {id: b, effect: allow, tools: ["k8s.pods/list", "s.a-b_c", "*.x*"]}`,
+			},
+			[]string{
+				"literal_marks a rules[0].tools[0]", "literal_marks a rules[0].tools[2]",
+				"literal_marks a rules[0].tools[3]",
+			},
+		},
 		"an allow behind one that confines": {
 			"deny", []string{
 				`- {id: a, effect: allow, tools: ["*.Bash"], confine: {write: [workspace]}}`,

@@ -32,6 +32,7 @@ func Of(p *engine.Policy, beside ...Beside) Report {
 	}
 	r.findBroadDefault()
 	for i := range r.doc.Rules {
+		r.findMarks(i)
 		if r.findNever(i) || r.findUnreachable(i) {
 			continue
 		}
@@ -272,6 +273,20 @@ func (r *reader) findBroad(i int) {
 			message := fmt.Sprintf("%s allows every tool of every server, including those that are added later",
 				pattern)
 			r.add(OverBroad, r.inTool(i, j, message), "name the servers or tools that are needed, or add a condition")
+		}
+	}
+}
+
+// marks are special in patterns of shells and in regular expressions. Here they are characters of a tool's name, which
+// hardly any tool has: a deny with them restricts nothing, and says so nowhere.
+const marks = `?[]{}()|^$\`
+
+func (r *reader) findMarks(i int) {
+	for j, pattern := range r.doc.Rules[i].Tools {
+		if at := strings.IndexAny(string(pattern), marks); at >= 0 {
+			message := fmt.Sprintf("%s names a tool that has %c in its name: * alone is special in a pattern",
+				pattern, pattern[at])
+			r.add(LiteralMarks, r.inTool(i, j, message), "list the tools one by one, or use *")
 		}
 	}
 }

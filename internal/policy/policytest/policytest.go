@@ -19,7 +19,7 @@
 // With capabilities: [confine] the caller can confine calls. An allow that confines must be wanted with the limits that
 // it demands; without them the test fails.
 //
-// Read refuses unknown members: a misspelt want would be a test that cannot fail.
+// Read refuses unknown members: a misspelled want would be a test that cannot fail.
 package policytest
 
 import (
@@ -178,8 +178,12 @@ func (r *reader) invalid() error {
 }
 
 func (r *reader) suite(v *node.Value) *Suite {
-	m := v.Members("policy", "policies", "tests")
 	s := &Suite{File: r.file}
+	if root := v.Node(); root.Has("rules") && !root.Has("tests") {
+		v.Problem("this is a policy, not its tests: write them into a file of their own, whose policy names this one")
+		return s
+	}
+	m := v.Members("policy", "policies", "tests")
 	r.limits = map[string]*document.Limit{}
 	one, several := m.Get("policy"), m.Get("policies")
 	switch {

@@ -80,9 +80,9 @@ tests:
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, old, new, want string }{
-		{"a misspelt member", "want:", "wants:", "5:5: tests[0].wants: is not known here"},
+		{"a misspelled member", "want:", "wants:", "5:5: tests[0].wants: is not known here"},
 		{
-			"a misspelt wish", "decision: deny", "decision: deny, rules: x",
+			"a misspelled wish", "decision: deny", "decision: deny, rules: x",
 			"5:28: tests[0].want.rules: is not known here",
 		},
 		{"no wish", "    want: {decision: deny}\n", "", "3:5: tests[0].want: is missing"},
@@ -92,7 +92,7 @@ tests:
 			"tests[0].want.decision: must be allow, deny, hold or ask",
 		},
 		{
-			"a misspelt argument list", "tool: send_money", "tool: send_money, args: {}",
+			"a misspelled argument list", "tool: send_money", "tool: send_money, args: {}",
 			"tests[0].call.args: is not known here",
 		},
 		{"no tool", ", tool: send_money", "", "tests[0].call.tool: is missing"},

@@ -13,7 +13,7 @@
 //   - A field that is missing from a call, or cannot be read, makes a forbid and a
 //     require_approval match, but not a permit. A condition on a field that the
 //     statement's tools never have is refused.
-//   - A principal is honoured (an agent, a role, this organization) or refused.
+//   - A principal is honored (an agent, a role, this organization) or refused.
 //
 // Read reads a Profile, Document makes the policy from it, and Form writes it in the
 // one form whose hash is shown to the person who confirms it.

@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxWarnings bounds what is said of one plan: programs write much into theirs.
+const maxWarnings = 20
+
+// stepMembers are the members of a step that mean something.
+var stepMembers = []string{
+	"action", "tool", "tool_name", "mcp", "server", "mcp_context", "description", "metadata",
+	"arguments", "params", "tool_input", "input", "inputs", "args", "parameters", "strict", "max_calls",
+}
+
+// planMembers are those of a plan.
+var planMembers = []string{"goal", "steps", "ordered", "may", "source", "metadata", "plan"}
+
+// Warnings say what in a plan, as a client sent it, is probably not meant so. Such a plan is taken, because published
+// clients write members of their own into their plans; whoever misspelled one thinks that all of it counts.
+func Warnings(sent []byte) (warnings []string) {
+	var read map[string]jsontext.Value
+	var steps []map[string]jsontext.Value
+	if json.Unmarshal(sent, &read, jsontext.AllowDuplicateNames(true)) != nil ||
+		json.Unmarshal(read["steps"], &steps, jsontext.AllowDuplicateNames(true)) != nil {
+		return nil
+	}
+	warnings = notRead(read)
+	for i, step := range steps {
+		if warnings = append(warnings, warningsOf(i, step)...); len(warnings) > maxWarnings {
+			break
+		}
+	}
+	return warnings[:min(len(warnings), maxWarnings)]
+}
+
+// notRead names the members of a plan that say nothing there.
+func notRead(sent map[string]jsontext.Value) (warnings []string) {
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		switch {
+		case slices.Contains(planMembers, name):
+		case slices.Contains(stepMembers, name):
+			warnings = append(warnings, name+" of the plan is not read: it belongs into a step")
+		default:
+			warnings = append(warnings, fmt.Sprintf("%s of the plan is not read; expected %s", shown(name),
+				strings.Join(planMembers, ", ")))
+		}
+	}
+	return warnings
+}
+
+func warningsOf(i int, step map[string]jsontext.Value) (warnings []string) {
+	for _, name := range slices.Sorted(maps.Keys(step)) {
+		if !slices.Contains(stepMembers, name) {
+			warnings = append(warnings,
+				fmt.Sprintf("step %d: %s is not read, and fixes nothing; arguments go under params", i, shown(name)))
+		}
+	}
+	if action, tool := textOf(step["action"]), textOf(step["tool"]); action != "" && tool != "" && action != tool {
+		warnings = append(warnings, fmt.Sprintf("step %d permits calls of %s, its action; %s, its tool, permits nothing",
+			i, shown(action), shown(tool)))
+	}
+	if server, ok := serverInName(step); ok {
+		warnings = append(warnings,
+			fmt.Sprintf("step %d names no server: if that is %s, give it by itself, as mcp", i, shown(server)))
+	}
+	return warnings
+}
+
+// serverInName is what stands before the dot of a tool's name in a step that names no server.
+func serverInName(step map[string]jsontext.Value) (server string, ok bool) {
+	for _, member := range []string{"mcp", "server", "mcp_context"} {
+		if step[member] != nil {
+			return "", false
+		}
+	}
+	for _, member := range []string{"action", "tool", "tool_name"} {
+		if name := textOf(step[member]); strings.Contains(name, ".") {
+			server, _, _ = strings.Cut(name, ".")
+			return server, server != ""
+		}
+	}
+	return "", false
+}
+
+// textOf is a member that is a text, or empty.
+func textOf(member jsontext.Value) (text string) {
+	_ = json.Unmarshal(member, &text) // what is no text is none
+	return text
+}

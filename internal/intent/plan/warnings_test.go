@@ -1,0 +1,64 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"writ/internal/intent/plan"
+)
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sent string
+		want []string
+	}{
+		{`{"goal": "x", "steps": [{"mcp": "bank", "action": "pay", "params": {"to": "l"}, "strict": true}]}`, nil},
+		{
+			`{"steps": [{"mcp": "bank", "action": "pay", "parms": {"to": "l"}}]}`,
+			[]string{"step 0: parms is not read, and fixes nothing; arguments go under params"},
+		},
+		{
+			`{"steps": [{}, {"action": "bank.pay"}]}`,
+			[]string{"step 1 names no server: if that is bank, give it by itself, as mcp"},
+		},
+		{
+			`{"steps": [{"mcp": "bank", "action": "pay", "tool": "bank_api"}]}`,
+			[]string{"step 0 permits calls of pay, its action; bank_api, its tool, permits nothing"},
+		},
+		{
+			`{"steps": [{"mcp": "bank", "action": "pay", "a\u001b[2J\nb": 1}]}`,
+			[]string{"step 0: a\uFFFD[2J\uFFFDb is not read, and fixes nothing; arguments go under params"},
+		},
+		{
+			`{"goal": "x", "order": true, "strict": true, "metadata": {}, "source": "s", "ordered": true, "may": [], "steps": []}`,
+			[]string{
+				"order of the plan is not read; expected goal, steps, ordered, may, source, metadata, plan",
+				"strict of the plan is not read: it belongs into a step",
+			},
+		},
+		{`{"steps": 5}`, nil},
+		{`no plan`, nil},
+	} {
+		if got := plan.Warnings([]byte(c.sent)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.sent, got, c.want)
+		}
+	}
+}
+
+func TestWarningsAreFewAndShort(t *testing.T) {
+	t.Parallel()
+	members := make([]string, 1000)
+	for i := range members {
+		members[i] = fmt.Sprintf(`"%04d%s": 1`, i, strings.Repeat("x", 1000))
+	}
+	many := strings.Join(members, ",")
+	for _, sent := range []string{`{"steps": [{` + many + `}]}`, `{"steps": [{}, {"a": 1}], ` + many + `}`} {
+		got := plan.Warnings([]byte(sent))
+		if said := strings.Join(got, ""); len(got) == 0 || len(got) > 20 || len(said) > 5000 {
+			t.Errorf("%d warnings of %d bytes", len(got), len(said))
+		}
+	}
+}
