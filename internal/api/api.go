@@ -126,6 +126,7 @@ type Config struct {
 
 	Version        string
 	PublicURL      *url.URL
+	HostNames      []string // others under which programs reach it
 	TrustedProxies []netip.Prefix
 	CORSOrigins    []string
 	MaxBodyBytes   int64
@@ -158,20 +159,7 @@ type API struct {
 
 // New assembles the routes.
 func New(c Config) *API {
-	gate := &admission.Gate{
-		People:        c.Auth,
-		Keys:          c.Keys,
-		Organizations: c.Organizations,
-		Factors:       c.Auth,
-		Now:           c.Database.Now,
-		Providers:     c.Federation,
-		Policies:      c.Policies,
-		Plans:         c.Intent,
-		Stops:         c.Agents,
-		Certificates:  attestations{c.Certificates, c.Agents},
-		Operators:     c.Operators,
-		ProxyToken:    c.ProxyToken,
-	}
+	gate := c.gate()
 	a := &API{
 		metrics:       newMetrics(c),
 		gateway:       c.Gateway,
@@ -191,6 +179,7 @@ func New(c Config) *API {
 		Observe:        a.metrics.observe,
 		Version:        c.Version,
 		PublicURL:      c.PublicURL,
+		HostNames:      c.HostNames,
 		TrustedProxies: c.TrustedProxies,
 		CORSOrigins:    c.CORSOrigins,
 		MaxBodyBytes:   c.MaxBodyBytes,
@@ -208,8 +197,36 @@ func New(c Config) *API {
 	return a
 }
 
+// gate says who is calling, for every route.
+func (c Config) gate() *admission.Gate {
+	return &admission.Gate{
+		People:        c.Auth,
+		Keys:          c.Keys,
+		Organizations: c.Organizations,
+		Factors:       c.Auth,
+		Now:           c.Database.Now,
+		Providers:     c.Federation,
+		Policies:      c.Policies,
+		Plans:         c.Intent,
+		Stops:         c.Agents,
+		Certificates:  attestations{c.Certificates, c.Agents},
+		Operators:     c.Operators,
+		ProxyToken:    c.ProxyToken,
+	}
+}
+
 // usesTLS reports whether browsers reach this server with TLS. A proxy may speak it for us.
 func (c Config) usesTLS() bool { return c.UsesTLS || c.PublicURL.Scheme == "https" }
+
+// options is what this server offers, beside the ways to sign in.
+func (c Config) options() accounts.OptionsBody {
+	return accounts.OptionsBody{
+		Mail:        c.MailGoes,
+		Development: c.Documented,
+		Billing:     c.Billing != nil && c.Billing.IsOn(),
+		Referrals:   c.Referrals != nil && c.Referrals.IsOn(),
+	}
+}
 
 // mountIdentity serves who people and keys are.
 func (a *API) mountIdentity(c Config, gate *admission.Gate) {
@@ -223,7 +240,7 @@ func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 		PublicURL:     c.PublicURL,
 		SignUpOpen:    c.SignUpOpen,
 		SecureCookies: c.usesTLS(),
-		Options:       accounts.OptionsBody{Mail: c.MailGoes, Development: c.Documented},
+		Options:       c.options(),
 		HasDashboard:  c.Dashboard != nil,
 	}).Mount(a.router)
 	(&users.Handlers{
@@ -279,6 +296,44 @@ const (
 func (a *API) mountWork(c Config) {
 	// Telemetry and reports may fill their memory; decisions have their own.
 	bodies := &route.Bodies{Limit: reportBytes}
+	a.mountTraces(c, bodies)
+	a.mountDecisions(c)
+	(&notifications.Handlers{
+		Notifications: c.Notifications,
+		Webhooks:      c.Webhooks,
+		Events:        c.Approvals,
+		PublicURL:     c.PublicURL,
+	}).Mount(a.router)
+	a.traces.MountForwarding(a.router)
+	(&agents.Handlers{Agents: c.Agents, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
+	(&servers.Handlers{Servers: c.Servers, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
+	(&certificates.Handlers{Certificates: c.Certificates, PublicURL: c.PublicURL, Now: c.Database.Now}).Mount(a.router)
+	a.mountProxy(c, bodies)
+	(&auditlog.Handlers{
+		Audit:          c.Audit,
+		Executions:     c.Executions,
+		CheckpointKeys: c.CheckpointKeys,
+		CheckLog:       c.CheckLog,
+		Bodies:         bodies,
+		MaxBodyBytes:   c.MaxBodyBytes,
+		MaxReportBytes: c.MaxIngestBytes,
+		Logger:         c.Logger,
+	}).Mount(a.router)
+	(&search.Handlers{
+		Agents:        c.Agents,
+		Approvals:     c.Approvals,
+		Audit:         c.Audit,
+		Organizations: c.Organizations,
+		Plans:         c.Intent,
+		Policies:      c.Policies,
+		Servers:       c.Servers,
+		Telemetry:     c.Telemetry,
+		Now:           c.Database.Now,
+	}).Mount(a.router)
+}
+
+// mountTraces serves telemetry, apart from its forwarding.
+func (a *API) mountTraces(c Config, bodies *route.Bodies) {
 	a.traces = &traces.Handlers{
 		Telemetry:      c.Telemetry,
 		Agents:         c.Agents,
@@ -292,6 +347,11 @@ func (a *API) mountWork(c Config) {
 		MaxIngestBytes: c.MaxIngestBytes,
 		Kept:           traces.Kept{Traces: c.TraceRetention, Payloads: c.PayloadRetention},
 	}
+	a.traces.Mount(a.router)
+}
+
+// mountDecisions serves policies, plans, decisions and approvals.
+func (a *API) mountDecisions(c Config) {
 	policies := &policies.Handlers{
 		Policies:      c.Policies,
 		Enforcement:   c.Enforcement,
@@ -315,7 +375,11 @@ func (a *API) mountWork(c Config) {
 		PublicURL:     c.PublicURL,
 		MaxBodyBytes:  c.MaxBodyBytes,
 	}
-	approvals := &approvals.Handlers{
+	policies.Mount(a.router)
+	decisions.Mount(a.router)
+	policies.MountPreflights(a.router)
+	decisions.MountSettings(a.router)
+	(&approvals.Handlers{
 		Approvals:     c.Approvals,
 		Enforcement:   c.Enforcement,
 		Organizations: c.Organizations,
@@ -324,23 +388,12 @@ func (a *API) mountWork(c Config) {
 		Intent:        c.Intent,
 		Audit:         c.Audit,
 		Limiter:       c.Limiter,
-	}
-	a.traces.Mount(a.router)
-	policies.Mount(a.router)
-	decisions.Mount(a.router)
-	policies.MountPreflights(a.router)
-	decisions.MountSettings(a.router)
-	approvals.Mount(a.router)
-	(&notifications.Handlers{
-		Notifications: c.Notifications,
-		Webhooks:      c.Webhooks,
-		Events:        c.Approvals,
-		PublicURL:     c.PublicURL,
 	}).Mount(a.router)
-	a.traces.MountForwarding(a.router)
-	(&agents.Handlers{Agents: c.Agents, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
-	(&servers.Handlers{Servers: c.Servers, Enforcement: c.Enforcement, Telemetry: c.Telemetry}).Mount(a.router)
-	(&certificates.Handlers{Certificates: c.Certificates, PublicURL: c.PublicURL, Now: c.Database.Now}).Mount(a.router)
+}
+
+// mountProxy serves the enforcement proxy: to published SDKs, to agents that speak MCP, and to proxies in processes of
+// their own.
+func (a *API) mountProxy(c Config, bodies *route.Bodies) {
 	(&invoke.Handlers{
 		Carrier:      c.Carrier,
 		Bodies:       &route.Bodies{Limit: decisionBytes},
@@ -367,27 +420,6 @@ func (a *API) mountWork(c Config) {
 		Bodies:      bodies,
 		Now:         c.Database.Now,
 		MaxBytes:    c.MaxIngestBytes,
-	}).Mount(a.router)
-	(&auditlog.Handlers{
-		Audit:          c.Audit,
-		Executions:     c.Executions,
-		CheckpointKeys: c.CheckpointKeys,
-		CheckLog:       c.CheckLog,
-		Bodies:         bodies,
-		MaxBodyBytes:   c.MaxBodyBytes,
-		MaxReportBytes: c.MaxIngestBytes,
-		Logger:         c.Logger,
-	}).Mount(a.router)
-	(&search.Handlers{
-		Agents:        c.Agents,
-		Approvals:     c.Approvals,
-		Audit:         c.Audit,
-		Organizations: c.Organizations,
-		Plans:         c.Intent,
-		Policies:      c.Policies,
-		Servers:       c.Servers,
-		Telemetry:     c.Telemetry,
-		Now:           c.Database.Now,
 	}).Mount(a.router)
 }
 

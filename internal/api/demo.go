@@ -3,11 +3,14 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	"writ/client"
 	"writ/internal/demo"
+	"writ/internal/fault"
 )
 
 // FillDemo fills an organization with demo data, by calling the routes with the access token of its owner.
@@ -18,14 +21,46 @@ func (a *API) FillDemo(ctx context.Context, accessToken, orgID string) error {
 		HTTP:        &http.Client{Transport: inside{a}},
 		UserAgent:   "writ demo",
 	}
-	return demo.Fill(ctx, owner, orgID, a.database.Now)
+	err := demo.Fill(ctx, owner, orgID, a.database.Now)
+	if refused, ok := errors.AsType[*client.Error](err); ok && refused.StatusCode == http.StatusTooManyRequests {
+		busy := fault.Wrap(err, fault.TooMany, "the demo data could not be made: its owner has asked for too much")
+		busy.RetryAfter = refused.RetryAfter
+		return busy
+	}
+	return err
 }
 
 func (a *API) demoOutsideProduction(c Config) func(ctx context.Context, accessToken, orgID string) error {
 	if !c.Documented {
 		return nil
 	}
-	return a.FillDemo
+	return func(ctx context.Context, accessToken, orgID string) error {
+		err := a.FillDemo(ctx, accessToken, orgID)
+		if err == nil && c.TelemetryBehind != nil {
+			awaitFigures(ctx, c.TelemetryBehind)
+		}
+		return err
+	}
+}
+
+// figuresWithin is how long a demo waits for its figures. One without them is still whole.
+const figuresWithin = 10 * time.Second
+
+// awaitFigures waits until telemetry has what was decided before now: who opens the demo reads its figures at once, and
+// pages read them again after half a minute.
+func awaitFigures(ctx context.Context, behind func() time.Duration) {
+	began := time.Now()
+	ctx, stop := context.WithTimeout(ctx, figuresWithin)
+	defer stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for behind() > time.Since(began) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // inside answers requests by the routes of this process, without a connection.

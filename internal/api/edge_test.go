@@ -158,7 +158,8 @@ func TestNothingButPagesRedirects(t *testing.T) {
 
 func TestHostNames(t *testing.T) {
 	t.Parallel()
-	s := testserver.Start(t, dbtest.SQLite(t), "WRIT_PUBLIC_URL", "https://Writ.example.org:8443")
+	s := testserver.Start(t, dbtest.SQLite(t), "WRIT_PUBLIC_URL", "https://Writ.example.org:8443",
+		"WRIT_HOST_NAMES", "writ, Writ.Writ.svc")
 	for _, test := range []struct {
 		host, path string
 		status     int
@@ -171,6 +172,9 @@ func TestHostNames(t *testing.T) {
 		{"LOCALHOST:99", "/ready", 200},
 		{"writ.example.org", "/ready", 200},
 		{"WRIT.example.org:443", "/ready", 200},
+		{"writ:8080", "/ready", 200},
+		{"writ.writ.svc", "/ready", 200},
+		{"writ.svc", "/ready", 421},
 		{"evil.example", "/ready", 421},
 		{"evil.example:8080", "/openapi.json", 421},
 		{"evil.example", "/nothing", 421},

@@ -271,9 +271,9 @@ func TestOptions(t *testing.T) {
 	t.Parallel()
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		answer := s.Request(t, "GET", "/auth/options", "")
-		want := `{"google":false,"signUp":false,"mail":"outbox","development":true}`
+		want := `{"google":false,"signUp":false,"mail":"outbox","development":true,"billing":false,"referrals":true}`
 		if answer.Status != http.StatusOK || strings.TrimSpace(string(answer.Body)) != want {
 			t.Errorf("options: %d %s, want %s", answer.Status, answer.Body, want)
 		}
-	}, "WRIT_SIGNUP", "closed")
+	}, "WRIT_SIGNUP", "closed", "WRIT_REFERRAL_CREDIT_CENTS", "1000")
 }

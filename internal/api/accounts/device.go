@@ -96,10 +96,10 @@ type pollDeviceInput struct {
 // DeviceGrantBody is what an approved terminal gets, under the names that published command lines read. Only
 // writ gets the tokens.
 type DeviceGrantBody struct {
-	APIKey       string `json:"api_key" doc:"Has the scopes that /auth/device/request lists. It is not shown again."`
+	APIKey       string `json:"api_key" doc:"Has the scopes that /auth/device/request lists. It is not shown again. Empty for a person whose terminal gets a session alone: in no organization, where org_id is empty too, or with a role that has no keys."`
 	Email        string `json:"email"`
 	UserID       string `json:"user_id" format:"uuid"`
-	OrgID        string `json:"org_id" format:"uuid"`
+	OrgID        string `json:"org_id"`
 	AccessToken  string `json:"access_token,omitempty"`
 	RefreshToken string `json:"refresh_token,omitempty"`
 	ExpiresIn    int    `json:"expires_in,omitempty,omitzero" doc:"Seconds until the access token expires."`
@@ -109,11 +109,14 @@ func (h *Handlers) pollDevice(
 	ctx context.Context, _ principal.Principal, in *pollDeviceInput,
 ) (DeviceGrantBody, error) {
 	var key apikey.Issued
+	wantsSession := valueOf(in.Body.Client) == writClient
 	answer, err := h.Auth.PollDevice(ctx, auth.DeviceQuestion{
-		Code: secret.NewText(in.Body.DeviceCode), WantsSession: valueOf(in.Body.Client) == writClient,
-		From: deviceOf(ctx),
+		Code: secret.NewText(in.Body.DeviceCode), WantsSession: wantsSession, From: deviceOf(ctx),
 	}, func(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (err error) {
-		key, err = h.addTerminalKey(ctx, tx, login)
+		if login.OrgID == "" {
+			return sessionAlone(login, wantsSession)
+		}
+		key, err = h.addTerminalKey(ctx, tx, login, wantsSession)
 		return err
 	})
 	if fault.Is(err, fault.Forbidden) { // the person lost the right meanwhile
@@ -136,22 +139,32 @@ func (h *Handlers) pollDevice(
 	}, nil
 }
 
-// addTerminalKey creates the key of a terminal for the person who approved it, if they may still have keys. The product
-// is only in its name: command lines of several products share one file of credentials, so the key cannot be bound to
-// one product.
-func (h *Handlers) addTerminalKey(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (apikey.Issued, error) {
+// sessionAlone refuses a terminal that would get neither a key nor a session.
+func sessionAlone(login auth.DeviceLogin, wanted bool) error {
+	if login.SessionAllowed && wanted {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "a key needs an organization, and a role that has keys")
+}
+
+// addTerminalKey creates the key of a terminal for the person who approved it, if they may still have keys; a member
+// who may have none gives the terminal their session alone. The product is only in the key's name: command lines of
+// several products share one file of credentials, so the key cannot be bound to one product.
+func (h *Handlers) addTerminalKey(
+	ctx context.Context, tx *database.Tx, login auth.DeviceLogin, wantsSession bool,
+) (apikey.Issued, error) {
 	role, err := organization.RoleIn(ctx, tx, login.OrgID, login.UserID)
 	if err != nil {
 		return apikey.Issued{}, err
 	}
 	person := principal.Principal{Kind: principal.User, UserID: login.UserID, OrgID: login.OrgID, Role: role}
-	if err := person.Require(principal.OwnKeys); err != nil {
-		return apikey.Issued{}, err
-	}
 	if !login.Limited && role != principal.Owner {
 		if err := admission.RefuseEnforced(federation.Enforced(ctx, tx, login.OrgID)); err != nil {
 			return apikey.Issued{}, err
 		}
+	}
+	if !person.May(principal.OwnKeys) {
+		return apikey.Issued{}, sessionAlone(login, wantsSession)
 	}
 	name := "cli-" + tx.Now().Format(time.DateOnly)
 	if login.Product != "" {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -156,6 +157,60 @@ func TestDevicePage(t *testing.T) {
 		}
 		if n := sessionsOf(t, s, ada); n != before+1 {
 			t.Errorf("%d sessions are left of visits that came to nothing", n-before-1)
+		}
+	})
+}
+
+// TestDevicePageOfWhoMayNotApprove: the page says that the terminal waits on, and how to end that. The terminal hears
+// of it when it asks next.
+func TestDevicePageOfWhoMayNotApprove(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		owner := s.Person("owner")
+		viewer := s.Join(owner, s.Organization(owner, "Harbour"), "viewer")
+		code := s.StartDevice(client.DeviceStart{}) // wants a key, which a viewer does not have
+		seen := visit(t, s, m{
+			"search": "?user_code=" + code.UserCode, "email": viewer.Email, "password": testserver.Password,
+			"act": true, "press": "approve", "thenDeny": true,
+		})
+		if said := fmt.Sprint(seen["afterApproval"]); !strings.HasSuffix(said, "Deny ends that.") {
+			t.Errorf("the page says %q", said)
+		}
+		if said := fmt.Sprint(seen["message"]); !strings.Contains(said, "turned away") {
+			t.Errorf("after the no the page says %q", said)
+		}
+		_, err := s.Public.PollDevice(t.Context(), code.DeviceCode, "")
+		if client.DeviceError(err) != client.DeviceDenied {
+			t.Errorf("the terminal is told %v", err)
+		}
+	})
+}
+
+// TestDevicePageOfAViewer: a viewer has no keys, and the page says what the terminal gets instead.
+func TestDevicePageOfAViewer(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		vera := o.Join(o.Owner, o.ID, "viewer")
+		look := func(start client.DeviceStart, press string) (client.DeviceCode, m) {
+			code := o.StartDevice(start)
+			return code, visit(t, o.Server, m{
+				"search": "?user_code=" + code.UserCode, "email": vera.Email, "password": testserver.Password,
+				"act": true, "press": press,
+			})
+		}
+		_, seen := look(client.DeviceStart{}, "")
+		if said, _ := seen["keyless"].(string); !strings.HasPrefix(said, "nothing, because it wants a key") ||
+			seen["rightsHidden"] != true || seen["approveDisabled"] != true {
+			t.Errorf("of a program that wants a key the page shows %v", seen)
+		}
+		code, seen := look(client.DeviceStart{Client: client.WritClient}, "approve")
+		if said, _ := seen["keyless"].(string); !strings.HasPrefix(said, "no key, because a viewer has none") ||
+			seen["rightsHidden"] != true || seen["approveDisabled"] != false || seen["actingHidden"] != true {
+			t.Errorf("of writ the page shows %v", seen)
+		}
+		got, err := o.Public.PollDevice(t.Context(), code.DeviceCode, client.WritClient)
+		if err != nil || got.AccessToken == "" || got.APIKey != "" {
+			t.Errorf("the terminal gets %+v, %v; want a session without a key", got, err)
 		}
 	})
 }

@@ -153,6 +153,109 @@ func TestWritGetsASession(t *testing.T) {
 	})
 }
 
+// TestWhoIsInNoOrganizationSignsIn: they get a session without a key, and accept their first invitation with it. A
+// terminal that wants a key alone gets nothing.
+func TestWhoIsInNoOrganizationSignsIn(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ctx, owner, ada := t.Context(), s.Person("owner"), s.Person("ada")
+		org := s.Organization(owner, "Harbour")
+		approved := func() client.DeviceCode {
+			t.Helper()
+			code := s.StartDevice(client.DeviceStart{Client: client.WritClient})
+			if err := ada.ApproveDevice(ctx, client.DeviceApproval{UserCode: code.UserCode}); err != nil {
+				t.Fatal(err)
+			}
+			return code
+		}
+		for what, asked := range map[string]client.DeviceApproval{
+			"a terminal that wants a key": {UserCode: s.StartDevice(client.DeviceStart{}).UserCode},
+			"a key alone": {
+				UserCode: s.StartDevice(client.DeviceStart{Client: client.WritClient}).UserCode, KeyOnly: true,
+			},
+		} {
+			err := ada.ApproveDevice(ctx, asked)
+			testserver.WantStatus(t, what, err, http.StatusBadRequest)
+			if !strings.Contains(fmt.Sprint(err), "you are in no organization yet") {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if _, err := s.Public.PollDevice(ctx, approved().DeviceCode, ""); client.DeviceError(err) !=
+			client.DeviceDenied {
+			t.Errorf("one that would get nothing: %v", err)
+		}
+		got, err := s.Public.PollDevice(ctx, approved().DeviceCode, client.WritClient)
+		if err != nil || got.APIKey != "" || got.OrganizationID != "" || got.Email != ada.Email {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if _, err := owner.Invite(ctx, org, ada.Email, "member"); err != nil {
+			t.Fatal(err)
+		}
+		joined, err := s.Public.As(got.AccessToken).AcceptInvite(ctx, s.TokenFor(ada.Email))
+		if err != nil || joined.ID != org {
+			t.Errorf("%+v, %v", joined, err)
+		}
+	})
+}
+
+// TestAViewerSignsIn: who may have no keys gives a terminal their session, which reads what they may read and changes
+// nothing. A terminal that wants a key alone gets nothing.
+func TestAViewerSignsIn(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ctx, owner := t.Context(), s.Person("owner")
+		org := s.Organization(owner, "Harbour")
+		viewer := s.Join(owner, org, "viewer")
+		for what, asked := range map[string]client.DeviceApproval{
+			"a terminal that wants a key": {UserCode: s.StartDevice(client.DeviceStart{}).UserCode},
+			"a key alone": {
+				UserCode: s.StartDevice(client.DeviceStart{Client: client.WritClient}).UserCode, KeyOnly: true,
+			},
+		} {
+			testserver.WantStatus(t, what, viewer.ApproveDevice(ctx, asked), http.StatusForbidden)
+		}
+		code := s.StartDevice(client.DeviceStart{Client: client.WritClient})
+		if err := viewer.ApproveDevice(ctx, client.DeviceApproval{UserCode: code.UserCode}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Public.PollDevice(ctx, code.DeviceCode, client.WritClient)
+		if err != nil || got.APIKey != "" || got.OrganizationID != org || got.Email != viewer.Email {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		reading := s.Public.As(got.AccessToken)
+		if _, err := reading.Policies(ctx, client.PolicyFilter{OrganizationID: org}, client.List{}); err != nil {
+			t.Errorf("the terminal reads policies: %v", err)
+		}
+		_, err = reading.CreateKey(ctx, client.NewKey{Name: "mine", OrganizationID: org, Scopes: []string{"enforce"}})
+		testserver.WantStatus(t, "the terminal makes a key", err, http.StatusForbidden)
+	})
+}
+
+// TestALostRightIsNoKey: who may have no more keys when the terminal comes for its own gives it their session, if they
+// allowed that, and else nothing.
+func TestALostRightIsNoKey(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ctx, owner := t.Context(), s.Person("owner")
+		org := s.Organization(owner, "Harbour")
+		member := s.Join(owner, org, "member")
+		both, keyAlone := s.ApprovedDevice(member, org), s.StartDevice(client.DeviceStart{})
+		if err := member.ApproveDevice(ctx, client.DeviceApproval{UserCode: keyAlone.UserCode}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := owner.ChangeRole(ctx, org, member.ID, "viewer"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Public.PollDevice(ctx, keyAlone.DeviceCode, ""); client.DeviceError(err) != client.DeviceDenied {
+			t.Errorf("a terminal that gets no session is told %v", err)
+		}
+		got, err := s.Public.PollDevice(ctx, both.DeviceCode, client.WritClient)
+		if err != nil || got.APIKey != "" || got.AccessToken == "" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
 // TestWhatAPersonSeesOfATerminal before they answer.
 func TestWhatAPersonSeesOfATerminal(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,8 @@ type OptionsBody struct {
 	SignUp      bool   `json:"signUp" doc:"Whether anyone may register; else only invited people."`
 	Mail        string `json:"mail" enum:"smtp,outbox,none" doc:"Where mail goes: to a mail server, to a folder on the server, nowhere."`
 	Development bool   `json:"development" doc:"Whether this is no production server."`
+	Billing     bool   `json:"billing" doc:"Whether organizations pay here."`
+	Referrals   bool   `json:"referrals" doc:"Whether organizations refer others here."`
 }
 
 func (h *Handlers) mountOptions(r *route.Router) {

@@ -29,9 +29,9 @@ func (g *Gate) CheckSignIn(ctx context.Context, caller principal.Principal, orgI
 }
 
 // CheckFactor refuses a member who has not proved a second factor in this session, where the organization wants one.
-// Owners are not exempt: whoever sets it has proved theirs. Who adds a factor ends the keys of their terminals, so that
-// a key of one was made by a session that proved it, and its owner must only have one still. Keys of agents are
-// nobody's sign-in and are not asked.
+// Owners are not exempt: whoever made the rule has proved their own factor. Adding a factor ends the keys of a person's
+// terminals, so every terminal key that works was made by a session that proved the factor; here its owner need only
+// have one still. An agent's key is nobody's sign-in, so it is not asked.
 func (g *Gate) CheckFactor(ctx context.Context, caller principal.Principal, orgID string) error {
 	isAgent := caller.Kind == principal.Key && !caller.HasScope(principal.CLI)
 	if isAgent || !caller.SecondFactor.ProvedAt.IsZero() {

@@ -167,7 +167,7 @@ func (h *Handlers) reportExecutions(
 		rows, err = split(body)
 	}
 	if caller.Kind == "" && len(rows) > unknownRows {
-		rows, problem = rows[:unknownRows], "only the first rows are read of who sends no API key"
+		rows, problem = rows[:unknownRows], "without an API key only the first rows are read"
 	}
 	f, ok := errors.AsType[*fault.Error](err)
 	switch {

@@ -173,7 +173,23 @@ func (n *near) connect() connected {
 	if err != nil || c.OwnerID != n.owner.ID || c.ServerName != "harbour" || c.Resource != n.far.address() {
 		n.t.Fatalf("finish: %+v, %v", c, err)
 	}
+	n.acceptListed()
 	return c
+}
+
+// acceptListed looks at what the server lists, which nobody could see before the consent, and accepts it.
+func (n *near) acceptListed() {
+	n.t.Helper()
+	seen, err := n.owner.MCPServer(n.t.Context(), n.org, n.mcpID)
+	if err != nil || seen.ListedHash == "" {
+		n.t.Fatalf("with the consent: %+v, %v", seen, err)
+	}
+	_, err = n.owner.UpdateMCPServer(n.t.Context(), n.org, n.mcpID, m{
+		"status": "approved", "seen": seen.ListedHash, "reason": "read it",
+	})
+	if err != nil {
+		n.t.Fatalf("accept: %v", err)
+	}
 }
 
 // moor calls the tool through the proxy with a key, and gives what its agent is told.

@@ -35,7 +35,11 @@ func (h *Handlers) makeDemo(ctx context.Context, caller principal.Principal, in 
 	_, token, _ := strings.Cut(in.Authorization, " ")
 	if err := h.FillDemo(ctx, token, created.ID); err != nil {
 		caller.OrgID, caller.Role = created.ID, principal.Owner
-		err = errors.Join(err, h.Organizations.Close(context.WithoutCancel(ctx), caller))
+		closing := h.Organizations.Close(context.WithoutCancel(ctx), caller)
+		if closing == nil && fault.Is(err, fault.TooMany) {
+			return OrganizationBody{}, err
+		}
+		err = errors.Join(err, closing)
 		return OrganizationBody{}, fault.Wrap(err, fault.Internal, "the demo data could not be made")
 	}
 	return organizationBody(organization.Membership{

@@ -1,6 +1,7 @@
 package organizations_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 
 	"writ/client"
 	"writ/internal/testserver"
+	"writ/internal/throttle"
 )
 
 // TestDemo makes demo data as the button does, and looks at it as its owner would.
@@ -24,6 +26,7 @@ func TestDemo(t *testing.T) {
 		if !made.Demo || !strings.HasSuffix(made.Name, "(demo data)") || made.Role != "owner" {
 			t.Errorf("%+v is not marked as demo data of its owner", made)
 		}
+		countsItsDecisions(t, p, made.ID)
 		showsAWeek(t, p, made.ID)
 		showsDecisions(t, p, made.ID)
 		showsPeopleAtWork(t, p, made.ID)
@@ -37,6 +40,31 @@ func TestDemo(t *testing.T) {
 		}
 		if mine, err := p.Organizations(ctx); err != nil || len(mine) != 0 {
 			t.Errorf("after it is closed: %v, %v", mine, err)
+		}
+	})
+}
+
+// TestADemoThatIsThrottled: whoever has answered many requests just now is told to wait, and no demo is left behind.
+func TestADemoThatIsThrottled(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		p := s.Person("busy")
+		org, err := p.CreateOrganization(t.Context(), "Real")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.NextMinute()
+		for range throttle.AnswerApproval.PerMinute {
+			_, err = p.Approve(t.Context(), org.ID, client.Approval{ID: "none"})
+			testserver.WantStatus(t, "answer nothing", err, http.StatusNotFound)
+		}
+		_, err = p.MakeDemo(t.Context())
+		testserver.WantStatus(t, "a demo", err, http.StatusTooManyRequests)
+		if told, ok := errors.AsType[*client.Error](err); !ok || told.RetryAfter <= 0 {
+			t.Errorf("it does not say when to come back: %v", err)
+		}
+		if mine, err := p.Organizations(t.Context()); err != nil || len(mine) != 1 {
+			t.Errorf("it left %v, %v", mine, err)
 		}
 	})
 }
@@ -71,6 +99,35 @@ func TestADemoIsNotMeantUnlessItIsNamed(t *testing.T) {
 			t.Error("both have the same policies, so that this test shows nothing")
 		}
 	})
+}
+
+// countsItsDecisions: the figures are whole as soon as the demo is made.
+func countsItsDecisions(t *testing.T, p *testserver.Person, org string) {
+	t.Helper()
+	series, err := p.Series(t.Context(), org, client.SeriesQuery{Metric: "decisions", Bucket: "hour", Days: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted, recorded := 0.0, 0
+	for _, b := range series.Buckets {
+		for _, n := range b.Values {
+			verdicts, _ := n.Float64()
+			counted += verdicts
+		}
+	}
+	for filter := (client.LogFilter{Action: "call.decided", List: client.List{Limit: 200}}); ; {
+		page, err := p.LogEntries(t.Context(), org, filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorded += len(page.Items)
+		if filter.Cursor = page.NextCursor; !page.HasMore {
+			break
+		}
+	}
+	if recorded == 0 || counted != float64(recorded) {
+		t.Errorf("%v decisions are counted of %d", counted, recorded)
+	}
 }
 
 func showsAWeek(t *testing.T, p *testserver.Person, org string) {

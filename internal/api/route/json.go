@@ -42,7 +42,7 @@ func Marshal(w io.Writer, v any) (err error) {
 	if body, ok := v.(SelfWriter); ok {
 		err = body.WriteJSON(buffer)
 	} else {
-		err = json.MarshalWrite(buffer, v)
+		err = json.MarshalWrite(buffer, v, json.Deterministic(true)) // the same answer has the same bytes
 	}
 	if err != nil {
 		return err

@@ -107,7 +107,7 @@ type Route struct {
 	Strict bool
 	query  []string // those that a route which writes its answer by hand knows
 
-	// ClosedBody refuses unknown members of the body by name: a setting whose name is misspelt must not seem to be set.
+	// ClosedBody refuses unknown members of the body by name: a misspelled setting must not seem to be set.
 	// Other routes take them, because published clients send them.
 	ClosedBody bool
 

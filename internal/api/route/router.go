@@ -38,6 +38,7 @@ type Config struct {
 
 	Version        string
 	PublicURL      *url.URL
+	HostNames      []string // others under which programs reach it
 	TrustedProxies []netip.Prefix
 	CORSOrigins    []string
 	MaxBodyBytes   int64

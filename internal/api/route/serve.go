@@ -94,10 +94,10 @@ func (s *server) checkHost(r *http.Request) error {
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
 	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" || r.URL.Path == "/health" ||
-		name == strings.ToLower(s.PublicURL.Hostname()) {
+		name == strings.ToLower(s.PublicURL.Hostname()) || slices.Contains(s.HostNames, name) {
 		return nil
 	}
-	return fmt.Errorf("this server is not known under the name in the Host header; set WRIT_PUBLIC_URL")
+	return fmt.Errorf("this server is not known under the name in the Host header; set WRIT_PUBLIC_URL, or WRIT_HOST_NAMES")
 }
 
 // The headers of every answer. The API answers JSON only; pages loosen the policy for themselves. For speed answers

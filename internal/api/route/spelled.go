@@ -21,6 +21,7 @@ var (
 	ServerNames    = spelling.Server
 	ToolNames      = spelling.Tool
 	ArgumentsNames = spelling.Arguments
+	PlanTokenNames = spelling.PlanToken
 )
 
 // ContextName is the member in which plugins say which tool a call is of.

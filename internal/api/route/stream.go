@@ -183,7 +183,7 @@ func (s *eventStream) alive(position string) error {
 
 // send writes one event. JSON has no line breaks, so its data is one line.
 func (s *eventStream) send(kind, id string, data any) error {
-	text, err := json.Marshal(data)
+	text, err := json.Marshal(data, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("encode an event of %s: %w", kind, err)
 	}

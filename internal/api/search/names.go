@@ -23,7 +23,7 @@ const (
 	namesRead = 1000
 	// mostNamed is how many of a kind are found by a part of their names.
 	mostNamed = 50
-	// mostByID is how many traces are found by the begin of their ids.
+	// mostByID is how many traces are found by the beginning of their ids.
 	mostByID = 8
 )
 

@@ -62,7 +62,7 @@ func (m *model) text(t *rapid.T, name string) (text string) {
 	return text
 }
 
-// own is a word, or the begin of one, that no other round has.
+// own is a word, or the beginning of one, that no other round has.
 func (m *model) own(word string) string { return fmt.Sprintf("r%06d%s", m.round, word) }
 
 func (m *model) trace(t *rapid.T) {

@@ -50,7 +50,7 @@ func (h *Handlers) Mount(r *route.Router) {
 
 type searchInput struct {
 	route.OrganizationQuery
-	Text   string   `query:"q" required:"true" minLength:"1" maxLength:"200" doc:"Words, of which the last may be the begin of one; a part of a name; an id; #1207 for an entry. Upper and lower case are the same."`
+	Text   string   `query:"q" required:"true" minLength:"1" maxLength:"200" doc:"Words, of which the last may be the beginning of one; a part of a name; an id; #1207 for an entry. Upper and lower case are the same."`
 	Kinds  []string `query:"kinds" enum:"agent,approval,entry,member,plan,policy,server,session,trace" maxItems:"9" doc:"Only these kinds, separated by commas. Absent: all."`
 	Limit  int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"How many items a page has at most."`
 	Cursor string   `query:"cursor" doc:"nextCursor of the page before."`

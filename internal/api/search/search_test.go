@@ -241,6 +241,30 @@ func TestSearchKeepsToTheOrganization(t *testing.T) {
 	})
 }
 
+// TestAPlanThatTheKillSwitchEnded has failed, as the list of plans says: its own row is still active.
+func TestAPlanThatTheKillSwitchEnded(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		ada := s.Person("ada")
+		org := s.Organization(ada, "Payments")
+		plan := s.Declare(s.AgentKey(ada, org).APIKey, "settle the lease")
+		if _, err := ada.KillAgent(t.Context(), org, "agent", "it pays twice"); err != nil {
+			t.Fatal(err)
+		}
+		index(t, s)
+		for _, text := range []string{plan.PlanID, "lease"} {
+			for _, item := range ask(t, ada, org, text, "kinds", "plan").Items {
+				if item.ID != plan.PlanID || item.Note != "failed" {
+					t.Errorf("%q finds plan %s as %q", text, item.ID, item.Note)
+				}
+			}
+			if len(look(t, ada, org, text, "kinds", "plan")) != 1 {
+				t.Errorf("%q finds no plan", text)
+			}
+		}
+	})
+}
+
 // TestApprovalsOfOthers: who may not answer requests finds those of their own keys alone.
 func TestApprovalsOfOthers(t *testing.T) {
 	t.Parallel()

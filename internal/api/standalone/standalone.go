@@ -35,6 +35,7 @@ type Config struct {
 
 	Version        string
 	PublicURL      *url.URL
+	HostNames      []string // others under which programs reach it
 	TrustedProxies []netip.Prefix
 	CORSOrigins    []string
 	MaxBodyBytes   int64
@@ -59,6 +60,7 @@ func New(c Config) *API {
 		Observe:        func(string, int, time.Duration) {},
 		Version:        c.Version,
 		PublicURL:      c.PublicURL,
+		HostNames:      c.HostNames,
 		TrustedProxies: c.TrustedProxies,
 		CORSOrigins:    c.CORSOrigins,
 		MaxBodyBytes:   c.MaxBodyBytes,

@@ -15,6 +15,8 @@ const rights = {
   "cli": "list and switch between your organizations, and make and revoke your keys",
 };
 let token = "";
+let asked = {scopes: []}; // the request of the terminal
+let organizations = [];
 
 async function call(method, path, body) {
   const headers = token ? {Authorization: "Bearer " + token} : {};
@@ -25,6 +27,7 @@ async function call(method, path, body) {
   if (!answer.ok) {
     const problem = new Error(content.message || "The server answered " + answer.status + ".");
     problem.code = content.code;
+    problem.status = answer.status;
     throw problem;
   }
   return content;
@@ -44,6 +47,8 @@ function show(request, me) {
   at("agent").textContent = request.userAgent || "not told";
   at("product").textContent = request.product || query.get("product") || "not told";
   at("who").textContent = me.user.email;
+  asked = request;
+  organizations = me.organizations;
   for (const scope of request.scopes) item(at("rights"), "li", rights[scope] || scope);
   const wanted = query.get("org");
   for (const org of me.organizations) {
@@ -51,9 +56,31 @@ function show(request, me) {
     if (wanted && (wanted === org.id || wanted === org.name)) option.selected = true;
   }
   at("session").checked = request.client === "writ";
-  at("acting").hidden = request.client !== "writ"; // no other gets a session, whatever is ticked
+  showGets();
   at("signin").hidden = true;
   at("answer").hidden = false;
+}
+
+const chosen = () => organizations.find((org) => org.id === at("organization").value);
+const hasKeys = () => (chosen()?.rights || []).includes("keys.own");
+
+// showGets says what the terminal gets in the chosen organization: a role without keys gives it none.
+function showGets() {
+  const keys = hasKeys();
+  const session = asked.client === "writ"; // no other gets a session, whatever is ticked
+  at("gets").textContent = keys ? "The key will be able to" : "It gets";
+  at("rights").hidden = !keys;
+  at("never").hidden = !keys;
+  at("keyless").hidden = keys;
+  at("keyless").textContent = keys ? "" : withoutKey(session, chosen()?.role);
+  at("acting").hidden = !session || !keys;
+  at("approve").disabled = !keys && !session;
+}
+
+function withoutKey(session, role) {
+  if (!session) return "nothing, because it wants a key, which needs an organization and a role that has keys.";
+  if (!role) return "no key, because you are in no organization. It acts as you, and can accept an invitation.";
+  return "no key, because a " + role + " has none. It acts as you, and reads what you may read.";
 }
 
 async function signIn() {
@@ -113,9 +140,12 @@ async function approve() {
   if (code) await call("POST", "/user/second-factor/proof", {code});
   try {
     await answer("/auth/device/approve",
-      {organizationId: at("organization").value, keyOnly: !at("session").checked},
+      chosen() ? {organizationId: chosen().id, keyOnly: hasKeys() && !at("session").checked} : {},
       "The terminal is signed in. You can close this page.");
   } catch (problem) {
+    if (problem.status === 403 && problem.code !== "second_factor_required") {
+      throw new Error(problem.message + ". The terminal waits until somebody answers: Deny ends that.");
+    }
     if (problem.code !== "second_factor_required") throw problem;
     at("proofs").hidden = false;
     throw new Error("Enter the code of your second factor first.");
@@ -142,5 +172,6 @@ at("signin").addEventListener("submit", attempt(signIn));
 at("google").addEventListener("click", attempt(() => leave("/auth/google")));
 at("provider").addEventListener("click", attempt(leaveForProvider));
 at("answer").addEventListener("submit", attempt(approve));
+at("organization").addEventListener("change", showGets);
 at("deny").addEventListener("click", attempt(() => answer("/auth/device/deny", {}, "The terminal was turned away. You can close this page.")));
 if (brought) addEventListener("load", attempt(comeBack));

@@ -50,11 +50,13 @@ if (steps.act) await fire("signin", "submit");
 if (steps.leave) await fire(steps.leave, "click");
 const session = at("session").checked;
 if (steps.press === "approve") await fire("answer", "submit");
-if (steps.press === "deny") await fire("deny", "click");
+const afterApproval = at("message").textContent;
+if (steps.press === "deny" || steps.thenDeny) await fire("deny", "click");
 
 const text = (id) => at(id).textContent;
 console.log(JSON.stringify({
-  message: text("message"), shown: text("shown"), address: text("address"), product: text("product"), who: text("who"),
-  rights: at("rights").children.map((child) => child.textContent), session, actingHidden: at("acting").hidden, answerHidden: at("answer").hidden,
+  message: text("message"), afterApproval, shown: text("shown"), address: text("address"), product: text("product"), who: text("who"),
+  rights: at("rights").children.map((child) => child.textContent), session, actingHidden: at("acting").hidden,
+  rightsHidden: at("rights").hidden, keyless: text("keyless"), approveDisabled: at("approve").disabled === true, answerHidden: at("answer").hidden,
   googleHidden: at("google").hidden, left, stored: Object.fromEntries(stored), cookie: document.cookie, hash: location.hash,
 }));
