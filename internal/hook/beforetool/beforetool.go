@@ -63,6 +63,7 @@ const (
 	hookItself = "writ:hook"
 	manifest   = "writ:manifest"
 	intent     = "writ:intent" // the server's own
+	noPlan     = "no_plan"     // the rule of a turn without a plan
 )
 
 // call is a call that is being decided about.
@@ -102,7 +103,7 @@ func openState(in *hook.Input) (*state.Session, error) {
 func (c *call) decide(ctx context.Context) ruling {
 	if c.MCP != nil && toolname.IsReserved(c.MCP.ServerName) {
 		return ruling{
-			Reason: "the MCP server " + c.MCP.ServerName + " has the name under which the own tools of coding agents are " +
+			Reason: "the MCP server " + c.MCP.ServerName + " has the name under which coding agents' own tools are " +
 				"judged; a person must give it another one",
 			DecidedBy: hookItself,
 		}

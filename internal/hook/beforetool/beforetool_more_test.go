@@ -243,23 +243,45 @@ func TestFullDisk(t *testing.T) {
 func TestVariablesOfTheShell(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"A=b\n":                           "allow",
-		"A=BASH_ENV\nMY_PS4=x\nPS45=y\n":  "allow",
-		"# BASH_ENV is bad\n":             "allow",
-		"BASH_ENV=x.sh\n":                 "deny",
-		"A=b\r  export  BASH_ENV = x\r":   "deny",
-		"A=b\u2028LD_PRELOAD=x":           "deny",
-		"SHELLOPTS: xtrace\n":             "deny",
-		"BASH_FUNC_ls=x\n":                "deny",
-		"GIT_EXTERNAL_DIFF=./x.sh\n":      "deny",
-		"GIT_CONFIG_COUNT=1\n":            "deny",
-		"GIT_SSH_COMMAND=./x.sh\n":        "deny",
-		"NODE_OPTIONS=--require=./e.js\n": "deny",
-		"PYTHONSTARTUP=x.py\n":            "deny",
-		"CDPATH=/etc\n":                   "deny",
-		"LD_DEBUG_OUTPUT=x\n":             "deny",
-		"NODE_ENV=test\nGIT_AUTHOR_NAME=dev\nPYTHONUNBUFFERED=1\n": "allow",
-		strings.Repeat("#\n", 600_000):                             "deny",
+		"A=b\n":                            "allow",
+		"A=BASH_ENV\nMY_PS4=x\nPS45=y\n":   "allow",
+		"# BASH_ENV is bad\n":              "allow",
+		"BASH_ENV=x.sh\n":                  "deny",
+		"A=b\r  export  BASH_ENV = x\r":    "deny",
+		"A=b\u2028LD_PRELOAD=x":            "deny",
+		"LD_PRELOAD\ufeff=x":               "deny", // the host is JavaScript, where that is a space
+		"LD_PRELOAD\n\u00a0= x":            "deny",
+		"RIPGREP_CONFIG_PATH=.rg\n":        "deny", // with --pre=./x there, rg runs it for each file
+		"KUBECONFIG=k8s\n":                 "deny", // which names the program that gives credentials
+		"GH_CONFIG_DIR=.gh\n":              "deny",
+		"BAT_CONFIG_PATH=bat\n":            "deny",
+		"TF_CLI_ARGS_plan=-state=x\n":      "deny",
+		"PYTHONPYCACHEPREFIX=.cache\n":     "deny", // what is there is loaded in place of modules
+		"GREP_OPTIONS=--file=x\n":          "deny",
+		"PSQLRC=x\n":                       "deny",
+		"GIT_INDEX_FILE=/home/a/.x\n":      "deny",
+		"SHELLOPTS: xtrace\n":              "deny",
+		"BASH_FUNC_ls=x\n":                 "deny",
+		"GIT_EXTERNAL_DIFF=./x.sh\n":       "deny",
+		"GIT_CONFIG_COUNT=1\n":             "deny",
+		"GIT_SSH_COMMAND=./x.sh\n":         "deny",
+		"NODE_OPTIONS=--require=./e.js\n":  "deny",
+		"PYTHONSTARTUP=x.py\n":             "deny",
+		"CDPATH=/etc\n":                    "deny",
+		"LD_DEBUG_OUTPUT=x\n":              "deny",
+		"XDG_CONFIG_HOME=.settings\n":      "deny", // git runs what git/config there names for fsmonitor
+		"TAR_OPTIONS=--to-command=./x\n":   "deny",
+		"LESS=+!./x.sh\n":                  "deny",
+		"GIT_TRACE2_EVENT=/home/a/.x\n":    "deny",
+		"DOCKER_CONFIG=.docker\n":          "deny", // any docker command runs the plugins there
+		"AWS_CONFIG_FILE=aws\n":            "deny",
+		"_JAVA_OPTIONS=-javaagent:x.jar\n": "deny",
+		"PYTHONUSERBASE=.local\n":          "deny",
+		"GOFLAGS=-toolexec=./x\n":          "deny",
+		"EDITOR=./x.sh\n":                  "deny",
+		"NODE_ENV=test\nGIT_AUTHOR_NAME=dev\nPYTHONUNBUFFERED=1\n":                            "allow",
+		"ENV=prod\nAWS_REGION=x\nGIT_SHA=1\nHTTP_PROXY=x\nWIRELESS=1\nEMAIL_CC=a\nLESS_CSS=1": "allow",
+		strings.Repeat("#\n", 600_000):                                                        "deny",
 	} {
 		for _, name := range []string{"/.env", "/.gemini/.env", "/sub/.env"} {
 			m := newMachine(t, nil, "200 "+allowed)
@@ -386,7 +408,11 @@ func TestLineForThePerson(t *testing.T) {
 		},
 		{
 			`200 {"allowed":false,"decision":"deny","reason":"no plan: register one","rule":"no_plan","decidedBy":"writ:intent"}`,
-			"Writ denied pay: no plan. The model may amend its plan",
+			"Writ denied pay: no plan. The model is told to declare one",
+		},
+		{
+			`200 {"allowed":false,"decision":"deny","reason":"not in the plan: amend","rule":"unplanned","decidedBy":"writ:intent"}`,
+			"Writ denied pay: not in the plan. The model may amend its plan",
 		},
 	} {
 		if a := newMachine(t, nil, c.answer).answer("pay", `{}`, nil); a.SystemMessage != c.want {

@@ -1,25 +1,43 @@
 package beforetool
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
-	"unicode"
 
 	"writ/internal/hook"
 )
 
 // escapes are variables by which a shell, or a program that it starts, runs something else than the command says. No
-// policy judges that. One that ends with an underscore stands for all that begin so.
+// policy judges that. One that ends with an underscore stands for all that begin so. Left out are those that the host
+// has before it reads any file, such as PATH, and those of programs that run what the project says anyway.
 var escapes = []string{
-	"BASH_ENV", "SHELLOPTS", "BASHOPTS", "PS4", "CDPATH", "PROMPT_COMMAND", "BASH_FUNC_",
-	"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "LD_", "DYLD_", "GLIBC_TUNABLES", "MALLOC_",
+	"BASH_ENV", "SHELLOPTS", "BASHOPTS", "PS4", "CDPATH", "PROMPT_COMMAND", "BASH_FUNC_", "BASH_LOADABLES_PATH",
+	"EXECIGNORE", "ZDOTDIR", "FPATH",
+	"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "LD_", "DYLD_", "GLIBC_TUNABLES", "MALLOC_", "GCONV_PATH", "LOCPATH",
+	"HOSTALIASES", "OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES",
+	// Where programs look for the settings of their user, which name programs: git, curl, gpg, docker, aws.
+	"XDG_CONFIG_HOME", "CURL_HOME", "WGETRC", "GNUPGHOME", "DOCKER_CONFIG", "AWS_CONFIG_FILE",
+	"AWS_SHARED_CREDENTIALS_FILE", "CLOUDSDK_CONFIG", "CLOUDSDK_PYTHON", "KUBECONFIG", "GH_CONFIG_DIR", "HELM_PLUGINS",
+	"TF_CLI_CONFIG_FILE", "TF_CLI_ARGS", "TF_CLI_ARGS_", "PSQLRC", "MAGICK_CONFIGURE_PATH",
+	// Options of programs that search and show: rg --pre runs a program for each file.
+	"RIPGREP_CONFIG_PATH", "BAT_CONFIG_PATH", "BAT_CONFIG_DIR", "GREP_OPTIONS", "ACKRC", "ACK_OPTIONS", "ACK_PAGER",
+	"FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "FZF_DEFAULT_OPTS_FILE",
 	"GIT_EXTERNAL_DIFF", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "GIT_PAGER", "GIT_EDITOR",
-	"GIT_SEQUENCE_EDITOR", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_DIR", "GIT_CONFIG", "GIT_CONFIG_",
-	"NODE_OPTIONS", "NODE_PATH", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB", "PERL5DB",
-	"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "LESSOPEN", "LESSCLOSE", "PAGER", "MANPAGER",
+	"GIT_SEQUENCE_EDITOR", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE",
+	"GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_CONFIG", "GIT_CONFIG_",
+	"GIT_TRACE", "GIT_TRACE_", "GIT_TRACE2", "GIT_TRACE2_", // a trace is written to a file
+	"NODE_OPTIONS", "NODE_PATH", "BUN_OPTIONS", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE",
+	"PYTHONBREAKPOINT", "PYTHONINSPECT", "PYTHONWARNINGS", "PYTHONPYCACHEPREFIX",
+	"PERL5OPT", "PERL5LIB", "PERL5DB", "PERLLIB",
+	"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "DOTNET_STARTUP_HOOKS",
+	"LUA_INIT", "LUA_INIT_", "PHPRC", "PHP_INI_SCAN_DIR", "GOFLAGS", "GOENV", "CC", "CXX",
+	"MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "TAR_OPTIONS", "RSYNC_RSH", "TAR_RSH", "CVS_RSH",
+	"SSH_ASKPASS", "SUDO_ASKPASS", "LESS", "LESSOPEN", "LESSCLOSE", "LESSKEYIN", "LESSKEYIN_SYSTEM", "LESSKEY",
+	"LESSKEY_SYSTEM",
+	"PAGER", "MANPAGER", "MANOPT", "SYSTEMD_PAGER", "AWS_PAGER", "BAT_PAGER", "GH_PAGER", "DELTA_PAGER",
+	"EDITOR", "VISUAL", "FCEDIT", "SUDO_EDITOR", "SYSTEMD_EDITOR", "KUBE_EDITOR", "GH_EDITOR", "BROWSER", "GH_BROWSER",
+	"VIMINIT", "EXINIT", "GVIMINIT", "MYVIMRC", "EMACSLOADPATH",
 }
 
 // maxEnvironment bounds what is read of a file with variables.
@@ -69,33 +87,9 @@ func escapeOf(file string) string {
 		return "too much to be checked"
 	}
 	for _, name := range escapes {
-		if assigns(text, name) {
-			return name
+		if found := hook.Assigned(text, name); found != "" {
+			return found
 		}
 	}
 	return ""
-}
-
-// assigns reports whether a text sets a variable somewhere, by any reader's idea of where a line begins.
-func assigns(text []byte, name string) bool {
-	for {
-		at := bytes.Index(text, []byte(name))
-		if at < 0 {
-			return false
-		}
-		before, after := text[:at], text[at+len(name):]
-		if strings.HasSuffix(name, "_") { // begins many names
-			after = bytes.TrimLeftFunc(after, isWord)
-		}
-		whole := len(before) == 0 || !isWord(rune(before[len(before)-1]))
-		after = bytes.TrimLeftFunc(after, unicode.IsSpace)
-		if whole && len(after) > 0 && (after[0] == '=' || after[0] == ':') {
-			return true
-		}
-		text = text[at+len(name):]
-	}
-}
-
-func isWord(r rune) bool {
-	return r == '_' || r == '.' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }

@@ -43,7 +43,11 @@ func (c *call) tell(r ruling) string {
 		next = ". Answer it: writ approvals approve " + r.ApprovalID + ", or " + c.approvalPage(r)
 	case r.DecidedBy == intent: // the rest of the reason is for the model
 		r.Reason, _, _ = strings.Cut(r.Reason, ": ")
-		r.Rule, next = "", ". The model may amend its plan"
+		next = ". The model may amend its plan"
+		if r.Rule == noPlan {
+			next = ". The model is told to declare one"
+		}
+		r.Rule = ""
 	case r.Rule != "":
 		next = ". What is allowed: /writ:list"
 	case r.DecidedBy == hookItself:

@@ -89,12 +89,33 @@ func (e *examination) passed(check string) bool {
 // initAgain is the fix of everything that init writes.
 const initAgain = "run writ init gemini again"
 
-// Guarded examines whether the host would run our hooks, on this machine and in this project. It asks no server: where
-// the server is away, no tool runs.
-func Guarded(m *Machine) []Finding {
+// Guarded examines whether the host would run our hooks, on this machine and in this project, and whether they trust
+// the certificate of the server: that which is given, or that of the guard file. It asks the server nothing: where it
+// is away, no tool runs.
+func Guarded(ctx context.Context, m *Machine, server string) []Finding {
 	e := newExamination(m)
 	e.local()
+	if server == "" && e.guard != nil {
+		server = e.guard.Server
+	}
+	e.certificate(ctx, server)
 	return e.findings
+}
+
+// monitored is what is wrong where the guard file says that calls are only monitored.
+const monitored = "calls are only monitored: what is not allowed runs, and is recorded"
+
+// IsMonitored reports whether calls are monitored, and nothing is wrong but that they run also where they are not
+// allowed. A host whose hooks do not run is not even monitored.
+func IsMonitored(findings []Finding) bool {
+	found := false
+	for _, f := range findings {
+		if f.State == Failed && f.Text != monitored {
+			return false
+		}
+		found = found || f.State == Failed
+	}
+	return found
 }
 
 // Examine examines everything.
@@ -117,6 +138,10 @@ func newExamination(m *Machine) *examination {
 
 // local is what decides whether hooks run.
 func (e *examination) local() {
+	if !e.installed() {
+		e.add("guard file", Failed, "nothing of Writ is installed here", "run writ init gemini")
+		return // what the host would do with our hooks is of no interest
+	}
 	e.guardFile()
 	e.programs()
 	e.settings()

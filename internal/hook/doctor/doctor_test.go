@@ -2,6 +2,8 @@ package doctor_test
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -191,7 +193,7 @@ var faults = map[string]fault{
 		func(p *patient) { p.edit(p.Guard(), `"version": 1`, `"version": 9`) }, "guard file", doctor.Failed, "version",
 	},
 	"a guard file that only monitors": {
-		func(p *patient) { p.edit(p.Guard(), `"enforce"`, `"monitor"`) }, "guard file", doctor.Warning,
+		func(p *patient) { p.edit(p.Guard(), `"enforce"`, `"monitor"`) }, "guard file", doctor.Failed,
 		"only monitored",
 	},
 	"no writ-client": {
@@ -223,16 +225,48 @@ var faults = map[string]fault{
 	"settings that the host cannot read": {
 		func(p *patient) { p.edit(p.Settings(), "{", `{"a":1,,`) }, "settings", doctor.Failed, "cannot read",
 	},
+	"settings with a byte order mark": {
+		func(p *patient) { p.edit(p.Settings(), "{", "\ufeff{") }, "settings", doctor.Failed,
+		"settings.json: a byte order mark stands at its head",
+	},
 	"a project that switches hooks off": settingsFault("project/.gemini/settings.json",
 		`{"hooksConfig":{"enabled":false}}`, "switches", doctor.Failed, "hooksConfig.enabled in"),
+	"a project that would switch hooks off": {
+		func(p *patient) {
+			p.env["GEMINI_CLI_TRUST_WORKSPACE"] = ""
+			p.write("project/.gemini/settings.json", `{"hooksConfig":{"enabled":false}}`, 0o644)
+		},
+		"switches", doctor.Failed, "once this folder is trusted",
+	},
+	"a project that nobody should trust": {
+		func(p *patient) {
+			p.env["GEMINI_CLI_TRUST_WORKSPACE"] = ""
+			p.write("project/.gemini/settings.json", `{"hooksConfig":{"enabled":false}}`, 0o644)
+		},
+		"folder", doctor.Warning, "do not trust it before",
+	},
 	"settings that switch our hooks off": {
 		func(p *patient) {
 			p.edit(p.Settings(), "{", `{"hooksConfig":{"disabled":["`+setup.HookName(p.guard)+`"]},`)
 		},
 		"switches", doctor.Failed, "hooksConfig.disabled",
 	},
+	"a variable that has calls only monitored": {
+		func(p *patient) { p.env["WRIT_ENFORCE"] = "monitor" }, "variables", doctor.Failed,
+		"WRIT_ENFORCE=monitor is set",
+	},
+	"a project that has calls only monitored": settingsFault("project/.env", "# a\nexport WRIT_ENFORCE=monitor\n",
+		"variables", doctor.Failed, "sets WRIT_ENFORCE"),
 	"a project with a variable of the loader": settingsFault("project/.env", "A=1\nexport LD_SHOW_AUXV = 1\n",
 		"variables", doctor.Failed, "sets LD_SHOW_AUXV"),
+	"a project with a variable behind a mark": settingsFault("project/.env", "LD_PRELOAD\ufeff=x\n",
+		"variables", doctor.Failed, "sets LD_PRELOAD"),
+	"a project with a variable behind a tab": settingsFault("project/.env", "export\tLD_AUDIT=x\n",
+		"variables", doctor.Failed, "sets LD_AUDIT"),
+	"a project with a variable on two lines": settingsFault("project/.env", "LD_AUDIT\n=x\n",
+		"variables", doctor.Failed, "sets LD_AUDIT"),
+	"a project with a variable behind a comment": settingsFault("project/.env", "# a\u2028PS4=x\n",
+		"variables", doctor.Failed, "sets PS4"),
 	"a project with a variable of the shell": settingsFault("project/.gemini/.env", "BASH_ENV: x\n",
 		"variables", doctor.Failed, ".gemini/.env sets BASH_ENV"),
 	"a folder above with a long variable": settingsFault(".env", "A="+strings.Repeat("x", 101<<10)+"\n",
@@ -297,6 +331,10 @@ var faults = map[string]fault{
 	}, "node", doctor.Failed, "v18.20.4"},
 	"no server": {func(p *patient) { p.install(func(f *guardfile.File) { f.Server = "http://127.0.0.1:1" }) },
 		"server", doctor.Failed, "does not answer"},
+	"a certificate that the system does not trust": {func(p *patient) {
+		p.install(func(f *guardfile.File) { f.Server = p.selfSigned() })
+		p.must(findsUntrusted(doctor.Guarded(p.t.Context(), p.Machine, "")))
+	}, "server", doctor.Failed, "hooks ignore SSL_CERT_FILE"},
 	"a clock that is wrong": {func(p *patient) {
 		p.install(func(f *guardfile.File) { f.Server = p.late(10 * time.Minute) })
 	}, "clock", doctor.Failed, "differ by"},
@@ -345,6 +383,24 @@ func (p *patient) late(by time.Duration) string {
 	return server.URL
 }
 
+// selfSigned is the address of a server whose certificate nobody trusts.
+func (p *patient) selfSigned() string {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	p.t.Cleanup(server.Close)
+	return server.URL
+}
+
+func findsUntrusted(findings []doctor.Finding) error {
+	for _, f := range findings {
+		if f.Check == doctor.Certificate && f.State == doctor.Failed && strings.Contains(f.Text, "hooks do not trust") {
+			return nil
+		}
+	}
+	return fmt.Errorf("the certificate is not found: %+v", findings)
+}
+
 // TestFaults: the doctor finds each of these faults, by the check that it belongs to.
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -359,7 +415,7 @@ func TestFaults(t *testing.T) {
 				if found.Check != f.check {
 					continue
 				}
-				if found.State != f.state || !strings.Contains(found.Text, f.text) || found.Fix == "" {
+				if found.State != f.state || !strings.Contains(found.Text+": "+found.Fix, f.text) || found.Fix == "" {
 					t.Errorf("the doctor says %+v, want %s with %q and a fix", found, f.state, f.text)
 				}
 				return
@@ -377,7 +433,7 @@ func TestHealthy(t *testing.T) {
 	if len(findings) < 20 {
 		t.Errorf("only %d checks", len(findings))
 	}
-	for _, f := range append(findings, doctor.Guarded(p.Machine)...) {
+	for _, f := range append(findings, doctor.Guarded(t.Context(), p.Machine, "")...) {
 		if f.State != doctor.OK {
 			t.Errorf("%+v", f)
 		}

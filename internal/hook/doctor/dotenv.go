@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"writ/internal/hook"
+	"writ/internal/hook/guardfile"
 )
 
 // Limits of files with variables.
@@ -16,8 +18,14 @@ const (
 )
 
 // dotEnv checks the files from which the host takes variables: those of the project and of the folders above it, and
-// those of the home. With a variable that is too long the host can start no hook, and lets tools run.
+// those of the home. With a variable that is too long the host can start no hook, and lets tools run; with another one
+// hooks let them run.
 func (e *examination) dotEnv() {
+	if e.Getenv(enforceVariable) == guardfile.Monitor {
+		e.add("variables", Failed, enforceVariable+"=monitor is set: calls that are not allowed run, where the "+
+			"organization permits that", "unset "+enforceVariable)
+		return
+	}
 	for _, folder := range e.dotEnvFolders() {
 		for _, name := range []string{".gemini/.env", ".env"} {
 			path := filepath.Join(folder, filepath.FromSlash(name))
@@ -59,12 +67,32 @@ func dotEnvProblem(path string) string {
 		return fmt.Sprintf("sets a variable of more than %d KiB: with it the host cannot start hooks, and lets tools run",
 			maxVariable>>10)
 	}
-	for line := range bytes.Lines(bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))) {
-		if name := assigned(string(line)); steersPrograms(name) {
-			return "sets " + name + ", by which programs that the agent starts do something else first"
+	text = withoutComments(text)
+	if hook.Assigned(text, enforceVariable) != "" {
+		return "sets " + enforceVariable + ", with which calls that are not allowed may run, where the organization " +
+			"permits that"
+	}
+	for _, name := range steering {
+		if found := hook.Assigned(text, name); found != "" {
+			return "sets " + found + ", by which programs that the agent starts do something else first"
 		}
 	}
 	return ""
+}
+
+// enforceVariable has calls only monitored, where the organization permits that. Only the server knows.
+const enforceVariable = "WRIT_ENFORCE"
+
+// withoutComments is a text without the lines that are comments, by the host's idea of where a line begins.
+func withoutComments(text []byte) []byte {
+	isEnd := func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
+	var kept [][]byte
+	for line := range bytes.FieldsFuncSeq(text, isEnd) {
+		if !bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
+			kept = append(kept, line)
+		}
+	}
+	return bytes.Join(kept, []byte("\n"))
 }
 
 // hasLong reports whether a text may set a long variable. A value in quotes may have many lines, so that with
@@ -81,28 +109,8 @@ func hasLong(text []byte) bool {
 	return false
 }
 
-// assigned is the name that a line sets, as the host reads it; empty: none.
-func assigned(line string) string {
-	name, _, found := strings.Cut(line, "=")
-	if before, _, colon := strings.Cut(line, ":"); colon && (!found || len(before) < len(name)) {
-		name, found = before, true
-	}
-	if !found {
-		return ""
-	}
-	return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(name), "export "))
-}
-
-// steersPrograms reports whether loaders, C libraries or shells obey a variable.
-func steersPrograms(name string) bool {
-	for _, prefix := range []string{"LD_", "DYLD_", "MALLOC_", "BASH_FUNC_"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	switch name {
-	case "GLIBC_TUNABLES", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "POSIXLY_CORRECT":
-		return true
-	}
-	return false
+// steering are the variables that loaders, C libraries and shells obey.
+var steering = []string{
+	"LD_", "DYLD_", "MALLOC_", "BASH_FUNC_", "GLIBC_TUNABLES", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4",
+	"POSIXLY_CORRECT",
 }

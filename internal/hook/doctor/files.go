@@ -12,6 +12,7 @@ import (
 
 	"writ/internal/hook/guardfile"
 	"writ/internal/hook/install"
+	"writ/internal/hook/lists"
 	"writ/internal/hook/setup"
 	"writ/internal/hook/spool"
 )
@@ -24,19 +25,22 @@ func (e *examination) guardFile() {
 		if errors.Is(missing(e.Guard()), fs.ErrNotExist) {
 			fix = "run writ init gemini"
 		}
-		e.add("guard file", Failed, err.Error(), fix)
+		words := strings.TrimPrefix(err.Error(), "guard file ")
+		e.add("guard file", Failed, strings.TrimSuffix(words, "; "+fix), fix) // each is said once
 		return
 	}
 	e.guard = guard
 	if guard.Mode == guardfile.Monitor {
-		e.add("guard file", Warning, "calls are only monitored: what is not allowed runs, and is recorded",
-			"run writ init gemini --monitor=false")
+		e.add("guard file", Failed, monitored, "run writ init gemini --monitor=false")
 		return
 	}
-	if guard.Manifest != "" && !exists(guard.Manifest) {
-		e.add("guard file", Failed, "the manifest "+guard.Manifest+" is missing, so that no tool runs",
-			"put it there, or run writ init gemini --manifest ''")
-		return
+	if guard.Manifest != "" {
+		if _, err := lists.Read(guard.Manifest); err != nil {
+			e.add("guard file", Failed,
+				fmt.Sprintf("the manifest %s cannot be read, so that no tool runs: %v", guard.Manifest, err),
+				"mend it (writ manifest validate), or run writ init gemini --manifest none")
+			return
+		}
 	}
 	e.add("guard file", OK, e.Guard()+", agent "+guard.Agent, "")
 }

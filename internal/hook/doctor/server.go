@@ -32,8 +32,13 @@ func (e *examination) server(ctx context.Context) {
 	}
 	at, err := e.reach(ctx)
 	if err != nil {
-		e.add("server", Failed, fmt.Sprintf("%s does not answer, so that no tool runs: %v", e.guard.Server, err),
-			"start it, or name another: writ init gemini --url ADDRESS")
+		if refused := refusedCertificate(err); refused != nil {
+			e.add("server", Failed, untrusted(e.guard.Server, refused), trustFix)
+		} else {
+			text := fmt.Sprintf("%s does not answer, so that no tool runs: %v", e.guard.Server, cause(err))
+			e.add("server", Failed, text,
+				"start it, or name another: writ init gemini --url ADDRESS")
+		}
 		for _, check := range checks[1:] {
 			e.add(check, Skipped, "the server does not answer", "")
 		}
@@ -62,7 +67,7 @@ func (e *examination) reach(ctx context.Context) (at time.Time, err error) {
 	}
 	answer, err := direct.Do(request)
 	if err != nil {
-		return at, cause(err)
+		return at, err
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
@@ -153,7 +158,7 @@ func (e *examination) agent(ctx context.Context, c *client.Client) {
 		e.add("agent", Failed, "the status of "+e.guard.Agent+" cannot be read: "+err.Error(), "")
 	case status == "killed" || status == "suspended":
 		e.add("agent", Failed, e.guard.Agent+" is "+status+", so that no tool runs",
-			"ask an owner or admin: writ revive "+e.guard.Agent)
+			"ask an owner or admin: writ revive "+e.guard.Agent+" --reason WHY")
 	default:
 		e.add("agent", OK, e.guard.Agent, "")
 	}
@@ -194,6 +199,8 @@ func (e *examination) policy(ctx context.Context, c *client.Client) {
 			"put a policy in force that allows some: writ init gemini --policy coding-agent")
 	default:
 		e.add("policy", Failed, "policies allow nothing, not even reading a file in the project",
-			"put a policy in force: writ init gemini --policy coding-agent")
+			fmt.Sprintf("put a policy in force: writ init gemini --policy coding-agent. One that is bound to %[1]s allows "+
+				"only with a key of that agent: writ agents add-key %[1]s KEY, or, where it is not registered, "+
+				"writ agents register %[1]s --key KEY", e.guard.Agent))
 	}
 }

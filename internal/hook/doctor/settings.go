@@ -114,6 +114,26 @@ func (e *examination) settings() {
 	e.add("settings", OK, e.Settings(), "")
 }
 
+// installed reports whether anything is there that writ init writes. Settings that cannot be read may have our hooks.
+func (e *examination) installed() bool {
+	if exists(e.Guard()) || exists(e.Extension()) {
+		return true
+	}
+	for _, l := range e.layers {
+		if l.problem != nil {
+			return true
+		}
+		for _, groups := range l.values.Hooks {
+			for _, g := range groups {
+				if slices.ContainsFunc(g.Hooks, setup.Entry.IsOurs) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // switches checks for settings that switch hooks off, for all or by name.
 func (e *examination) switches() {
 	enabled, by, name := true, "", ""
@@ -125,8 +145,8 @@ func (e *examination) switches() {
 			enabled, by = *on, l.path
 		}
 		if !l.counts && l.values.HooksConfig.off(name) {
-			e.add("switches", Warning, l.path+" switches hooks off once this folder is trusted",
-				"do not trust this folder, or take hooksConfig out of that file")
+			e.add("switches", Failed, l.path+" switches hooks off once this folder is trusted",
+				"take hooksConfig out of that file before anybody trusts the folder")
 			return
 		}
 		if name != "" && slices.Contains(l.values.HooksConfig.Disabled, name) {

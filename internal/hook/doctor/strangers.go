@@ -14,21 +14,27 @@ import (
 func (e *examination) foreignHooks() {
 	for _, source := range append(e.hooksOfLayers(), e.hooksOfExtensions()...) {
 		for _, event := range []string{gemini.BeforeTool, gemini.AfterTool} {
-			for _, group := range source.hooks[event] {
-				for _, hook := range group.Hooks {
-					if hook.IsOurs() {
-						continue
-					}
-					e.add("other hooks", Warning, fmt.Sprintf("%s has a hook for %s (%s), which can change calls; "+
-						"a call that ran otherwise than decided stops the turn", source.path, event,
-						short(hook.Command)),
-						"remove it if you do not know it")
-					return
-				}
+			if command, ok := source.hooks[event].firstForeign(); ok {
+				e.add("other hooks", Warning, fmt.Sprintf("%s has a hook for %s (%s), which can change calls; "+
+					"a call that ran otherwise than decided stops the turn", source.path, event, short(command)),
+					"remove it if you do not know it")
+				return
 			}
 		}
 	}
 	e.add("other hooks", OK, "none that could change a call", "")
+}
+
+// firstForeign is the command of the first hook that is not ours.
+func (h hooksOf) firstForeign() (command string, ok bool) {
+	for _, group := range h {
+		for _, hook := range group.Hooks {
+			if !hook.IsOurs() {
+				return hook.Command, true
+			}
+		}
+	}
+	return "", false
 }
 
 // source is a file with hooks.

@@ -91,8 +91,11 @@ func (e *examination) folder() {
 		e.add("folder", Failed, e.Project+" is not trusted"+does,
 			"type /permissions into the Gemini CLI and trust the folder")
 	case unknown:
-		e.add("folder", Warning, e.Project+" is not trusted yet"+does,
-			"trust it when the Gemini CLI asks; without a person, start it with --skip-trust")
+		fix := "trust it when the Gemini CLI asks; without a person, start it with --skip-trust"
+		if !e.passed("switches") {
+			fix = "do not trust it before its settings leave hooks on"
+		}
+		e.add("folder", Warning, e.Project+" is not trusted yet"+does, fix)
 	default:
 		e.add("folder", OK, e.Project+" is trusted", "")
 	}

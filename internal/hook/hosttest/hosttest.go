@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -58,12 +57,21 @@ func install(t testing.TB, version string) Host {
 	return Host{version, filepath.Join(folder, "node_modules", ".bin", "gemini")}
 }
 
-// root is the folder of the repository.
+// root is the folder of the repository: the first above the test's that has the lock files of the host.
 func root(t testing.TB) string {
 	t.Helper()
-	_, file, _, known := runtime.Caller(0)
-	if !known || !filepath.IsAbs(file) {
-		t.Fatal("the folder of the repository is unknown: tests must not be built with -trimpath")
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return filepath.Join(filepath.Dir(file), "..", "..", "..")
+	for {
+		if _, err := os.Stat(filepath.Join(folder, "test", "gemini")); err == nil {
+			return folder
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			t.Fatal("no folder above this test has test/gemini, the lock files of the Gemini CLI")
+		}
+		folder = above
+	}
 }

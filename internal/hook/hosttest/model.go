@@ -85,18 +85,6 @@ func (r Request) Results() (results []string) {
 	return results
 }
 
-// Offers says whether the request offers a tool.
-func (r Request) Offers(tool string) bool {
-	for _, t := range r.Tools {
-		for _, f := range t.Functions {
-			if f.Name == tool {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // Model plays a script to the host over HTTP, on loopback.
 type Model struct {
 	URL string

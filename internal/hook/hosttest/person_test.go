@@ -31,7 +31,7 @@ func TestWhatAPersonSees(t *testing.T) {
 	}
 	for _, want := range []string{
 		`Writ guards this session as gemini-cli .*`,
-		`Writ denied run_shell_command: this turn has no plan\. The model may amend its plan`,
+		`Writ denied run_shell_command: this turn has no plan\. The model is told to declare one`,
 		`Writ denied web_fetch: .*`,
 		`Writ holds run_shell_command: .*rule commands.*\. ` +
 			`Answer it: writ approvals approve \S+, or http://\S+/ui/approvals/\S+`,

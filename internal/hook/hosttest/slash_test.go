@@ -15,10 +15,11 @@ func TestSlashCommands(t *testing.T) {
 	const add = "/writ:add deny web_fetch it's for $HOME `id`"
 	for host, typed := range map[hosttest.Host]map[string]string{
 		hosts[0]: {
-			"/writ:list": "run_shell_command  hold (commands)",
-			"/writ:yes":  "In a terminal of your own",
-			"/writ:help": "/writ:template NAME",
-			add:          "it decides nothing until an owner or admin confirms it",
+			"/writ:list":   "run_shell_command  hold (commands)",
+			"/writ:yes":    "In a terminal of your own",
+			"/writ:no AN1": "In a terminal of your own",
+			"/writ:help":   "/writ:template NAME",
+			add:            "it decides nothing until an owner or admin confirms it",
 		},
 		hosts[len(hosts)-1]: {add: "it decides nothing until"},
 	} {
@@ -33,7 +34,8 @@ func TestSlashCommands(t *testing.T) {
 					continue
 				}
 				contents := run.Requests[0].Contents
-				if told := contents[len(contents)-1].Text(); !strings.Contains(told, want) {
+				told := contents[len(contents)-1].Text()
+				if !strings.Contains(told, want) || strings.Contains(told, "exited with code") { // not for people
 					t.Errorf("%s: the model was told %q, want %q", command, told, want)
 				}
 			}

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"writ/internal/hook/guardfile"
 	"writ/internal/hook/private"
@@ -53,31 +52,23 @@ func (p Places) record() string { return filepath.Join(p.Writ, "gemini.json") }
 type Changes []string
 
 // Install has the host guarded as the guard file says. Doing it again changes nothing. The key's id is that of a key
-// that was made for this, and is revoked with it.
+// that was made for this, and is revoked with it. If it fails, everything is as it was before.
 func Install(p Places, guard *guardfile.File, keyID string) (changes Changes, err error) {
-	now, err := readSettings(p.Settings())
+	now, before, err := look(p)
 	if err != nil {
 		return nil, err
-	}
-	past, err := readRecord(p.record())
-	if err != nil {
-		return nil, err
-	}
-	before, err := past.undo(now)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.Settings(), err)
 	}
 	next := record{Version: recordVersion, KeyID: keyID, Missing: before.missing}
-	base := before.text
-	if strings.TrimSpace(base) == "" {
-		next.Blank, base = &before.text, skeleton
+	base := before.object()
+	if base != before.text {
+		next.Blank = &before.text
 	}
 	text, inserted, err := setup.Insert(base, guard)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Settings(), err)
 	}
 	next.Inserted = inserted
-	w := writer{}
+	w := writer{undoes: true}
 	w.guard(guard)
 	if !before.missing {
 		w.private(p.Backup(), before.text)
@@ -86,19 +77,56 @@ func Install(p Places, guard *guardfile.File, keyID string) (changes Changes, er
 	w.extension(p.Extension(), setup.Extension(guard))
 	w.shell(guard)
 	w.settings(p.Settings(), now, text)
-	return w.changes, w.err
+	return w.changes, w.end()
 }
 
-// skeleton is what our hooks are put into where there is nothing.
-const skeleton = "{}\n"
+// Check says before Install why it would fail with what is on the machine: with settings and a record that cannot be
+// read or changed, or with a program that cannot stand for the host's shell.
+func Check(p Places, writ string) error {
+	_, before, err := look(p)
+	if err != nil {
+		return err
+	}
+	if err := setup.CheckSettings(before.object()); err != nil {
+		return fmt.Errorf("%s: %w", p.Settings(), err)
+	}
+	return checkShell(writ)
+}
+
+// look reads the settings as they are now, and as they were before Install.
+func look(p Places) (now, before settings, err error) {
+	if now, err = readSettings(p.Settings()); err != nil {
+		return now, before, err
+	}
+	past, err := readRecord(p.record())
+	if err != nil {
+		return now, before, err
+	}
+	if before, err = past.undo(now); err != nil {
+		return now, before, fmt.Errorf("%s: %w", p.Settings(), err)
+	}
+	return now, before, nil
+}
 
 // writer writes files whose content differs, until the first error.
 type writer struct {
 	changes Changes
 	err     error
+
+	undoes bool           // puts back what it has changed if it fails
+	before []func() error // what puts it back
 }
 
 func (w *writer) do(path string, write func() error) {
+	if w.err == nil {
+		w.remember(path)
+	}
+	w.last(path, write)
+}
+
+// last is do for what leaves the file as it is where it fails, and behind which nothing can fail any more: others write
+// settings too, and what they write must not be put back.
+func (w *writer) last(path string, write func() error) {
 	if w.err != nil {
 		return
 	}
@@ -173,7 +201,7 @@ func (w *writer) settings(path string, before settings, text string) {
 	if !before.missing && before.text == text {
 		return
 	}
-	w.do(path, func() error { return replaceSettings(path, before, text) })
+	w.last(path, func() error { return replaceSettings(path, before, text) })
 }
 
 // same reports whether a file has this content and mode already.

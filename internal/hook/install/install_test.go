@@ -294,7 +294,7 @@ func TestInstallRefuses(t *testing.T) {
 		"a trailing comma":    {"{\n\"a\": 1,\n}\n", "line 3: a comma stands before the end"},
 		"a list":              {"[]", "a { is missing"},
 		"hooks of two kinds":  {`{"hooks":{},"hooks":{}}`, "twice"},
-		"a byte order mark":   {"\ufeff{}", "a { is missing"},
+		"a byte order mark":   {"\ufeff{}", "a byte order mark stands at its head"},
 		"ours beside another": {mixed, "by hand"},
 	} {
 		t.Run(name, func(t *testing.T) {

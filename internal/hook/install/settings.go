@@ -24,6 +24,17 @@ type settings struct {
 	missing bool
 }
 
+// skeleton is what our hooks are put into where there is nothing.
+const skeleton = "{}\n"
+
+// object is the text that our hooks are put into.
+func (s settings) object() string {
+	if strings.TrimSpace(s.text) == "" {
+		return skeleton
+	}
+	return s.text
+}
+
 func readSettings(path string) (settings, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,8 +20,8 @@ func PutShell(guard *guardfile.File) (changed bool, err error) {
 	if path == "" {
 		return false, nil
 	}
-	if isDynamic(guard.Writ) {
-		return false, fmt.Errorf("%s is linked dynamically: build it with CGO_ENABLED=0", guard.Writ)
+	if err := checkShell(guard.Writ); err != nil {
+		return false, err
 	}
 	text, err := os.ReadFile(guard.Writ)
 	if err != nil {
@@ -34,6 +34,14 @@ func PutShell(guard *guardfile.File) (changed bool, err error) {
 		return false, err
 	}
 	return true, errors.Join(putProgram(path, text), keepTime(path, guard.Writ))
+}
+
+// checkShell refuses a program that cannot stand for the host's shell.
+func checkShell(writ string) error {
+	if isDynamic(writ) {
+		return fmt.Errorf("%s is linked dynamically: build it with CGO_ENABLED=0", writ)
+	}
+	return nil
 }
 
 // keepTime gives the copy the time of the program. By size and time the copy knows that it is one, and answers itself.
@@ -85,6 +93,7 @@ func (w *writer) shell(guard *guardfile.File) {
 	if w.err != nil {
 		return
 	}
+	w.remember(setup.Shell(guard))
 	changed, err := PutShell(guard)
 	if err != nil {
 		w.err = fmt.Errorf("%s: %w", setup.Shell(guard), err)

@@ -217,12 +217,32 @@ func isAbove(at, other []string) bool {
 // for a dot at the beginning, as in shells.
 func match(pattern, name string) bool {
 	if !strings.ContainsAny(pattern, "*?[") {
-		return pattern == name
+		return pattern == name || isShort(pattern, name)
 	}
 	if strings.HasPrefix(name, ".") && !strings.HasPrefix(pattern, ".") {
 		return false
 	}
 	return matchFrom(pattern, name)
+}
+
+// isShort reports whether a component may be the short name that Windows gives to a file beside its own: gemini~1 for
+// .gemini, settin~1.jso for settings.json; se1a2b~1.jso where there are many alike.
+func isShort(part, name string) bool {
+	base, extension, _ := strings.Cut(part, ".")
+	stem, number, found := strings.Cut(base, "~")
+	if !found || stem == "" || number == "" || strings.Trim(number, "0123456789") != "" {
+		return false
+	}
+	long, of := strings.TrimLeft(name, "."), ""
+	if at := strings.LastIndexByte(long, '.'); at >= 0 {
+		long, of = long[:at], long[at+1:]
+	}
+	if extension != of[:min(3, len(of))] {
+		return false
+	}
+	long = strings.NewReplacer(" ", "", ".", "").Replace(long)
+	isHashed := len(stem) > 4 && len(stem) < 7 && strings.Trim(stem[len(stem)-4:], "0123456789abcdef") == ""
+	return strings.HasPrefix(long, stem) || isHashed && strings.HasPrefix(long, stem[:len(stem)-4])
 }
 
 // matchFrom tries what the last star stands for again and again: what earlier ones stand for does not matter then.

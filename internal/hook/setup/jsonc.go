@@ -2,6 +2,7 @@ package setup
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -30,8 +31,17 @@ func (n *node) member(name string) *node {
 	return nil
 }
 
+// byteOrderMark is what some editors write at the head of a file, and nobody sees there.
+const byteOrderMark = "\ufeff"
+
+var errByteOrderMark = errors.New("a byte order mark stands at its head, which the host does not take: " +
+	"save it as UTF-8 without one")
+
 // parse reads JSON with comments, as the host takes it. Nothing is changed, so that comments and order stay.
 func parse(text string) (node, error) {
+	if strings.HasPrefix(text, byteOrderMark) {
+		return node{}, errByteOrderMark
+	}
 	s := &scanner{text: text}
 	s.space()
 	if s.at >= len(text) || text[s.at] != '{' {
@@ -49,6 +59,9 @@ func parse(text string) (node, error) {
 
 // Decode reads the host's settings into a value: JSON with comments.
 func Decode(text string, into any) error {
+	if strings.HasPrefix(text, byteOrderMark) {
+		return errByteOrderMark
+	}
 	s := &scanner{text: text}
 	s.space()
 	if s.at < len(text) {

@@ -93,6 +93,14 @@ func Insert(text string, guard *guardfile.File) (changed string, inserted []stri
 	return text, inserted, nil
 }
 
+// CheckSettings says why Insert could not put hooks into the text of settings.
+func CheckSettings(text string) error {
+	if _, _, err := hooksOf(text); err != nil {
+		return fmt.Errorf("the settings are not JSON that the host reads: %w", err)
+	}
+	return nil
+}
+
 // lineEnd is how the lines of a text end.
 func lineEnd(text string) string {
 	if at := strings.IndexByte(text, '\n'); at > 0 && text[at-1] == '\r' {

@@ -5,6 +5,7 @@ package tlshttp
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -50,6 +51,9 @@ func (c *Caller) Call(ctx context.Context, method, path string, body []byte) (st
 		request.Header.Set("Content-Type", "application/json")
 	}
 	response, err := c.http.Do(request)
+	if refused, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return 0, nil, fmt.Errorf("hooks do not trust the server's certificate (%w): writ doctor says what to do", refused.Err)
+	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("the server cannot be reached: %w", errors.Unwrap(err))
 	}

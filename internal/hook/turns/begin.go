@@ -10,6 +10,7 @@ import (
 	"writ/internal/hook"
 	"writ/internal/hook/bounded"
 	"writ/internal/hook/gemini"
+	"writ/internal/hook/guardfile"
 	"writ/internal/hook/state"
 	"writ/internal/hook/transcript"
 	"writ/internal/redaction"
@@ -24,7 +25,8 @@ const directive = "Before any other tool, call register_intent_plan of Writ with
 const carried = "The plan of the last turn still counts. A call that it does not name is denied: then call " +
 	"register_intent_plan of Writ with what you need more, and why."
 
-// begin opens a turn. What it cannot do denies: until the server has opened the turn, no tool runs.
+// begin opens a turn. What it cannot do denies: until the server has opened the turn, no tool runs, unless calls are
+// only monitored.
 func begin(ctx context.Context, in *hook.Input) gemini.Answer {
 	s, err := open(in)
 	if err != nil {
@@ -48,7 +50,7 @@ func begin(ctx context.Context, in *hook.Input) gemini.Answer {
 		if err := s.state.Confirm(turn); err != nil {
 			return block(err.Error())
 		}
-		return unopened(turn.Problem)
+		return unopened(in.Guard, turn.Problem)
 	}
 	turn.Number = now.Turn
 	if err := s.state.Confirm(turn); err != nil {
@@ -100,9 +102,14 @@ func (s *session) openTurn(ctx context.Context, said prompt) (client.SessionStat
 }
 
 // unopened says that no tool will run. The model may still answer.
-func unopened(problem string) gemini.Answer {
+func unopened(guard *guardfile.File, problem string) gemini.Answer {
+	said := "Writ: " + problem + ". " +
+		follows(guard, "No tool will run in this turn; say it again once the server answers.")
+	if guard.Mode == guardfile.Monitor {
+		return gemini.Answer{SystemMessage: said} // the model works as without us
+	}
 	return gemini.Answer{
-		SystemMessage: "Writ: " + problem + ". No tool will run in this turn; say it again once the server answers.",
+		SystemMessage: said,
 		Specific: &gemini.Specific{
 			Event: gemini.BeforeAgent,
 			Context: "No tool will run in this turn, because " + problem +

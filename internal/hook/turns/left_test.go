@@ -117,6 +117,23 @@ func TestBanner(t *testing.T) {
 	})
 }
 
+// TestWatchedWithoutServer: nobody is told that no tool runs, where calls are only monitored and tools run.
+func TestWatchedWithoutServer(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{"enforce": "No tool will run", "monitor": "tools run nevertheless"} {
+		h := newHost(t, "http://127.0.0.1:1", &noServer)
+		h.guard["mode"] = mode
+		for event, members := range map[hook.Event]m{
+			hook.SessionStart: {"source": "startup"}, hook.BeforeAgent: {"prompt": "look"},
+		} {
+			a, said := h.fire(event, members)
+			if !strings.Contains(a.SystemMessage, want) || strings.Contains(said, "No tool") != (mode == "enforce") {
+				t.Errorf("%s with mode %s says %s", event, mode, said)
+			}
+		}
+	}
+}
+
 // TestPromptsAreEvidence: the server learns what the person typed apart from what files say.
 func TestPromptsAreEvidence(t *testing.T) {
 	t.Parallel()

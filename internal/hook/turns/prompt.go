@@ -24,7 +24,7 @@ const (
 	maxText = 640 << 10
 )
 
-// prompt is a prompt, apart by who said what.
+// prompt is a prompt, split into what the person typed and the rest.
 type prompt struct {
 	typed string // by the person
 	along string // everything else

@@ -34,8 +34,8 @@ func start(ctx context.Context, in *hook.Input) gemini.Answer {
 	defer cancel()
 	now, err := s.remote.OpenSession(opening, s.SessionID, s.Guard.Agent)
 	if err != nil {
-		return gemini.Answer{SystemMessage: fmt.Sprintf("Writ: %s (%s). No tool will run until it answers.",
-			unreachable(err), s.Guard.Server)}
+		return gemini.Answer{SystemMessage: fmt.Sprintf("Writ: %s (%s). %s", unreachable(err), s.Guard.Server,
+			follows(s.Guard, "No tool will run until it answers."))}
 	}
 	s.flush(ctx, spoolParts)
 	return gemini.Answer{SystemMessage: banner(s, s.monitors(func() bool { return now.MonitorAllowed }))}

@@ -11,6 +11,8 @@ package turns
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"time"
 
@@ -63,6 +65,15 @@ func say(reason string) gemini.Answer {
 	return gemini.Answer{SystemMessage: "Writ: " + reason}
 }
 
+// follows is what it means for tools that the server does not answer: they do not run, unless the guard file says that
+// calls are only monitored.
+func follows(guard *guardfile.File, stopped string) string {
+	if guard.Mode == guardfile.Monitor {
+		return "Writ only WATCHES here: tools run nevertheless."
+	}
+	return stopped
+}
+
 // block keeps a prompt from the model: without a new turn the plan of the last one would still count.
 func block(reason string) gemini.Answer {
 	answer := gemini.Denied("Writ could not open a turn: " + reason + ". Nothing was sent to the model; try again.")
@@ -110,6 +121,9 @@ func (s *session) flush(ctx context.Context, n float64) {
 func unreachable(err error) string {
 	if status := client.StatusOf(err); status != 0 {
 		return fmt.Sprintf("the server of Writ answered %d", status)
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "hooks do not trust the certificate of the server of Writ: writ doctor says what to do"
 	}
 	return "the server of Writ cannot be reached"
 }
