@@ -20,8 +20,9 @@ type NewApprovalRequest struct {
 
 // ApprovalState is an approval request as the key that made it sees it.
 type ApprovalState struct {
-	ID              string          `json:"delegationId"`
-	Status          string          `json:"status"` // pending, approved, rejected, cancelled, expired
+	ID              string          `json:"approvalId"`
+	DelegationID    string          `json:"delegationId"` // the same, by the name that it had first
+	Status          string          `json:"status"`       // pending, approved, rejected, cancelled, expired
 	ExpiresAt       time.Time       `json:"expiresAt"`
 	Kind            string          `json:"kind"` // hold or ask
 	Server          string          `json:"server"`
@@ -201,7 +202,8 @@ func (c *Client) PreviewApproval(ctx context.Context, orgID string, a Approval) 
 // StandingApproval is an approval that permits more than one call.
 type StandingApproval struct {
 	ID           string    `json:"id"`
-	DelegationID string    `json:"delegationId"`
+	ApprovalID   string    `json:"approvalId"`   // of the request that it answered
+	DelegationID string    `json:"delegationId"` // the same, by the name that it had first
 	Scope        string    `json:"scope"`
 	Permits      string    `json:"permits"`
 	GivenBy      string    `json:"givenBy"`

@@ -73,8 +73,10 @@ func (e *Error) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(read.Message, &e.Message)
 }
 
-// Error is the server's message and status.
-func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.StatusCode) }
+// Error is the server's message and status, on one line: another would pass for one of the program that shows it.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s (%d)", strings.ReplaceAll(e.Message, "\n", " "), e.StatusCode)
+}
 
 // StatusOf is the HTTP status an error carries, 0 when it is not an answer.
 func StatusOf(err error) int {
@@ -167,9 +169,18 @@ func (c *Client) exchange(request *http.Request) ([]byte, error) {
 		return nil, fmt.Errorf("the answer of %s has more than %d bytes", what, maxAnswer)
 	}
 	if response.StatusCode >= 300 {
-		return nil, newError(response, content)
+		return nil, c.doubting(newError(response, content))
 	}
 	return content, nil
+}
+
+// doubting asks about an address with a path, where no route of Writ takes the request: the path is seldom meant.
+func (c *Client) doubting(e *Error) *Error {
+	base, err := url.Parse(strings.TrimRight(c.BaseURL, "/"))
+	if e.StatusCode == http.StatusMethodNotAllowed && err == nil && base.Path != "" {
+		e.Message += ": is BaseURL the address of the server, without a path?"
+	}
+	return e
 }
 
 // send follows no redirect: our server makes none, and a redirect would take the API
@@ -195,6 +206,9 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 		}
 		content = bytes.NewReader(encoded)
 	}
+	if c.BaseURL == "" {
+		return nil, errors.New("the client has no BaseURL, such as http://localhost:8080")
+	}
 	target := strings.TrimRight(c.BaseURL, "/") + path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
@@ -202,6 +216,9 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	request, err := http.NewRequestWithContext(ctx, method, target, content)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if s := request.URL.Scheme; s != "http" && s != "https" { // that of localhost:8080 is localhost
+		return nil, errors.New("the address of the server must begin with http:// or https://")
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")

@@ -219,10 +219,26 @@ func TestBaseURL(t *testing.T) {
 			t.Errorf("%q: path %s, want %s", c.suffix, got, c.want)
 		}
 	}
-	for _, bad := range []string{"", "localhost:8080", "://x"} {
+	for bad, want := range map[string]string{"": "no BaseURL", "localhost:8080": "begin with http://", "://x": ""} {
 		caller.BaseURL = bad
-		if _, err := caller.Health(t.Context()); err == nil {
-			t.Errorf("%q was taken for a URL", bad)
+		if _, err := caller.Health(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q as a URL: %v", bad, err)
+		}
+	}
+}
+
+// TestAnAddressWithAPath: what stands there takes no POST, and the error asks about the path, but not of a server's own
+// address.
+func TestAnAddressWithAPath(t *testing.T) {
+	t.Parallel()
+	const hint = "is BaseURL the address of the server, without a path?"
+	caller, _ := server(t, answering(405, nil, `{"message": "this path does not take POST, but GET, HEAD"}`))
+	base := caller.BaseURL
+	for path, want := range map[string]bool{"/ui": true, "/ui/": true, "": false, "/": false} {
+		caller.BaseURL = base + path
+		if _, err := caller.Enforce(t.Context(), client.PlannedCall{}); err == nil ||
+			strings.Contains(err.Error(), hint) != want {
+			t.Errorf("%q: %v", path, err)
 		}
 	}
 }

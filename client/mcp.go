@@ -80,21 +80,24 @@ type NewMCPServer struct {
 
 // MCPTool is a tool of a server.
 type MCPTool struct {
-	Name        string      `json:"name"`
-	State       string      `json:"state"` // listed, pinned, changed, new, moved, returned, gone
-	Held        bool        `json:"held"`
-	Why         string      `json:"why"`
-	MovedFrom   string      `json:"movedFrom,omitempty"`
-	Since       time.Time   `json:"since"`
-	Hash        string      `json:"hash"`
-	Class       string      `json:"class"`
-	ClassFrom   string      `json:"classFrom"`
-	Suggested   string      `json:"suggestedClass"`
-	Title       string      `json:"title"`
-	Description string      `json:"description"`
-	Diff        []MCPChange `json:"diff"`
-	AcceptedBy  *string     `json:"acceptedBy"`
-	AcceptedAt  *time.Time  `json:"acceptedAt"`
+	Name        string    `json:"name"`
+	State       string    `json:"state"` // listed, pinned, changed, new, moved, returned, gone
+	Held        bool      `json:"held"`
+	Why         string    `json:"why"`
+	MovedFrom   string    `json:"movedFrom,omitempty"`
+	Since       time.Time `json:"since"`
+	Hash        string    `json:"hash"`
+	Class       string    `json:"class"`
+	ClassFrom   string    `json:"classFrom"`
+	Suggested   string    `json:"suggestedClass"`
+	Title       string    `json:"title"`
+	Description string    `json:"description"`
+	// InputSchema and Annotations are as the server sent them; {} where it sent none.
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Annotations json.RawMessage `json:"annotations"`
+	Diff        []MCPChange     `json:"diff"`
+	AcceptedBy  *string         `json:"acceptedBy"`
+	AcceptedAt  *time.Time      `json:"acceptedAt"`
 }
 
 // MCPChange is one difference between a tool and what a person has accepted.

@@ -44,6 +44,9 @@ type PlanToken struct {
 
 	// Added are the tools that a plan adds to the earlier ones of its turn.
 	Added []string `json:"added"`
+
+	// Warnings say what in the plan is probably not meant so, such as a misspelled member of a step: it fixes nothing.
+	Warnings []string `json:"warnings"`
 }
 
 // ProofStep is the hash beside the one that is being folded, and its side.

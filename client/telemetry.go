@@ -38,27 +38,32 @@ func (c *Client) Ingest(ctx context.Context, s Spans) (Ingested, error) {
 
 // Trace is a trace in a list.
 type Trace struct {
-	ID                string          `json:"id"`
-	SessionID         *string         `json:"sessionId"`
-	Name              string          `json:"name"`
-	StartTime         time.Time       `json:"startTime"`
-	EndTime           *time.Time      `json:"endTime"`
-	DurationMs        *int64          `json:"durationMs"`
-	Status            string          `json:"status"`
-	UserID            *string         `json:"userId"`
-	AgentID           string          `json:"agentId"`
-	Attributes        json.RawMessage `json:"attributes"`
-	Tags              []string        `json:"tags"`
-	TotalInputTokens  int64           `json:"totalInputTokens"`
-	TotalOutputTokens int64           `json:"totalOutputTokens"`
-	TotalCostUSD      float64         `json:"totalCostUsd"`
-	SpanCount         int64           `json:"spanCount"`
-	ErrorCount        int64           `json:"errorCount"`
-	InputPreview      *string         `json:"inputPreview"`
-	OutputPreview     *string         `json:"outputPreview"`
+	ID         string          `json:"id"`
+	SessionID  *string         `json:"sessionId"`
+	Name       string          `json:"name"`
+	StartTime  time.Time       `json:"startTime"`
+	EndTime    *time.Time      `json:"endTime"`
+	DurationMs *int64          `json:"durationMs"`
+	Status     string          `json:"status"`
+	UserID     *string         `json:"userId"`
+	AgentID    string          `json:"agentId"`
+	Attributes json.RawMessage `json:"attributes"`
+	Tags       []string        `json:"tags"`
+	TraceTotals
 }
 
-// TraceDetail is a trace with its spans.
+// TraceTotals sums up the spans of a trace.
+type TraceTotals struct {
+	TotalInputTokens  int64   `json:"totalInputTokens"`
+	TotalOutputTokens int64   `json:"totalOutputTokens"`
+	TotalCostUSD      float64 `json:"totalCostUsd"`
+	SpanCount         int64   `json:"spanCount"`
+	ErrorCount        int64   `json:"errorCount"`
+	InputPreview      *string `json:"inputPreview"`
+	OutputPreview     *string `json:"outputPreview"`
+}
+
+// TraceDetail is a trace with its spans. Its totals are zero: TraceTotals reads them.
 type TraceDetail struct {
 	Trace
 	Product string `json:"product"`
@@ -115,6 +120,18 @@ func (c *Client) Traces(ctx context.Context, orgID string, f TraceFilter) (Page[
 // Trace reads a trace with its spans; nil when there is none.
 func (c *Client) Trace(ctx context.Context, orgID, id string) (*TraceDetail, error) {
 	return get[*TraceDetail](ctx, c, telemetryPath(orgID, "/traces/"+segment(id)), nil)
+}
+
+// TraceTotals reads what a trace took; nil: there is no such trace.
+func (c *Client) TraceTotals(ctx context.Context, orgID, id string) (*TraceTotals, error) {
+	type head struct {
+		Totals TraceTotals `json:"totals"`
+	}
+	found, err := get[*head](ctx, c, telemetryPath(orgID, "/traces/"+segment(id)), query("fields", "head"))
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return &found.Totals, nil
 }
 
 // TelemetrySession is a session of an agent.

@@ -23,7 +23,7 @@ type TrustNode struct {
 	Depth     int          `json:"depth"` // 0: the plan that was declared
 	MaxDepth  int          `json:"maxDepth"`
 	Status    string       `json:"status"`
-	Counts    bool         `json:"counts"` // whether it authorises anything now
+	Counts    bool         `json:"counts"` // whether it authorizes anything now
 	RevokedAt *time.Time   `json:"revokedAt"`
 	Goal      string       `json:"goal"`
 	PlanHash  string       `json:"planHash"`

@@ -1,4 +1,5 @@
-// Command writ-client is all of writ but the fast form of writ run: writ starts it for every other command.
+// Command writ-client is writ without its two fast commands: writ becomes this program for everything but writ run and
+// the quick part of writ hook.
 package main
 
 import (

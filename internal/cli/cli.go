@@ -66,9 +66,13 @@ func Main(program string, run func(ctx context.Context, args []string, s Streams
 	if ended, ok := errors.AsType[Ended](err); ok {
 		return int(ended)
 	}
-	words := strings.ReplaceAll(Message(err), "\t", "  ") // as drivers of databases indent what they tried
-	fmt.Fprintf(streams.Err, "%s: %s\n", program, Printable(words))
+	fmt.Fprintf(streams.Err, "%s: %s\n", program, Shown(err))
 	return exitCode(err)
+}
+
+// Shown is an error as a program writes it.
+func Shown(err error) string {
+	return Printable(strings.ReplaceAll(Message(err), "\t", "  ")) // as drivers of databases indent what they tried
 }
 
 func exitCode(err error) int {

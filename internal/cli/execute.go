@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Execute runs the command that the arguments name. An error before the command
@@ -23,6 +25,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, s Streams)
 	root.InitDefaultHelpCmd()
 	began := false
 	watch(root, func() { began = true })
+	root.SetFlagErrorFunc(plainFlagError)
 	cmd, err := root.ExecuteContextC(ctx)
 	wrong, found := errors.AsType[misuse](err)
 	if found {
@@ -63,14 +66,32 @@ func watch(cmd *cobra.Command, begin func()) {
 	}
 }
 
+// plainFlagError says what a flag takes, where the library quotes the function that read its value.
+func plainFlagError(_ *cobra.Command, err error) error {
+	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	kinds := map[string]string{"bool": "must be true or false", "int64": "must be a whole number"}
+	wanted := kinds[wrong.GetFlag().Value.Type()]
+	if _, read := errors.AsType[*strconv.NumError](err); !read || wanted == "" {
+		return err
+	}
+	return fmt.Errorf("invalid argument %q for %q flag: %s", wrong.GetValue(), "--"+wrong.GetFlag().Name, wanted)
+}
+
 // argumentsNamed says which argument of a command is missing, or that there is one too many, where cobra only counts
 // them.
 func argumentsNamed(cmd *cobra.Command, args []string, err error) error {
-	if err == nil || !strings.Contains(err.Error(), "arg(s)") {
+	unknown := err != nil && !cmd.HasSubCommands() && strings.HasPrefix(err.Error(), "unknown command")
+	if err == nil || !unknown && !strings.Contains(err.Error(), "arg(s)") {
 		return err
 	}
 	_, rest, _ := strings.Cut(cmd.Use, " ")
 	usage := strings.TrimSpace(cmd.CommandPath() + " " + rest)
+	if unknown { // so cobra calls an argument of a command that takes none
+		return fmt.Errorf("unexpected argument %q: %s", args[0], usage)
+	}
 	var wanted []string
 	for word := range strings.FieldsSeq(rest) {
 		if word == "|" || strings.HasPrefix(word, "-") || strings.HasPrefix(word, "[") || strings.HasPrefix(word, "(") {

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"writ/internal/cli/duration"
 )
 
 // ChoiceFlag adds a flag that takes one of some words; *value is what it is unless given, and may be empty. Another
@@ -80,19 +83,26 @@ func (c *choices) Type() string   { return "strings" }
 
 // NumberFlag adds a flag that takes a whole number from least to most; *value is what it is unless given.
 func NumberFlag(cmd *cobra.Command, value *int, name, usage string, least, most int) {
-	cmd.Flags().Var(&number{value, least, most}, name, usage)
+	cmd.Flags().Var(&number{value, least, most, ""}, name, usage)
+}
+
+// SecondsFlag is NumberFlag for a length of time in seconds: elsewhere people write 10m, and are told that it is not
+// so here.
+func SecondsFlag(cmd *cobra.Command, value *int, name, usage string, least, most int) {
+	cmd.Flags().Var(&number{value, least, most, " of seconds"}, name, usage)
 }
 
 // number is the value of a flag that takes a number within bounds.
 type number struct {
 	value       *int
 	least, most int
+	of          string // what it counts, behind a space; empty: the name of the flag says so
 }
 
 func (n *number) Set(text string) error {
 	given, err := strconv.Atoi(text)
 	if err != nil || given < n.least || given > n.most {
-		return fmt.Errorf("must be a whole number from %d to %d", n.least, n.most)
+		return fmt.Errorf("must be a whole number%s from %d to %d", n.of, n.least, n.most)
 	}
 	*n.value = given
 	return nil
@@ -106,3 +116,28 @@ func (n *number) String() string {
 }
 
 func (n *number) Type() string { return "int" }
+
+// DurationFlag adds a flag that takes a length of time, with days and weeks too; *value is what it is unless given.
+func DurationFlag(cmd *cobra.Command, value *time.Duration, name, usage string) {
+	cmd.Flags().Var((*length)(value), name, usage)
+}
+
+// length is the value of a flag that takes a length of time.
+type length time.Duration
+
+func (l *length) Set(text string) error {
+	given, err := duration.Parse(text)
+	if err == nil {
+		*l = length(given)
+	}
+	return err
+}
+
+func (l *length) String() string {
+	if l == nil || *l == 0 {
+		return ""
+	}
+	return duration.Format(time.Duration(*l))
+}
+
+func (l *length) Type() string { return "duration" }

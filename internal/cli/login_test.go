@@ -62,12 +62,15 @@ func answerTerminal(ctx context.Context, address string) error {
 	})
 }
 
-// chosenOrganization is the one the terminal proposes, or the first.
+// chosenOrganization is the one the terminal proposes, or the first; empty for who is in none.
 func chosenOrganization(in client.SignIn, proposed string) string {
 	for _, o := range in.Organizations {
 		if o.ID == proposed || o.Name == proposed {
 			return o.ID
 		}
+	}
+	if len(in.Organizations) == 0 {
+		return ""
 	}
 	return in.Organizations[0].ID
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,15 +16,19 @@ import (
 	"writ/client"
 )
 
-// mcpServer is an MCP server: the first argument of this program describes its tools, the others name them.
+// mcpServer is an MCP server: the first argument of this program describes its tools, the others name them. Another
+// release of it, with the same arguments, says what MCP_RELEASE does, in words with a bar between.
 func mcpServer() *mcp.Server {
-	tools := []string{"read"}
-	if len(os.Args) > 2 {
-		tools = os.Args[2:]
+	tools, said := []string{"read"}, os.Args[1:]
+	if release := os.Getenv("MCP_RELEASE"); release != "" {
+		said = strings.Split(release, "|")
+	}
+	if len(said) > 1 {
+		tools = said[1:]
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "test-mcp", Version: "1"}, nil)
 	for _, name := range tools {
-		s.AddTool(&mcp.Tool{Name: name, Description: os.Args[1], InputSchema: json.RawMessage(`{"type":"object"}`)},
+		s.AddTool(&mcp.Tool{Name: name, Description: said[0], InputSchema: json.RawMessage(`{"type":"object"}`)},
 			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				return &mcp.CallToolResult{}, nil
 			})

@@ -73,6 +73,14 @@ func Count[N int | int64](n N, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
+// Entries is "1 entry", "2 entries".
+func Entries(n int64) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
 // Change is a difference between two versions of a policy.
 type Change struct{ Kind, Rule, Field, Old, New string }
 
@@ -84,7 +92,7 @@ func ChangeLines(changes []Change) string {
 		if c.Rule != "" {
 			what = strings.TrimSpace("rule " + c.Rule + " " + c.Field)
 		}
-		fmt.Fprintf(&b, "%s: %s\n", Line(what), c.Kind)
+		fmt.Fprintf(&b, "%s: %s\n", Line(what), Line(c.Kind))
 		writeLines(&b, "  - ", c.Old)
 		writeLines(&b, "  + ", c.New)
 	}

@@ -82,6 +82,8 @@ func TestScripts(t *testing.T) {
 			"published": published,
 			"programs":  programs,
 
+			"privatetls": privateTLS,
+
 			"usekeyfile": useKeyFile,
 			"acceptance": acceptance,
 

@@ -6,6 +6,7 @@
 package checks
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -151,13 +152,21 @@ func (r Report) FailedTests() (failed int) {
 	return failed
 }
 
+// HaveProblems is the error of a command that found problems in so many files.
+func HaveProblems(files, of int) error {
+	if of == 1 {
+		return errors.New("the file has problems")
+	}
+	return fmt.Errorf("%d of %d files have problems", files, of)
+}
+
 // Err is the error of a command whose checks failed; nil: they did not.
 func (r Report) Err() error {
 	if failed := r.FailedTests(); failed > 0 {
 		return fmt.Errorf("%d of %s failed", failed, cli.Count(len(r.Tests), "test"))
 	}
 	if failed := r.FailedFiles(); failed > 0 {
-		return fmt.Errorf("%d of %d files have problems", failed, len(r.Files))
+		return HaveProblems(failed, len(r.Files))
 	}
 	return nil
 }

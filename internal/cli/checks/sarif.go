@@ -63,6 +63,7 @@ var kinds = map[string]string{
 	"unreachable":          "A rule never decides",
 	"shadowed_allow":       "A deny overrules an allow",
 	"over_broad":           "A rule permits everything",
+	"literal_marks":        "A pattern has characters that are not special here",
 	"contradictory_limits": "Limits contradict each other",
 	"always_true":          "A condition is always true",
 	"always_fails":         "A condition always fails",

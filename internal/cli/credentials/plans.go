@@ -15,6 +15,7 @@ type Plan struct {
 	URL        string    `json:"url"` // of the server that knows it
 	ID         string    `json:"planId"`
 	Token      string    `json:"token"`
+	Servers    []string  `json:"servers,omitempty"` // that its steps name
 	DeclaredAt time.Time `json:"declaredAt"`
 	ExpiresAt  time.Time `json:"expiresAt"`
 }
@@ -41,15 +42,16 @@ func (s Store) SavePlan(p Plan) error {
 	return planFile.write(s.planPath(p.ID), p)
 }
 
-// FindPlan is a plan of a server: the one with an id or, without an id, the latest
-// that has not expired. It fails with ErrNone where there is none.
+// FindPlan is a plan of a server: the one with an id or, without an id, the one declared last. Where that has expired
+// the server says so: an older plan, which may permit more, never takes its place. It fails with ErrNone where there is
+// none.
 func (s Store) FindPlan(server, id string) (Plan, error) {
 	saved, err := s.listPlans()
 	if err != nil {
 		return Plan{}, err
 	}
 	saved = slices.DeleteFunc(saved, func(p Plan) bool {
-		return !sameServer(p.URL, server) || id != "" && p.ID != id || id == "" && p.ExpiresAt.Before(time.Now())
+		return !sameServer(p.URL, server) || id != "" && p.ID != id
 	})
 	if len(saved) == 0 {
 		return Plan{}, ErrNone

@@ -34,7 +34,7 @@ func TestFindPlan(t *testing.T) {
 	savePlan(t, s, "elsewhere", "https://other.example.org", 0, time.Hour)
 	savePlan(t, s, "over", planServer, time.Minute, time.Second)
 	for _, c := range []struct{ name, server, id, want string }{
-		{"the latest that has not expired", planServer, "", "new"},
+		{"the one declared last, which has expired", planServer, "", "over"},
 		{"an older one, by its id", planServer + "/", "old", "old"},
 		{"one that has expired, by its id: the server says so", planServer, "over", "over"},
 		{"one of another server", planServer, "elsewhere", ""},

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"writ/internal/cli/duration"
 	"writ/internal/confine/sandbox"
 )
 
@@ -60,7 +60,7 @@ func assignTo(text *string) func(string) error {
 }
 
 func (f *Flags) setTimeout(value string) (err error) {
-	f.Timeout, err = time.ParseDuration(value)
+	f.Timeout, err = duration.Parse(value)
 	return err
 }
 

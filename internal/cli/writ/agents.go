@@ -1,6 +1,7 @@
 package writ
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -19,7 +20,7 @@ func agents(s cli.Streams) *cobra.Command {
 		Long: `List, show and register the agents of an organization. You act as the person who signed in with writ login, or
 whose access token is in WRIT_ACCESS_TOKEN or in the file that --token names.`,
 	}
-	c.AddCommand(agentsList(s), agentsShow(s), byHand(agentsRegister(s)), agentsLeases(s))
+	c.AddCommand(agentsList(s), agentsShow(s), byHand(agentsRegister(s)), byHand(agentsAddKey(s)), agentsLeases(s))
 	return c
 }
 
@@ -31,7 +32,13 @@ func agentsList(s cli.Streams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the agents that are registered or were seen, newest first", Args: cobra.NoArgs,
-		RunE: asking(&p, s, list, printAgents),
+		RunE: asking(&p, s, list, func(s cli.Streams, found client.Page[client.Agent]) error {
+			if len(found.Items) == 0 {
+				fmt.Fprintln(s.Err, "writ: "+noAgent(filter))
+				return nil
+			}
+			return printAgents(s, found)
+		}),
 	}
 	p.addFlags(cmd)
 	cli.ChoiceFlag(cmd, &filter.Status, "status", "of this status: unregistered, pending, active, suspended, killed",
@@ -40,11 +47,18 @@ func agentsList(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func printAgents(s cli.Streams, found client.Page[client.Agent]) error {
-	if len(found.Items) == 0 {
-		fmt.Fprintln(s.Err, "writ: no agent is registered or was seen")
-		return nil
+// noAgent says that a list is empty, and of what.
+func noAgent(f client.AgentFilter) string {
+	switch {
+	case f.Cursor != "":
+		return "there are no more agents"
+	case f.Status != "":
+		return "no agent is " + f.Status
 	}
+	return "no agent is registered or was seen"
+}
+
+func printAgents(s cli.Streams, found client.Page[client.Agent]) error {
 	rows := make([][]any, len(found.Items))
 	for i, a := range found.Items {
 		rows[i] = []any{a.AgentID, a.Status, orDash(a.Name), len(a.Keys), orDash(a.Host), ago(a.LastSeenAt)}
@@ -59,17 +73,25 @@ func agentsShow(s cli.Streams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "show AGENT", Short: "Show one agent", Args: cobra.ExactArgs(1),
-		RunE: asking(&p, s, show, printAgent),
+		RunE: askingForAgent(&p, s, show),
 	}
 	p.addFlags(cmd)
 	return cmd
 }
 
-func printAgent(s cli.Streams, a client.Agent) error {
+// askingForAgent is asking about one agent, which is printed with the e-mail of its owner.
+func askingForAgent(p *asPerson, s cli.Streams, ask request[client.Agent]) func(*cobra.Command, []string) error {
 	owner := ""
-	if a.OwnerID != nil {
-		owner = *a.OwnerID
-	}
+	return asking(p, s, func(ctx context.Context, c *client.Client, args []string) (client.Agent, error) {
+		a, err := ask(ctx, c, args)
+		if err == nil && a.OwnerID != nil && !p.asJSON {
+			owner = cmp.Or(p.addresses(ctx, c)[*a.OwnerID], *a.OwnerID)
+		}
+		return a, err
+	}, func(s cli.Streams, a client.Agent) error { return printAgent(s, a, owner) })
+}
+
+func printAgent(s cli.Streams, a client.Agent, owner string) error {
 	lines := [][2]string{
 		{"agent", a.AgentID}, {"status", a.Status}, {"stopped", stoppedFor(a)},
 		{"stopped keys", strings.Join(a.StoppedKeys, " ")}, {"suspended", a.SuspendedFor}, {"name", a.Name},
@@ -148,7 +170,7 @@ func agentsRegister(s cli.Streams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "register AGENT", Short: "Register an agent under the id that its client sends", Args: cobra.ExactArgs(1),
-		RunE: asking(&p, s, register, printAgent),
+		RunE: askingForAgent(&p, s, register),
 	}
 	p.addFlags(cmd)
 	f := cmd.Flags()
@@ -160,5 +182,26 @@ func agentsRegister(s cli.Streams) *cobra.Command {
 	f.StringSliceVar(&n.Keys, "key", nil, "a key that it may use, by id or exact name; repeat it for several")
 	f.StringVar(&n.PublicKey, "public-key", "", "its Ed25519 public key in base64")
 	f.BoolVar(&n.IntentRequired, "intent-required", false, "deny its calls without a plan")
+	return cmd
+}
+
+// agentsAddKey lets an agent use further keys, as one has on every machine on which it runs.
+func agentsAddKey(s cli.Streams) *cobra.Command {
+	var p asPerson
+	add := func(ctx context.Context, c *client.Client, args []string) (client.Agent, error) {
+		further, err := p.keyIDs(ctx, c, args[1:])
+		if err != nil {
+			return client.Agent{}, err
+		}
+		return c.UpdateAgent(ctx, p.orgID, args[0], map[string]any{"addKeys": further})
+	}
+	cmd := &cobra.Command{
+		Use: "add-key AGENT KEY...", Short: "Let a registered agent use further keys",
+		Long: `Let a registered agent use further keys, by id or exact name. An agent without keys counts with every key, and from
+its first one on with its own alone.`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: askingForAgent(&p, s, add),
+	}
+	p.addFlags(cmd)
 	return cmd
 }

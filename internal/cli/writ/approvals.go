@@ -61,15 +61,18 @@ func addPageFlags(cmd *cobra.Command, page *client.List) {
 	cmd.Flags().StringVar(&page.Cursor, "cursor", "", "nextCursor of the page before")
 }
 
+// whoSees is for those who see a part, and could take it for the whole.
+const whoSees = "; who may not answer sees requests of their own keys alone"
+
 // nothingListed says that a list is empty: that nothing waits is good news, that
 // nothing matches may be a mistake.
 func nothingListed(f client.ApprovalFilter) string {
 	narrowed := f.Tool + f.AgentID + f.Risk + f.Requester + f.Cursor
 	switch {
 	case f.Status == "pending" && narrowed == "":
-		return "nothing waits for an answer (--status any lists what did)"
+		return "nothing waits for an answer (--status any lists what did)" + whoSees
 	case f.Status == "" && narrowed == "":
-		return "nobody has asked for an approval yet"
+		return "nobody has asked for an approval yet" + whoSees
 	}
 	return "no request fits these conditions"
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ type approving struct {
 	minutes, uses int
 	session, plan bool
 	pattern       string
-	argumentsFile string
+	arguments     string // an object, or the name of a file with one
 	preview       bool
 }
 
@@ -60,8 +61,9 @@ call with those.
 	f.BoolVar(&a.plan, "plan", false, "for the calls of the same plan")
 	f.StringVar(&a.pattern, "pattern", "", `for calls whose arguments match, as JSON: {"amount": {"max": 100}}`)
 	cli.NumberFlag(cmd, &a.minutes, "minutes", "for so many minutes, 1 to 480", 1, 480)
-	cli.NumberFlag(cmd, &a.uses, "uses", "at most so many calls", 1, maxUses)
-	f.StringVar(&a.argumentsFile, "arguments", "", "file with other arguments for the call, a JSON object; - is stdin")
+	cli.NumberFlag(cmd, &a.uses, "uses", "at most so many calls; only with --session, --minutes, --pattern or --plan", 1, maxUses)
+	f.StringVar(&a.arguments, "arguments", "",
+		"other arguments for the call: a JSON object, or a file with one; - is stdin")
 	f.BoolVar(&a.preview, "preview", false, "only print what it would permit")
 	cmd.MarkFlagsMutuallyExclusive("session", "plan", "pattern", "arguments")
 	return cmd
@@ -82,18 +84,24 @@ func (a approving) approval(s cli.Streams, id string) (client.Approval, error) {
 	case a.pattern != "":
 		scope.Kind = "pattern"
 		if err := json.Unmarshal([]byte(a.pattern), &scope.Pattern); err != nil {
-			return approval, cli.Misuse("--pattern is no JSON object: %w", err)
+			return approval, cli.Misuse("--pattern is no JSON object: write for each argument what it may be, such as %s",
+				`--pattern '{"to": {"equals": "landlord"}, "amount": {"max": 100}}'`)
 		}
-	case a.minutes != 0 || a.uses != 0:
+	case a.minutes != 0:
 		scope.Kind = "minutes"
+	case a.uses != 0:
+		return approval, cli.Misuse("--uses is for a standing approval: give --minutes, --session, --pattern or --plan too")
 	}
-	if a.argumentsFile == "" {
+	if a.arguments == "" {
 		return approval, nil
 	}
 	if scope.Kind != "once" {
 		return approval, cli.Misuse("other arguments are approved for one run: leave out --minutes and --uses")
 	}
-	text, err := readInput(s, a.argumentsFile)
+	text, err := []byte(a.arguments), error(nil)
+	if !strings.HasPrefix(strings.TrimSpace(a.arguments), "{") {
+		text, err = readInput(s, a.arguments)
+	}
 	switch {
 	case err != nil:
 		return approval, fmt.Errorf("read the arguments: %w", err)

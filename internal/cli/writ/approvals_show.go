@@ -127,10 +127,14 @@ func addHistory(t *sheet, a client.ApprovalDetail) {
 	var before, scopes []string
 	if a.History != nil {
 		for _, d := range a.History.Decisions {
-			before = append(before, fmt.Sprintf("%s: %s %s", ago(&d.Time), d.Decision, d.Agent))
+			words := fmt.Sprintf("%s: %s %s", ago(&d.Time), d.Decision, d.Agent)
+			before = append(before, strings.TrimRight(words, " "))
 		}
 	}
 	for _, scope := range a.Scopes {
+		if a.Status != "pending" {
+			break
+		}
 		scopes = append(scopes, scope.Kind+": "+scope.Words)
 	}
 	t.rows("before", before...)
@@ -160,6 +164,8 @@ func statusWords(a client.ApprovalDetail) string {
 		return "approved, and not used in time"
 	case a.Status == "approved" && a.GrantExpiresAt != nil:
 		return "approved, to be used within " + rounded(time.Until(*a.GrantExpiresAt))
+	case a.Withdrawn:
+		return a.Status + ": its agent or key was stopped"
 	case a.Status != "pending":
 		return a.Status
 	case a.Kind == "ask":

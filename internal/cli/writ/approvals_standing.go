@@ -1,6 +1,7 @@
 package writ
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -14,6 +15,7 @@ import (
 // approvalsStanding lists the standing approvals, which permit calls that nobody is asked about any more.
 func approvalsStanding(s cli.Streams) *cobra.Command {
 	var f listFlags
+	var people map[string]string // their e-mails, by id
 	list := listing[client.StandingApproval]{
 		headings: "ID\tTOOL\tAGENT\tUSED\tEXPIRES\tGIVEN BY\tPERMITS",
 		none:     "no standing approval is in force",
@@ -21,6 +23,9 @@ func approvalsStanding(s cli.Streams) *cobra.Command {
 		read: func(
 			ctx context.Context, c *client.Client, p *asPerson, _ client.List,
 		) (client.Page[client.StandingApproval], error) {
+			if !p.asJSON {
+				people = p.addresses(ctx, c)
+			}
 			return whole(c.StandingApprovals(ctx, p.orgID))
 		},
 		row: func(a client.StandingApproval) []any {
@@ -33,7 +38,7 @@ func approvalsStanding(s cli.Streams) *cobra.Command {
 				tool = a.Server + "." + a.Tool
 			}
 			ends := "in " + rounded(time.Until(a.ExpiresAt))
-			return []any{a.ID, tool, orDash(a.AgentID), used, ends, a.GivenBy, a.Permits}
+			return []any{a.ID, tool, orDash(a.AgentID), used, ends, cmp.Or(people[a.GivenBy], a.GivenBy), a.Permits}
 		},
 	}
 	cmd := &cobra.Command{

@@ -21,7 +21,7 @@ func withToken(t *testing.T) string {
 // like a line of ours.
 func TestApprovalsShowNoControlCharacters(t *testing.T) {
 	t.Parallel()
-	const hostile = `"delegationId":"i\u001b[2J","status":"pending","server":"s\nrisk       low","tool":"t\u202etxt","agentId":"a\r","arguments":{"x":"\u001b]0;y\u0007\u009b"},` +
+	const hostile = `"approvalId":"i\u001b[2J","status":"pending","server":"s\nrisk       low","tool":"t\u202etxt","agentId":"a\r","arguments":{"x":"\u001b]0;y\u0007\u009b"},` +
 		`"risk":{"level":"high","reasons":[{"words":"w\nrisk       low"}]},"needed":1,"requesterEmail":"e\u0008","reason":"r\n","message":"m\u0000"`
 	answers := map[string]string{
 		"/delegation/requests": `{"items":[{` + hostile + `}]}`,
@@ -49,7 +49,7 @@ func TestApprovalsShowNoControlCharacters(t *testing.T) {
 // An approval that is not enough says so, and is a success.
 func TestApproveOfSeveral(t *testing.T) {
 	t.Parallel()
-	answers := map[string]string{"/delegation/approve": `{"delegationId":"i","status":"pending","needed":2}`}
+	answers := map[string]string{"/delegation/approve": `{"approvalId":"i","status":"pending","needed":2}`}
 	out, err := run(t, answers, "approvals", "approve", "i", "--token", withToken(t))
 	if want := "counted, but not enough yet: 2 people must approve\n"; err != nil || out != want {
 		t.Errorf("out = %q, %v, want %q", out, err, want)

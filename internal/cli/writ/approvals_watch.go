@@ -25,7 +25,7 @@ type watching struct {
 const leastEvery = time.Second
 
 func approvalsWatch(s cli.Streams) *cobra.Command {
-	w := watching{seen: map[string]bool{}}
+	w := watching{seen: map[string]bool{}, every: 2 * leastEvery}
 	cmd := &cobra.Command{
 		Use: "watch", Short: "Print each request that waits, once, as it comes", Args: cobra.NoArgs,
 		Long: `Print each request that waits for an answer, once, as it comes; with --json one object a line. It ends after --count
@@ -33,8 +33,8 @@ requests, or when it is interrupted.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return w.run(cmd.Context(), s) },
 	}
 	w.addFlags(cmd)
-	cmd.Flags().DurationVar(&w.every, "every", 2*leastEvery, "how often to ask the server, at most once a second")
-	cmd.Flags().IntVar(&w.count, "count", 0, "end after so many requests")
+	cli.DurationFlag(cmd, &w.every, "every", "how often to ask the server, at most once a second")
+	cli.NumberFlag(cmd, &w.count, "count", "end after so many requests; 0: never", 0, maxCount)
 	return cmd
 }
 

@@ -74,7 +74,7 @@ func (v verification) run(ctx context.Context, s cli.Streams, name string) error
 			return err
 		}
 		defer source.Close()
-		return v.check(s, source, trust, nil)
+		return v.aboutKey(v.check(s, source, trust, nil))
 	}
 	server, err := parseRemote(name, v.orgID)
 	if err != nil {
@@ -93,10 +93,22 @@ func (v verification) run(ctx context.Context, s cli.Streams, name string) error
 	}
 	defer source.Close()
 	stored := func() error { return server.checkStored(ctx) }
-	if err := v.check(s, source, trust, stored); err != nil || !first {
-		return err
+	err = v.check(s, source, trust, stored)
+	switch {
+	case v.keyFile != "":
+		return v.aboutKey(err)
+	case err != nil || !first:
+		return server.aboutPin(err)
 	}
 	return server.pinKeys(s, trust.Keys)
+}
+
+// aboutKey adds to an error about a key that is not trusted whose keys were.
+func (v verification) aboutKey(err error) error {
+	if !errors.Is(err, ledger.ErrUntrustedKey) {
+		return err
+	}
+	return fmt.Errorf("%w: %s does not have it; the operator of the server says whether it changed", err, v.keyFile)
 }
 
 // check verifies an export, and what the server has stored beside it, and prints the
@@ -149,6 +161,9 @@ func openExport(s cli.Streams, name string) (io.ReadCloser, error) {
 func readTrust(keyFile, checkpointFile string) (trust ledger.Trust, err error) {
 	if keyFile != "" {
 		text, err := readSmall(keyFile)
+		if _, keyErr := ledger.ParseKeys(keyFile); err != nil && keyErr == nil {
+			return ledger.Trust{}, errors.New("--key names a file, and this is a key: put it into a file, one key a line")
+		}
 		if err != nil {
 			return ledger.Trust{}, fmt.Errorf("read the key: %w", err)
 		}
@@ -162,6 +177,10 @@ func readTrust(keyFile, checkpointFile string) (trust ledger.Trust, err error) {
 		}
 		if strings.TrimSpace(trust.Earlier) == "" {
 			return ledger.Trust{}, fmt.Errorf("read the checkpoint: %s is empty", checkpointFile)
+		}
+		if _, err := ledger.OriginOf(trust.Earlier); err != nil {
+			return ledger.Trust{}, fmt.Errorf("read the checkpoint: %s holds no checkpoint, as writ audit checkpoint prints it",
+				checkpointFile)
 		}
 	}
 	return trust, nil
@@ -238,12 +257,12 @@ func describe(s cli.Streams, r ledger.Report) error {
 	}
 	if r.Witnessed != nil {
 		fmt.Fprintf(&text, "witness   %s compared, all agree; the latest covers %s, epoch %d\n",
-			cli.Count(r.Compared, "checkpoint"), entryCount(r.Witnessed.Size), r.Witnessed.Epoch)
+			cli.Count(r.Compared, "checkpoint"), cli.Entries(r.Witnessed.Size), r.Witnessed.Epoch)
 	}
 	for _, restore := range r.Restores {
 		lost := "how many entries were lost is not known"
 		if restore.Known {
-			lost = entryCount(restore.Lost) + " lost"
+			lost = cli.Entries(restore.Lost) + " lost"
 		}
 		if restore.Unproved {
 			lost += "; what it went on from was not signed"
@@ -256,7 +275,7 @@ func describe(s cli.Streams, r ledger.Report) error {
 	}
 	if r.KeyFromFile {
 		fmt.Fprintln(s.Err,
-			"writ: the key came from the export itself, so this shows that the file is whole, not who made it: give --key")
+			"writ: the key came from the export itself, so this shows that the file is whole, not who made it: give --key FILE")
 	}
 	_, err := io.WriteString(s.Out, text.String())
 	return err

@@ -21,7 +21,7 @@ import (
 type logExport struct {
 	asPerson
 	file  string
-	since int64
+	since int
 }
 
 // exportedLog is what `writ audit export --json` prints.
@@ -42,10 +42,7 @@ be trusted before writ audit verify has checked it, with the keys of writ audit 
 Viewers get no payloads. The operator exports any log on the server's machine: writd audit export.`,
 		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
-			switch {
-			case e.since < 0:
-				return errors.New("--since must be the number of an entry, from 0 on")
-			case e.asJSON && e.file == "":
+			if e.asJSON && e.file == "" {
 				return errors.New("--json tells what was written to a file: give --out")
 			}
 			return nil
@@ -54,7 +51,7 @@ Viewers get no payloads. The operator exports any log on the server's machine: w
 	}
 	e.addFlags(cmd)
 	cmd.Flags().StringVarP(&e.file, "out", "o", "", "the file to write; stdout unless given")
-	cmd.Flags().Int64Var(&e.since, "since", 0, "begin with the entry of this number")
+	cli.NumberFlag(cmd, &e.since, "since", "begin with the entry of this number", 0, maxCount)
 	return cmd
 }
 
@@ -66,7 +63,7 @@ func (e *logExport) run(ctx context.Context, s cli.Streams) error {
 	if err != nil {
 		return hinted(err, signInAgain)
 	}
-	body, err := c.ExportLog(ctx, e.orgID, e.since)
+	body, err := c.ExportLog(ctx, e.orgID, int64(e.since))
 	if err != nil {
 		return hinted(err, signInAgain)
 	}
@@ -81,17 +78,9 @@ func (e *logExport) run(ctx context.Context, s cli.Streams) error {
 	}
 	return show(&e.server, s, done, func(s cli.Streams, done exportedLog) error {
 		_, err := fmt.Fprintf(s.Err, "writ: exported %s to %s: verify it with writ audit verify\n",
-			entryCount(done.Entries), cli.Line(done.File))
+			cli.Entries(done.Entries), cli.Line(done.File))
 		return err
 	})
-}
-
-// entryCount is "1 entry", "2 entries".
-func entryCount(n int64) string {
-	if n == 1 {
-		return "1 entry"
-	}
-	return fmt.Sprintf("%d entries", n)
 }
 
 // copy writes an export, and counts what it has.

@@ -122,6 +122,16 @@ func (r *remote) pinKeys(s cli.Streams, keys ledger.Keys) error {
 	return nil
 }
 
+// aboutPin adds to an error about a key that is not trusted where the trusted ones are pinned: the key was rotated, the
+// server was set up anew, or somebody else answers, and only a person can tell which.
+func (r *remote) aboutPin(err error) error {
+	if !errors.Is(err, ledger.ErrUntrustedKey) {
+		return err
+	}
+	return fmt.Errorf("%w: those of %s are pinned in %s. If its operator confirms that the key changed, or that the server "+
+		"was set up anew, remove that file, or give a file with the new key as --key", err, r.client.BaseURL, r.pin)
+}
+
 // signIn finds the access token, and with that of a sign-in also its organization.
 func (r *remote) signIn(ctx context.Context, tokenFile string) error {
 	p := asPerson{server: server{url: r.client.BaseURL}, tokenFile: tokenFile, orgID: r.orgID}
@@ -151,7 +161,8 @@ func (r *remote) checkStored(ctx context.Context) error {
 		return nil
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "the server has stored something else than the log says (%d problems):", len(check.Problems))
+	fmt.Fprintf(&text, "the server has stored something else than the log says (%s):",
+		cli.Count(len(check.Problems), "problem"))
 	for _, p := range check.Problems[:min(len(check.Problems), maxShownProblems)] {
 		fmt.Fprintf(&text, "\n  %s", cli.Line(p.Kind))
 		if p.Entries != "" {

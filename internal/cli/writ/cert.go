@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,16 +68,46 @@ func (o *certOrder) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.csrFile, "csr", "", "file with a certificate request in PEM, in place of a key that is made here; - is standard input")
 	f.StringVar(&o.out, "out", "", "writes OUT.pem, OUT.key (unless --csr is given) and OUT-ca.pem")
-	f.DurationVar(&o.life, "life", 0, "how long it is valid, as 8h; a day unless given")
+	cli.DurationFlag(cmd, &o.life, "life", "how long it is valid, 5m to 7d, as 8h; a day unless given")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if o.life != 0 && (o.life < leastLife || o.life > mostLife) {
+			return fmt.Errorf("--life must be from 5m to 7d")
+		}
+		return nil
+	}
 }
 
-// prepare reads or makes the request. No file is written over.
-func (o *certOrder) prepare(s cli.Streams) error {
-	o.n.LifeSeconds = int64(o.life / time.Second)
+// leastLife and mostLife are how long a server lets certificates be valid.
+const leastLife, mostLife = 5 * time.Minute, 7 * 24 * time.Hour
+
+// refuseUnwritable refuses files that cannot be written, before anything is issued. No file is written over.
+func (o *certOrder) refuseUnwritable() error {
 	for _, name := range o.files() {
-		if _, err := os.Lstat(name); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(name); err == nil {
 			return fmt.Errorf("%s is there already, and is not written over", name)
 		}
+	}
+	folder := filepath.Dir(o.out)
+	attempt, err := os.CreateTemp(folder, ".writ-cert-*")
+	if err != nil {
+		return fmt.Errorf("nothing was issued, because no file can be written in %s: %w", folder, cause(err))
+	}
+	return errors.Join(attempt.Close(), os.Remove(attempt.Name()))
+}
+
+// cause is why a file cannot be written, without the file, which is one that was only tried.
+func cause(err error) error {
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
+		return failed.Err
+	}
+	return err
+}
+
+// prepare reads or makes the request.
+func (o *certOrder) prepare(s cli.Streams) error {
+	o.n.LifeSeconds = int64(o.life / time.Second)
+	if err := o.refuseUnwritable(); err != nil {
+		return err
 	}
 	if o.csrFile != "" {
 		text, err := readInput(s, o.csrFile)
@@ -114,7 +145,8 @@ func (o *certOrder) write(made client.IssuedCertificate) error {
 	texts := [][]byte{[]byte(made.Certificate.Certificate), []byte(made.Authority), o.key}
 	for i, name := range o.files() {
 		if err := writePrivate(name, texts[i]); err != nil {
-			return fmt.Errorf("certificate %s was issued, and %s was not written: %w", made.CertificateID, name, err)
+			return fmt.Errorf("certificate %s was issued, and %s was not written: %w: revoke it, with writ cert revoke %[1]s",
+				made.CertificateID, name, err)
 		}
 	}
 	return nil
@@ -205,7 +237,9 @@ certificate authority of the organization: what the one before has signed counts
 	f.BoolVar(&a.wanted, "authority", false, "replace the authority")
 	cli.ChoiceFlag(cmd, &a.algorithm, "algorithm", "of the new authority: p256 or ed25519; as before unless given",
 		"p256", "ed25519")
-	f.DurationVar(&a.overlap, "overlap", 7*24*time.Hour, "how long the authority before is trusted; 0s ends it and earlier ones at once")
+	a.overlap = 7 * 24 * time.Hour
+	cli.DurationFlag(cmd, &a.overlap, "overlap",
+		"how long the authority before is trusted; 0s ends it and earlier ones at once")
 	return cmd
 }
 

@@ -65,7 +65,7 @@ Exit codes: 0 it is good, 1 it is not or nobody could tell, 2 the command line i
 				return err
 			}
 			if checked.Status != "good" {
-				return fmt.Errorf("%w: it is %s", errNotGood, checked.Status)
+				return fmt.Errorf("%w: it is %s", errNotGood, cli.Line(checked.Status))
 			}
 			return nil
 		},

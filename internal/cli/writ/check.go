@@ -50,19 +50,22 @@ Exit codes: 0 allowed, 1 denied or not decided, 2 the command line is wrong, 3 a
 	}
 	c.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.planID, "plan", "", "the plan, by the id that writ plan declare printed; the latest unless given")
+	f.StringVar(&c.planID, "plan", "", "the plan, by the id that writ plan declare printed; latest unless given")
 	f.StringVar(&c.call.AgentID, "agent", "", "the agent that calls; the plan's unless given")
 	f.StringVar(&c.call.SessionID, "session", "", "the session of the agent")
 	return cmd
 }
 
 func (c *checking) run(ctx context.Context, s cli.Streams, tool string, arguments []string) (err error) {
-	c.call.Tool = tool // the server knows where the name of its server ends
+	c.call.Tool = tool
 	if c.call.Arguments, err = parseArguments(s, arguments); err != nil {
 		return err
 	}
 	found, err := c.find()
 	if err != nil {
+		return err
+	}
+	if c.planID, err = c.server.planID(c.planID); err != nil {
 		return err
 	}
 	if err := c.addPlan(found.URL); err != nil {
@@ -93,12 +96,26 @@ func (c *checking) addPlan(serverURL string) error {
 	switch {
 	case err == nil:
 		c.call.IntentToken = plan.Token
+		c.call.MCP, c.call.Tool = cutServer(c.call.Tool, plan.Servers)
 	case !errors.Is(err, credentials.ErrNone):
 		return err
 	case c.planID != "":
 		return fmt.Errorf("plan %s was not declared from here: run writ plan declare", c.planID)
 	}
 	return nil
+}
+
+// cutServer takes the name of a server from that of a tool: the longest that the plan names, as Writ itself does. Said
+// apart it leaves no doubt: a name with a dot may also be that of a tool without a server, and is judged as such too.
+// What names no server of the plan stays whole.
+func cutServer(tool string, servers []string) (server, rest string) {
+	rest = tool
+	for _, s := range servers {
+		if after, ok := strings.CutPrefix(tool, s+"."); ok && after != "" && len(s) > len(server) {
+			server, rest = s, after
+		}
+	}
+	return server, rest
 }
 
 // parseArguments reads the arguments of a call: a JSON object, or name=value pairs.
@@ -146,7 +163,8 @@ func (c *checking) print(s cli.Streams, d client.Decision) error {
 	case c.call.IntentToken == nil:
 		fmt.Fprintln(s.Err, "writ: no plan was declared from here: run writ plan declare FILE")
 	case d.ApprovalID != "" && (d.Decision == "hold" || d.Decision == "ask"):
-		fmt.Fprintf(s.Err, "writ: to approve it: writ approvals approve %s; then check again\n", cli.Line(d.ApprovalID))
+		fmt.Fprintf(s.Err, "writ: a person approves it with writ approvals approve %s; then check again\n",
+			cli.Line(d.ApprovalID))
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func decisionsShow(s cli.Streams) *cobra.Command {
 		}
 		shown.LogEntry, err = c.LogEntry(ctx, p.orgID, index)
 		if err == nil && shown.Decision == "" {
-			err = fmt.Errorf("entry %d is no decision but %s: writ audit verifies the log", index, shown.Action)
+			err = fmt.Errorf("entry %d is no decision but %s: writ audit verifies the log", index, cli.Line(shown.Action))
 		}
 		shown.PolicyName = policyNames(ctx, c, p.orgID)[shown.Policy]
 		return shown, err

@@ -18,15 +18,19 @@ func doctorCommand(s cli.Streams) *cobra.Command {
 		Use: "doctor", Short: "Examine whether the Gemini CLI is guarded here, and say what to do", Args: cobra.NoArgs,
 		Long: `Examine whether the Gemini CLI is guarded on this machine and in this folder: the host, its settings and
 extensions, the guard file, the server, the key, policies, and every hook, which is started as the host starts
-it. Each problem is printed with what to do about it. Exit code 1 says that something failed.`,
+it. Each problem is printed with what to do about it. Exit code 1 says that something failed, or that calls are
+only monitored.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := machine()
 			if err != nil {
 				return err
 			}
+			doctor.IgnoreVariables()
 			findings := doctor.Examine(cmd.Context(), m)
 			if asJSON {
-				err = cli.WriteJSON(s.Out, map[string]any{"healthy": !hasFailed(findings), "findings": findings})
+				err = cli.WriteJSON(s.Out, map[string]any{
+					"healthy": !hasFailed(findings), "monitored": doctor.IsMonitored(findings), "findings": findings,
+				})
 			} else {
 				err = printFindings(s, findings)
 			}
@@ -74,7 +78,10 @@ func printFindings(s cli.Streams, findings []doctor.Finding) error {
 		}
 	}
 	words := "writ: the Gemini CLI is guarded"
-	if problems > 0 {
+	switch {
+	case doctor.IsMonitored(findings):
+		words = "writ: the Gemini CLI is watched, and not guarded: calls that are not allowed run"
+	case problems > 0:
 		words = "writ: " + cli.Count(problems, "problem")
 	}
 	_, err := fmt.Fprintln(s.Err, words)

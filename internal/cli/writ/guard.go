@@ -3,7 +3,6 @@ package writ
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -83,7 +82,7 @@ func guardList(s cli.Streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			state, err := g.state(cmd.Context())
 			if err != nil {
-				return err
+				return ofGuardFile(err)
 			}
 			return show(&g.server, s, state, printGuard)
 		},
@@ -133,11 +132,19 @@ func inBrackets(text string) string {
 	return "(" + text + ")"
 }
 
+// modeWords say that a mode stops nothing.
+func modeWords(mode string) string {
+	if mode == guardfile.Monitor {
+		return mode + ": calls that are not allowed run"
+	}
+	return mode
+}
+
 func printGuard(s cli.Streams, g guardState) error {
 	t := &sheet{}
 	t.row("server", g.Server)
 	t.row("agent", g.Agent+" ("+g.Status+")")
-	t.row("mode", g.Mode)
+	t.row("mode", modeWords(g.Mode))
 	t.row("profile", g.Profile)
 	for _, tool := range guardTools {
 		fmt.Fprintf(t, "%-19s%s\n", tool.name, cli.Line(g.Tools[tool.name]))
@@ -146,7 +153,7 @@ func printGuard(s cli.Streams, g guardState) error {
 }
 
 // errNoRule says how a rule is written.
-var errNoRule = errors.New("say allow, deny or hold, then the tool, then why: add deny web_fetch no uploads")
+var errNoRule = cli.Misuse("say allow, deny or hold, then the tool, then why: writ guard add deny web_fetch no uploads")
 
 // parseRule reads words: the host gives all that a person typed as one.
 func parseRule(args []string) (effect, tool, note string, err error) {

@@ -109,7 +109,7 @@ func (g *guarding) templates(ctx context.Context, s cli.Streams) error {
 	defer cancel()
 	known, err := c.ProfileTemplates(ctx)
 	if err != nil {
-		return err
+		return ofGuardFile(err)
 	}
 	return show(&g.server, s, known, func(s cli.Streams, known []client.ProfileTemplate) error {
 		rows := make([][]any, len(known))
@@ -133,7 +133,7 @@ func (g *guarding) propose(
 	defer cancel()
 	text, reason, err := make(ctx, c)
 	if err != nil {
-		return err
+		return ofGuardFile(err)
 	}
 	if _, err := c.StageProfile(ctx, "", text); err != nil {
 		return fmt.Errorf("stage the rule: %w", err)
@@ -149,8 +149,8 @@ func (g *guarding) propose(
 	})
 }
 
-// elsewhere is the answer to yes and no beneath the host, where an agent could type them as well as a person.
-const elsewhere = `Nothing is confirmed, approved or rejected inside of the Gemini CLI: an agent could do it too.
+// elsewhere is the answer to /writ:yes and /writ:no: an agent could type them as well as a person.
+const elsewhere = `Nothing is confirmed, approved or rejected beneath the host of a coding agent: an agent could do it too.
 In a terminal of your own:
   writ guard yes, writ guard no     proposals: list them, confirm or withdraw one
   writ approvals                    calls that wait: list them, approve or reject one
@@ -161,6 +161,8 @@ func guardYes(s cli.Streams) *cobra.Command {
 	var g answering
 	cmd := &cobra.Command{
 		Use: "yes [ID]", Short: "Confirm a proposal; without an id, list those that wait", Args: cobra.MaximumNArgs(1),
+		Long: `Confirm a proposal, by its id: writ guard yes ID. Without an id, list the proposals that wait, with what they
+mean, and confirm nothing. Owners and admins confirm, in a terminal of their own.`,
 		RunE: g.run(s, func(ctx context.Context, c *client.Client, p client.Proposal) (client.Proposal, error) {
 			return c.ConfirmProfile(ctx, g.orgID, p.ID, p.Hash)
 		}),
@@ -173,6 +175,8 @@ func guardNo(s cli.Streams) *cobra.Command {
 	var g answering
 	cmd := &cobra.Command{
 		Use: "no [ID]", Short: "Withdraw a proposal; without an id, list those that wait", Args: cobra.MaximumNArgs(1),
+		Long: `Withdraw a proposal, by its id: writ guard no ID. Without an id, list the proposals that wait, with what they
+mean, and withdraw nothing. Nothing is withdrawn beneath the host of a coding agent.`,
 		RunE: g.run(s, func(ctx context.Context, c *client.Client, p client.Proposal) (client.Proposal, error) {
 			p.State = "withdrawn"
 			return p, c.WithdrawProposal(ctx, g.orgID, p.ID)
@@ -190,15 +194,15 @@ type answering struct {
 
 func (a *answering) addFlags(cmd *cobra.Command) {
 	a.asPerson.addFlags(cmd)
-	cmd.Flags().StringVar(&a.config, "config", "", "the guard file, which names the server beneath the host")
+	cmd.Flags().StringVar(&a.config, "config", "", "the guard file: beneath the host, say where to answer, and exit with 0")
 }
 
 func (a *answering) run(
 	s cli.Streams, answer func(context.Context, *client.Client, client.Proposal) (client.Proposal, error),
 ) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if refuseBeneathHost() != nil {
-			return a.sayElsewhere(s)
+		if err := refuseBeneathHost(); err != nil {
+			return a.sayElsewhere(s, err)
 		}
 		id := strings.TrimSpace(strings.Join(args, ""))
 		if id == "" {
@@ -223,7 +227,13 @@ func (a *answering) run(
 	}
 }
 
-func (a *answering) sayElsewhere(s cli.Streams) error {
+// sayElsewhere says where to answer. The slash commands, which alone give --config, end with 0 although nothing was
+// done: behind the text of a command that ends otherwise the Gemini CLI puts a line with the whole command, and the
+// model shows the person both.
+func (a *answering) sayElsewhere(s cli.Streams, refused error) error {
+	if a.config == "" {
+		return refused
+	}
 	g := guarding{config: a.config}
 	file, _, err := g.open()
 	if err != nil {
@@ -264,5 +274,6 @@ func printProposals(s cli.Streams, open []client.Proposal) error {
 			fmt.Fprintf(s.Out, "  %s\n", cli.Line(line))
 		}
 	}
+	fmt.Fprintln(s.Err, "writ: writ guard yes ID confirms one of these, writ guard no ID withdraws it")
 	return nil
 }

@@ -1,14 +1,13 @@
 package writ
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
 
 	"writ/internal/cli"
 	"writ/internal/cli/hooks"
 	"writ/internal/hook"
 	"writ/internal/hook/all"
+	"writ/internal/hook/doctor"
 )
 
 func hookCommand() *cobra.Command {
@@ -26,9 +25,7 @@ Whatever goes wrong, the answer is that the tool must not run, and the exit code
 			if hooks.WantsHelp(args) {
 				return cmd.Help()
 			}
-			for _, name := range []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG"} {
-				_ = os.Unsetenv(name) // a project can set them, and would say which server to believe
-			}
+			doctor.IgnoreVariables() // a project can set them, and would say which server to believe
 			if code := hook.Main(args, hooks.Process(), all.Handlers()); code != 0 {
 				return cli.Ended(code)
 			}

@@ -59,7 +59,6 @@ func TestWorkShowsNoControlCharacters(t *testing.T) {
 		"traces list", "traces show " + org, "sessions list", "sessions show " + org, "members list", "invites list",
 		"webhooks list", "webhooks show hook", "decisions list", "decisions show 7", "policy list",
 		"policy show " + org, "policy activate " + org, "plan list", "plan show " + org, "plan proof " + org + " 0",
-		"traces list --watch --count 1", "decisions list --watch --count 1",
 	} {
 		for _, more := range []string{"", " --json"} {
 			args := append(strings.Fields(words+more), "--organization", org)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +15,7 @@ import (
 	"writ/internal/hook/doctor"
 	"writ/internal/hook/guardfile"
 	"writ/internal/hook/install"
+	"writ/internal/hook/lists"
 )
 
 func initCommand(s cli.Streams) *cobra.Command {
@@ -36,7 +36,8 @@ type initializing struct {
 	check           bool
 	noBrowser       bool
 
-	changed func(flag string) bool // whether the command line has a flag
+	changed  func(flag string) bool // whether the command line has a flag
+	programs programs
 }
 
 func initGemini(s cli.Streams) *cobra.Command {
@@ -51,14 +52,17 @@ it again changes only what is not up to date.
 It uses your sign-in, or has you sign in, and makes a key that can only ask, report and propose. With WRIT_API_KEY
 it uses that key.
 
-With --check nothing is written: exit code 0 says that the Gemini CLI is guarded here, 1 that it is not, and why.`,
+With --monitor it is watched and not guarded: what is not allowed runs, and is recorded; --monitor=false ends that.
+
+With --check nothing is written: exit code 0 says that the Gemini CLI is guarded here, 1 that it is not or that calls
+are only monitored, and why.`,
 		Example: `  writ init gemini
   writ init gemini --url https://writ.example.org --org "Platform Team" --policy coding-agent
   writ init gemini --check`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			i.changed = cmd.Flags().Changed
 			if i.check {
-				return checkGuarded(&i.server, s)
+				return checkGuarded(cmd.Context(), &i.server, s)
 			}
 			if err := refuseBeneathHost(); err != nil {
 				return err
@@ -72,13 +76,14 @@ With --check nothing is written: exit code 0 says that the Gemini CLI is guarded
 	f.StringVar(&i.policy, "policy", "",
 		"the policy that must be in force there; a template of this name is put in force if there is no such policy")
 	f.StringVar(&i.agent, "agent", "gemini-cli", "the agent's id")
-	f.StringVar(&i.manifest, "manifest", "", "the agent's manifest, whose lists deny what they do not name")
+	f.StringVar(&i.manifest, "manifest", "",
+		"the agent's manifest, whose lists deny what they do not name; none: it has none any more")
 	i.wait, i.answer = 60, 5
-	cli.NumberFlag(cmd, &i.wait, "wait", "for how many seconds a held call waits for a person; 0 to 600", 0, 600)
-	cli.NumberFlag(cmd, &i.answer, "answer",
+	cli.SecondsFlag(cmd, &i.wait, "wait", "for how many seconds a held call waits for a person; 0 to 600", 0, 600)
+	cli.SecondsFlag(cmd, &i.answer, "answer",
 		"for how many seconds hooks wait for one answer of the server; 1 to 60", 1, 60)
-	f.BoolVar(&i.monitor, "monitor", false, "record what would not run, and let it run")
-	f.BoolVar(&i.check, "check", false, "only say whether the Gemini CLI is guarded")
+	f.BoolVar(&i.monitor, "monitor", false, "only watch: record what would not run, and let it run; =false enforces again")
+	f.BoolVar(&i.check, "check", false, "only say whether the Gemini CLI is guarded; it is not where it is only watched")
 	f.BoolVar(&i.noBrowser, "no-browser", false, "only print where to approve this terminal, if you must sign in")
 	return cmd
 }
@@ -87,6 +92,7 @@ With --check nothing is written: exit code 0 says that the Gemini CLI is guarded
 type initialized struct {
 	Server       string   `json:"server"`
 	Organization string   `json:"organization"`
+	OrgName      string   `json:"organizationName,omitempty"`
 	Agent        string   `json:"agent"`
 	Mode         string   `json:"mode"`
 	Host         string   `json:"hostVersion"` // empty: the Gemini CLI was not found
@@ -107,27 +113,104 @@ func (i *initializing) run(ctx context.Context, s cli.Streams) error {
 		return err
 	}
 	earlier := readEarlier(places.Guard())
+	if err := i.examine(places, earlier); err != nil {
+		return err
+	}
+	if err := i.refuseUntrusted(ctx); err != nil {
+		return err
+	}
 	access, err := i.access(ctx, s, places, earlier)
 	if err != nil {
 		return err
 	}
-	done := initialized{KeyMade: access.made, KeyID: access.keyID, Changed: []string{}, Warnings: []string{}}
+	done, err := i.install(ctx, places, earlier, access)
+	if err != nil {
+		return err
+	}
+	return show(&i.server, s, *done, printInitialized)
+}
+
+// examine checks what can be read here, before a person signs in and a key is made.
+func (i *initializing) examine(places install.Places, earlier guardfile.File) (err error) {
+	if err := i.findManifest(earlier); err != nil {
+		return err
+	}
+	if i.programs, err = findPrograms(); err != nil {
+		return err
+	}
+	return install.Check(places, i.programs.writ)
+}
+
+// install has the policy in force, and guards the host with the key. Where that fails nobody uses a key that was made
+// for it, and it is revoked.
+func (i *initializing) install(
+	ctx context.Context, places install.Places, earlier guardfile.File, access access,
+) (done *initialized, err error) {
+	defer func() {
+		if err != nil {
+			err = access.abandon(ctx, err)
+		}
+	}()
+	policy := ""
 	if i.policy != "" {
-		if done.Policy, err = i.ensurePolicy(ctx, access); err != nil {
-			return err
+		if policy, err = i.ensurePolicy(ctx, access); err != nil {
+			return nil, err
 		}
 	}
 	guard, err := i.guardFile(places, earlier, access)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	replaced := install.KeyID(places)
 	changes, err := install.Install(places, guard, access.ownKeyID())
-	done.Changed = append(done.Changed, changes...)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	done = &initialized{
+		OrgName: access.orgName, KeyMade: access.made, KeyID: access.keyID, Policy: policy,
+		Changed: append([]string{}, changes...), Warnings: []string{},
 	}
 	done.describe(places, guard)
-	return show(&i.server, s, done, printInitialized)
+	done.endReplaced(ctx, earlier.Server, replaced)
+	return done, nil
+}
+
+// endReplaced revokes the key that was made for this machine earlier and that nothing uses any more, or says that it
+// stays.
+func (d *initialized) endReplaced(ctx context.Context, server, keyID string) {
+	if keyID == "" || keyID == d.KeyID {
+		return
+	}
+	if err := revoke(ctx, server, keyID); err != nil {
+		d.Warnings = append(d.Warnings, "the key "+keyID+" that was made for this machine earlier is still active: "+
+			"revoke it with writ keys revoke "+keyID)
+	}
+}
+
+// noManifest is what --manifest says where the agent has none any more. An empty text would also be a variable that is
+// not set, and without its lists the agent may do more.
+const noManifest = "none"
+
+// findManifest finds the manifest that the command line or an earlier guard file names, and reads it: with one that
+// cannot be read, no tool would run.
+func (i *initializing) findManifest(earlier guardfile.File) (err error) {
+	if !i.changed("manifest") {
+		i.manifest = earlier.Manifest
+	}
+	if i.manifest == noManifest {
+		i.manifest = ""
+	}
+	if i.manifest == "" {
+		return nil
+	}
+	if i.manifest, err = filepath.Abs(i.manifest); err != nil {
+		return fmt.Errorf("--manifest: %w", err)
+	}
+	if _, err := lists.Read(i.manifest); err != nil {
+		return fmt.Errorf("the manifest %s: %w: mend it (writ manifest validate), or give --manifest %s",
+			cli.Line(i.manifest), err, noManifest)
+	}
+	return nil
 }
 
 // describe fills in what was set up, and what a person should know.
@@ -149,7 +232,7 @@ func (d *initialized) describe(places install.Places, guard *guardfile.File) {
 func printInitialized(s cli.Streams, d initialized) error {
 	t := &sheet{}
 	t.row("server", d.Server)
-	t.row("in", d.Organization)
+	t.row("in", nameAndID(d.OrgName, d.Organization))
 	t.row("agent", d.Agent)
 	t.row("policy", d.Policy)
 	t.row("settings", d.Settings)
@@ -163,7 +246,12 @@ func printInitialized(s cli.Streams, d initialized) error {
 		fmt.Fprintf(s.Err, "writ: %s\n", cli.Line(warning))
 	}
 	words := "writ: the Gemini CLI is guarded; writ doctor tries it out"
-	if len(d.Changed) == 0 {
+	switch {
+	case d.Mode == guardfile.Monitor && len(d.Changed) == 0:
+		words = "writ: nothing was changed; the Gemini CLI is watched, and not guarded"
+	case d.Mode == guardfile.Monitor:
+		words = "writ: the Gemini CLI is watched, and not guarded; writ init gemini --monitor=false guards it"
+	case len(d.Changed) == 0:
 		words = "writ: the Gemini CLI was guarded already; nothing was changed"
 	}
 	_, err := fmt.Fprintln(s.Err, words)
@@ -174,10 +262,6 @@ func printInitialized(s cli.Streams, d initialized) error {
 func (i *initializing) guardFile(
 	places install.Places, earlier guardfile.File, access access,
 ) (*guardfile.File, error) {
-	programs, err := findPrograms()
-	if err != nil {
-		return nil, err
-	}
 	f := guardfile.File{
 		Server:       access.url,
 		Key:          access.key,
@@ -191,19 +275,14 @@ func (i *initializing) guardFile(
 		CarryPlan:    earlier.CarryPlan,
 		StateDir:     places.State(),
 		Protected:    earlier.Protected,
-		Writ:         programs.writ,
-		PlanServer:   programs.plan,
-		Capabilities: programs.capabilities(),
+		Writ:         i.programs.writ,
+		PlanServer:   i.programs.plan,
+		Capabilities: i.programs.capabilities(),
 	}
 	if i.monitor {
 		f.Mode = guardfile.Monitor
 	}
 	i.keepEarlier(&f, earlier)
-	if f.Manifest != "" {
-		if f.Manifest, err = filepath.Abs(f.Manifest); err != nil {
-			return nil, fmt.Errorf("--manifest: %w", err)
-		}
-	}
 	guard, err := guardfile.At(places.Guard(), f)
 	if err != nil {
 		return nil, fmt.Errorf("the guard file: %w", err)
@@ -217,7 +296,6 @@ func (i *initializing) keepEarlier(f *guardfile.File, earlier guardfile.File) {
 		return
 	}
 	keep(&f.Agent, earlier.Agent, i.changed("agent"))
-	keep(&f.Manifest, earlier.Manifest, i.changed("manifest"))
 	keep(&f.Mode, earlier.Mode, i.changed("monitor"))
 	keep(&f.ApprovalWait, earlier.ApprovalWait, i.changed("wait"))
 	keep(&f.Answer, earlier.Answer, i.changed("answer"))
@@ -244,75 +322,4 @@ func hostPlaces() (install.Places, error) {
 		return install.Places{}, errors.New("there is no folder for the guard file: set HOME to an absolute path")
 	}
 	return install.Places{Gemini: filepath.Join(home, ".gemini"), Writ: folder}, nil
-}
-
-// programs are those that hooks start.
-type programs struct{ writ, plan string }
-
-// findPrograms finds writ and writ-plan beside this program, which is writ-client.
-func findPrograms() (programs, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return programs{}, fmt.Errorf("find this program: %w", err)
-	}
-	if actual, err := filepath.EvalSymlinks(self); err == nil {
-		self = actual
-	}
-	p := programs{filepath.Join(filepath.Dir(self), "writ"), filepath.Join(filepath.Dir(self), "writ-plan")}
-	for _, path := range []string{p.writ, p.plan} {
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			return p, fmt.Errorf("%s is missing: install writ, writ-client and writ-plan in one folder", path)
-		}
-	}
-	return p, nil
-}
-
-// capabilities tries whether commands can be confined here.
-func (p programs) capabilities() []string {
-	folder, err := os.MkdirTemp("", "writ-confine-")
-	if err != nil {
-		return nil
-	}
-	defer os.RemoveAll(folder)
-	command := exec.Command(p.writ, "run", "--write", folder, "--", "true")
-	command.Dir = folder
-	if command.Run() != nil {
-		return nil
-	}
-	return []string{"confine"}
-}
-
-// checkGuarded says whether the Gemini CLI is guarded here, by words and exit code.
-func checkGuarded(v *server, s cli.Streams) error {
-	m, err := machine()
-	if err != nil {
-		return err
-	}
-	findings := doctor.Guarded(m)
-	guarded := !hasFailed(findings)
-	if v.asJSON {
-		err = cli.WriteJSON(s.Out, map[string]any{"guarded": guarded, "findings": findings})
-	} else {
-		err = printGuarded(s, guarded, findings)
-	}
-	if err == nil && !guarded {
-		return cli.Ended(cli.ExitFailure)
-	}
-	return err
-}
-
-func printGuarded(s cli.Streams, guarded bool, findings []doctor.Finding) error {
-	words := "guarded"
-	if !guarded {
-		words = "not guarded"
-	}
-	if _, err := fmt.Fprintln(s.Out, words); err != nil {
-		return err
-	}
-	for _, f := range findings {
-		if f.State == doctor.Failed || f.State == doctor.Warning {
-			fmt.Fprintf(s.Err, "writ: %s: %s; %s\n", f.Check, cli.Line(f.Text), cli.Line(strings.TrimSpace(f.Fix)))
-		}
-	}
-	return nil
 }

@@ -25,6 +25,8 @@ var guardScopes = []string{"enforce", "audit", "ingest", "delegation.request", "
 type access struct {
 	url, org, key, keyID string
 
+	orgName string // empty: a key alone does not tell
+
 	own  bool // the key was made for this machine, now or earlier
 	made bool // now
 }
@@ -35,6 +37,24 @@ func (a access) ownKeyID() string {
 		return ""
 	}
 	return a.keyID
+}
+
+// abandonTime bounds the revocation of a key that nobody uses.
+const abandonTime = 2 * answerTime
+
+// abandon revokes the key of an init that failed, if it was made for it, also where the person has interrupted it. A
+// key that stays is named: nobody else knows of it.
+func (a access) abandon(ctx context.Context, failure error) error {
+	if !a.made {
+		return failure
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
+	defer cancel()
+	if err := revoke(ctx, a.url, a.keyID); err != nil {
+		return fmt.Errorf("%w; the key %s, which was made for this, could not be revoked (%s): run writ keys revoke %s",
+			failure, a.keyID, cli.Line(err.Error()), a.keyID)
+	}
+	return failure
 }
 
 // access finds server, organization and key: a key that is given, that of an earlier guard file if it still works, or
@@ -116,7 +136,7 @@ func earlierKey(ctx context.Context, places install.Places, earlier guardfile.Fi
 	}, true
 }
 
-// ofPerson uses the key that an earlier init made, or makes one for this machine and revokes the earlier one.
+// ofPerson uses the key that an earlier init made, or makes one for this machine.
 func (i *initializing) ofPerson(ctx context.Context, places install.Places, earlier guardfile.File) (access, error) {
 	found, err := i.find()
 	if err != nil {
@@ -128,8 +148,13 @@ func (i *initializing) ofPerson(ctx context.Context, places install.Places, earl
 		if err != nil {
 			return access{}, err
 		}
+		named, err := c.Organization(ctx, org)
+		if err != nil {
+			return access{}, err
+		}
 		if earlier.Server == found.URL && earlier.Organization == org {
 			if a, ok := earlierKey(ctx, places, earlier); ok {
+				a.orgName = named.Name
 				return a, nil
 			}
 		}
@@ -137,16 +162,14 @@ func (i *initializing) ofPerson(ctx context.Context, places install.Places, earl
 		if err != nil {
 			return access{}, fmt.Errorf("make a key for this machine: %w", err)
 		}
-		if old := install.KeyID(places); old != "" && earlier.Server == found.URL {
-			_ = c.RevokeKey(ctx, old) // one that stays can only ask
-		}
 		return access{
-			url:   found.URL,
-			org:   org,
-			key:   issued.APIKey,
-			keyID: issued.ID,
-			own:   true,
-			made:  true,
+			url:     found.URL,
+			org:     org,
+			orgName: named.Name,
+			key:     issued.APIKey,
+			keyID:   issued.ID,
+			own:     true,
+			made:    true,
 		}, nil
 	})
 }
@@ -205,8 +228,8 @@ func (i *initializing) ensurePolicy(ctx context.Context, a access) (string, erro
 		case known != nil && known.ActiveVersion != nil:
 			return fmt.Sprintf("%s, version %d, in force", i.policy, *known.ActiveVersion), nil
 		case known != nil:
-			return "", fmt.Errorf("the policy %s is not in force in this organization: an owner or admin activates it "+
-				"(writ policy push FILE --activate, or the dashboard)", i.policy)
+			return "", fmt.Errorf("the policy %s is there, but not in force in this organization: an owner or admin "+
+				"activates it: writ policy activate %[1]s", i.policy)
 		}
 		text, err := c.PolicyTemplate(ctx, i.policy)
 		if client.StatusOf(err) == http.StatusNotFound {

@@ -93,8 +93,12 @@ func invitesAccept(s cli.Streams) *cobra.Command {
 		Use: "accept TOKEN|-", Short: "Join an organization with the token of the mailed invitation; - reads it from stdin",
 		Args: cobra.ExactArgs(1),
 		RunE: asking(&p, s, accept, func(s cli.Streams, joined client.Organization) error {
-			_, err := fmt.Fprintf(s.Out, "you are %s of %s now: writ switch %s works in it\n", cli.Line(joined.Role),
-				cli.Line(joined.Name), cli.Line(joined.ID))
+			next := "writ switch " + joined.ID + " works in it"
+			if found, err := p.find(); err == nil && found.APIKey == "" {
+				next = "writ login gives this terminal a key of it"
+			}
+			_, err := fmt.Fprintf(s.Out, "you are %s of %s now: %s\n", cli.Line(joined.Role),
+				cli.Line(joined.Name), cli.Line(next))
 			return err
 		}),
 	}

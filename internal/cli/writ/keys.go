@@ -68,7 +68,11 @@ func keysCreate(s cli.Streams) *cobra.Command {
 		if n.OrganizationID, err = p.organization(ctx, c); err != nil {
 			return client.IssuedKey{}, err
 		}
-		return c.CreateKey(ctx, n)
+		made, err := c.CreateKey(ctx, n)
+		if err == nil {
+			tellSameName(ctx, c, s, n)
+		}
+		return made, err
 	}
 	cmd := &cobra.Command{
 		Use: "create", Short: "Create a key, and print it: once, and alone", Args: cobra.NoArgs,
@@ -84,6 +88,14 @@ func keysCreate(s cli.Streams) *cobra.Command {
 		"ingest", "enforce", "audit", "delegation.request", "profile.propose", "policy.draft")
 	cli.RequireFlags(cmd, "name")
 	return cmd
+}
+
+// tellSameName says that commands cannot name a key by its name, where another one has it too.
+func tellSameName(ctx context.Context, c *client.Client, s cli.Streams, made client.NewKey) {
+	same, err := keysCalled(ctx, c, "", made.Name, isOf(made.OrganizationID))
+	if err == nil && len(same) > 1 { // the key is made, whether or not it can be compared
+		fmt.Fprintf(s.Err, "writ: %d of your keys are called %q now: commands take their ids only\n", len(same), made.Name)
+	}
 }
 
 // printIssued prints a key alone, so that it can be kept in a file.
@@ -147,17 +159,22 @@ func keyID(ctx context.Context, c *client.Client, orgID, named string) (string, 
 	if id := uuidOf(named); id != "" {
 		return id, nil
 	}
-	found, err := keysCalled(ctx, c, "", named, func(k client.Key) bool {
-		return orgID == "" || k.OrganizationID == nil || *k.OrganizationID == orgID
-	})
+	found, err := keysCalled(ctx, c, "", named, isOf(orgID))
 	if err != nil {
 		return "", err
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("%s called %q: give an id of writ keys list",
-			howMany(len(found), "key of yours", "of your keys"), named)
+		return "", fmt.Errorf("%s called %q: give %s of writ keys list",
+			howMany(len(found), "key of yours", "of your keys"), named, idOrName(len(found)))
 	}
 	return found[0], nil
+}
+
+// isOf reports whether a key counts in an organization; empty: in any.
+func isOf(orgID string) func(client.Key) bool {
+	return func(k client.Key) bool {
+		return orgID == "" || k.OrganizationID == nil || *k.OrganizationID == orgID
+	}
 }
 
 // keysCalled are the ids of the keys of this name that are not revoked and fit: of an organization, as far as the
@@ -200,7 +217,8 @@ func (p *asPerson) keyIDs(ctx context.Context, c *client.Client, named []string)
 			return nil, err
 		}
 		if len(found) != 1 {
-			return nil, fmt.Errorf("%s called %q: give the id", howMany(len(found), "key here", "keys here"), name)
+			return nil, fmt.Errorf("%s called %q: give %s of writ keys list",
+				howMany(len(found), "key here", "keys here"), name, idOrName(len(found)))
 		}
 		ids[i] = found[0]
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -96,10 +97,10 @@ which entry of the log on nothing is allowed. Calls that already run go on. You 
 }
 
 func printStop(s cli.Streams, stop client.Stop) error {
-	_, err := fmt.Fprintf(s.Out, "stopped: nothing is allowed from entry %d of the log on\n", stop.Index)
+	_, err := fmt.Fprintf(s.Out, "stopped: nothing of it is allowed from entry %d of the log on\n", stop.Index)
 	if stop.Unseen && err == nil {
 		_, err = fmt.Fprintf(s.Out, "no decision and no registered MCP server has a %s of this name yet: look whether %s is "+
-			"spelled as in `writ decisions list`\n", stop.Scope, cli.Line(stop.Subject))
+			"spelled as in `writ decisions list`\n", cli.Line(stop.Scope), cli.Line(stop.Subject))
 	}
 	for _, line := range [][2]string{
 		{"keys", strings.Join(stop.Keys, " ")}, {"other agents", strings.Join(stop.Agents, " ")},
@@ -131,7 +132,8 @@ func revive(s cli.Streams) *cobra.Command {
 	var k stopping
 	lift := func(ctx context.Context, c *client.Client, args []string) (int64, error) {
 		if k.scope == "agent" {
-			return c.ReviveAgent(ctx, k.orgID, subject(args), k.reason)
+			index, err := c.ReviveAgent(ctx, k.orgID, subject(args), k.reason)
+			return index, notStopped(err)
 		}
 		args, err := k.named(ctx, c, args)
 		if err != nil {
@@ -142,18 +144,35 @@ func revive(s cli.Streams) *cobra.Command {
 			return 0, err
 		}
 		lifted, err := c.KillScope(ctx, org, k.scope, subject(args), k.reason, true)
-		return lifted.Index, err
+		return lifted.Index, notStopped(err)
 	}
 	cmd := &cobra.Command{
 		Use: "revive [SUBJECT]", Short: "Let what was stopped act again", Args: k.checkSubject,
 		RunE: asking(&k.asPerson, s, lift, func(s cli.Streams, index int64) error {
-			_, err := fmt.Fprintf(s.Out,
-				"revived with entry %d of the log; plans and approvals from before stay ended\n", index)
+			ended := ""
+			if k.endsPlans() {
+				ended = "; plans and approvals from before stay ended"
+			}
+			_, err := fmt.Fprintf(s.Out, "revived with entry %d of the log%s\n", index, ended)
 			return err
 		}),
 	}
 	k.addFlags(cmd)
 	return cmd
+}
+
+// notStopped adds where to find what can be revived: a server or tool is no agent, and often its scope was left out.
+func notStopped(err error) error {
+	if status := client.StatusOf(err); status != http.StatusNotFound && status != http.StatusConflict {
+		return err
+	}
+	return fmt.Errorf("%w: writ kill list shows what is stopped, with the --scope to give", err)
+}
+
+// endsPlans reports whether a stop ends what was declared and approved before it. One of a server, tool or plan only
+// denies calls while it lasts.
+func (k *stopping) endsPlans() bool {
+	return k.scope == "agent" || k.scope == "organization" || k.scope == "key"
 }
 
 func killList(s cli.Streams) *cobra.Command {

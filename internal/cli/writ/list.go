@@ -15,6 +15,9 @@ import (
 // mostListed is how many things a server lists at once.
 const mostListed = 200
 
+// maxCount is the most that --count takes.
+const maxCount = 1_000_000_000
+
 // listing is a command that lists things of an organization, newest first.
 type listing[T any] struct {
 	headings string
@@ -42,9 +45,22 @@ func (l listing[T]) command(cmd *cobra.Command, f *listFlags, s cli.Streams) *co
 	}
 	if l.key != nil {
 		cmd.Flags().BoolVar(&f.watch, "watch", false, "go on, and print what comes, one a line")
-		cmd.Flags().DurationVar(&f.every, "every", 2*leastEvery,
-			"with --watch: how often to ask, at most once a second")
-		cmd.Flags().IntVar(&f.count, "count", 0, "with --watch: end after so many lines")
+		f.every = 2 * leastEvery
+		cli.DurationFlag(cmd, &f.every, "every", "with --watch: how often to ask, at most once a second")
+		cli.NumberFlag(cmd, &f.count, "count", "with --watch: print only what comes from now on, and end after so many lines; 0: never",
+			0, maxCount)
+	}
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		for _, name := range []string{"count", "every"} {
+			if !f.watch && cmd.Flags().Changed(name) {
+				return fmt.Errorf("--%s is for --watch", name)
+			}
+		}
+		if before != nil {
+			return before(cmd, args)
+		}
+		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.watch {
@@ -77,7 +93,8 @@ func (l listing[T]) print(s cli.Streams, found client.Page[T]) error {
 	return printPage(s, l.headings, rows, found.NextCursor)
 }
 
-// follow prints what is there and then what comes, oldest first, each thing once.
+// follow prints what is there and then what comes, oldest first, each thing once. Whoever counts waits for something:
+// what is there already is none of it.
 func (l listing[T]) follow(ctx context.Context, f *listFlags, s cli.Streams) error {
 	tick := time.NewTicker(max(f.every, leastEvery))
 	defer tick.Stop()
@@ -90,6 +107,9 @@ func (l listing[T]) follow(ctx context.Context, f *listFlags, s cli.Streams) err
 			return nil // interrupted, as people end it
 		case err != nil:
 			return err
+		case first && f.count > 0:
+			fmt.Fprintln(s.Err, "writ: watching for what comes; interrupt to end")
+			fresh = nil
 		case first && !l.whole:
 			fresh = fresh[max(len(fresh)-f.page.Limit, 0):]
 		}
@@ -165,12 +185,43 @@ func (l listing[T]) changed(ctx context.Context, f *listFlags, seen *repeats) (c
 	return changed, nil
 }
 
+// errEndless says that a server never came to the last page.
+var errEndless = fmt.Errorf("the server says that there is more after %d pages, or gives one page twice", maxPages)
+
+// eachPage reads page after page until one is the last, or see has what it looks for. A server that always says that
+// there is more is not followed for ever.
+func eachPage[T any](read func(client.List) (client.Page[T], error), see func([]T) (done bool, err error)) error {
+	page := client.List{Limit: mostListed}
+	for range maxPages {
+		found, err := read(page)
+		if err != nil {
+			return err
+		}
+		if done, err := see(found.Items); done || err != nil || found.NextCursor == "" {
+			return err
+		}
+		if found.NextCursor == page.Cursor {
+			break
+		}
+		page.Cursor = found.NextCursor
+	}
+	return errEndless
+}
+
 // howMany begins a sentence about how many things are something: "no key is", "2 keys are".
 func howMany(n int, one, several string) string {
 	if n == 0 {
 		return "no " + one + " is"
 	}
 	return fmt.Sprintf("%d %s are", n, several)
+}
+
+// idOrName is what to give in place of a name that n things have.
+func idOrName(n int) string {
+	if n == 0 {
+		return "a name or an id"
+	}
+	return "an id"
 }
 
 // whole is a list that comes whole, as a page.

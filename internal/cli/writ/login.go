@@ -80,7 +80,7 @@ func (l *signingIn) signIn(ctx context.Context, s cli.Streams) (credentials.Foun
 	if err := store.Save(in); err != nil {
 		return credentials.Found{}, fmt.Errorf("you are signed in, but the sign-in could not be stored: %w", err)
 	}
-	if beforeErr == nil && before.KeyID != in.KeyID {
+	if beforeErr == nil && (before.KeyID != in.KeyID || before.RefreshToken != in.RefreshToken) {
 		endEarlier(ctx, s, before, in.URL)
 	}
 	warnOfEnvironment(s)
@@ -92,7 +92,7 @@ func endEarlier(ctx context.Context, s cli.Streams, before credentials.SignIn, u
 	switch err := end(ctx, before); {
 	case err != nil:
 		fmt.Fprintf(s.Err, "writ: the earlier sign-in is not ended on the server: %s; if writ keys list there has its key, "+
-			"revoke it\n", cli.Line(err.Error()))
+			"revoke it\n", cli.Line(answered(err).Error()))
 	case before.URL != url:
 		fmt.Fprintf(s.Err, "writ: signed out of %s: a terminal is signed in to one server\n", cli.Line(before.URL))
 	}
@@ -131,7 +131,7 @@ func (l *signingIn) byKey(ctx context.Context, s cli.Streams, c *client.Client) 
 	in := credentials.SignIn{URL: c.BaseURL, APIKey: key}
 	current, err := describeKey(ctx, c.WithKey(key), &in)
 	if err != nil {
-		return credentials.SignIn{}, hinted(err, "this API key is not valid")
+		return credentials.SignIn{}, hinted(err, "copy the key whole, or make another one there")
 	}
 	in.UserID = current.OwnerID
 	return in, nil
@@ -160,12 +160,34 @@ func (l *signingIn) byDevice(ctx context.Context, s cli.Streams, c *client.Clien
 			Life: time.Duration(granted.ExpiresIn) * time.Second,
 		})
 	}
+	if in.APIKey == "" {
+		return in, withoutKey(ctx, s, c.As(granted.AccessToken), &in)
+	}
 	current, err := describeKey(ctx, c.WithKey(in.APIKey), &in)
 	if err != nil {
 		return credentials.SignIn{}, fmt.Errorf("read the new key: %w", err)
 	}
 	in.KeyID = current.ID
 	return in, nil
+}
+
+// withoutKey says why a sign-in has no key, and fills in its organization.
+func withoutKey(ctx context.Context, s cli.Streams, person *client.Client, in *credentials.SignIn) error {
+	if in.OrgID == "" {
+		fmt.Fprintln(s.Err, "writ: you are in no organization yet: writ invites accept joins one with the token of its mail; "+
+			"then run writ login again, for a key")
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	org, err := person.Organization(ctx, in.OrgID)
+	if err != nil {
+		return fmt.Errorf("read the organization: %w", err)
+	}
+	in.OrgName = org.Name
+	fmt.Fprintf(s.Err, "writ: as %s of %s you have no keys: this terminal reads with your session\n",
+		cli.Line(org.Role), cli.Line(org.Name))
+	return nil
 }
 
 // begin asks the server for a sign-in, and a person to approve it.
@@ -185,6 +207,7 @@ func (l *signingIn) begin(ctx context.Context, s cli.Streams, c *client.Client) 
 	if !l.noBrowser {
 		openBrowser(page)
 	}
+	sayWaiting(s, code)
 	return code, nil
 }
 

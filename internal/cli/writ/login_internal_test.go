@@ -2,6 +2,8 @@ package writ
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -87,7 +89,7 @@ func TestPollingWaits(t *testing.T) {
 func TestPollingEnds(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{
-		`400 {"error":"access_denied","error_description":"no"}`: "this terminal was refused",
+		`400 {"error":"access_denied","error_description":"no"}`: errRefused.Error(),
 		`400 {"error":"expired_token"}`:                          "nobody approved this terminal in time: run writ login again",
 		`400 {"error":"invalid_grant","message":"no such code"}`: "wait for the approval of this terminal: no such code (400)",
 		`404 nothing here`: "wait for the approval of this terminal: the server answered 404 Not Found (404)",
@@ -148,6 +150,21 @@ func TestBrowser(t *testing.T) {
 		if got := strings.Join(browser(c.system, func(name string) string { return c.environment[name] }),
 			" "); got != c.want {
 			t.Errorf("%s %v: %q, want %q", c.system, c.environment, got, c.want)
+		}
+	}
+}
+
+// TestCertificateHint: another authority mends neither a wrong name nor one that has expired.
+func TestCertificateHint(t *testing.T) {
+	t.Parallel()
+	for want, refused := range map[string]error{
+		"the address that it is for": x509.HostnameError{Certificate: &x509.Certificate{}, Host: "writ.example.org"},
+		"have the server renew it":   x509.CertificateInvalidError{Reason: x509.Expired},
+		"SSL_CERT_FILE names a file": x509.UnknownAuthorityError{},
+	} {
+		err := noAnswer("https://writ.example.org", "ask", &tls.CertificateVerificationError{Err: refused})
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%T: %v, want %q", refused, err, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"writ/client"
 	"writ/internal/cli"
+	"writ/internal/cli/duration"
 )
 
 // Times that count where the server states none (RFC 8628), and how much longer to
@@ -19,11 +20,28 @@ const (
 	longestLife   = time.Hour
 )
 
+// sayWaiting tells a person how long this waits, and what ends it. Whom the page does not let approve must refuse
+// there: of itself it tells the terminal nothing, because somebody else can still approve.
+func sayWaiting(s cli.Streams, code client.DeviceCode) {
+	if cli.IsTerminal(s.Err) {
+		fmt.Fprintf(s.Err, "writ: waiting for the answer, for %s at most; refusing on the page ends this, and so does Ctrl-C\n",
+			duration.Format(lifeOf(code)))
+	}
+}
+
+// lifeOf is how long a code is waited for.
+func lifeOf(code client.DeviceCode) time.Duration {
+	return min(seconds(code.ExpiresIn, usualLife), longestLife)
+}
+
 // polling asks whether a person approved this terminal.
 type polling struct {
 	client *client.Client
 	wait   func(context.Context, time.Duration) error
 }
+
+// errRefused says that a person refused, or may not have what they approved.
+var errRefused = errors.New("this terminal was refused on the page, and is not signed in: run writ login to ask again")
 
 // errExpired says that nobody answered in time.
 var errExpired = errors.New("nobody approved this terminal in time: run writ login again")
@@ -32,7 +50,7 @@ var errExpired = errors.New("nobody approved this terminal in time: run writ log
 // be approving just now.
 func (p polling) run(ctx context.Context, code client.DeviceCode) (client.DeviceGrant, error) {
 	interval := seconds(code.Interval, usualInterval)
-	bounded, cancel := context.WithTimeout(ctx, min(seconds(code.ExpiresIn, usualLife), longestLife))
+	bounded, cancel := context.WithTimeout(ctx, lifeOf(code))
 	defer cancel()
 	for {
 		if p.wait(bounded, interval) != nil {
@@ -40,7 +58,7 @@ func (p polling) run(ctx context.Context, code client.DeviceCode) (client.Device
 		}
 		granted, err := p.ask(bounded, code.DeviceCode)
 		switch refusal := client.DeviceError(err); {
-		case err == nil && granted.APIKey != "":
+		case err == nil && (granted.APIKey != "" || granted.AccessToken != ""):
 			return granted, nil
 		case bounded.Err() != nil:
 			return client.DeviceGrant{}, ended(ctx)
@@ -48,7 +66,7 @@ func (p polling) run(ctx context.Context, code client.DeviceCode) (client.Device
 			interval += slowDownBy
 		case err == nil, refusal == client.DevicePending, passing(err):
 		case refusal == client.DeviceDenied:
-			return client.DeviceGrant{}, errors.New("this terminal was refused")
+			return client.DeviceGrant{}, errRefused
 		case refusal == client.DeviceExpired:
 			return client.DeviceGrant{}, errExpired
 		default:

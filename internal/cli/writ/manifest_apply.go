@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,9 +69,16 @@ func (a *applying) run(ctx context.Context, s cli.Streams, file string) error {
 		return hinted(err, "the key in identity.api_key is not valid on "+found.URL)
 	}
 	for _, w := range done.Warnings {
-		fmt.Fprintln(s.Err, cli.Line("writ: "+w+" (warning)"))
+		if !foundHere(warnings, w) {
+			fmt.Fprintln(s.Err, cli.Line("writ: "+w+" (warning)"))
+		}
 	}
 	return show(&a.server, s, done, printApplied)
+}
+
+// foundHere reports whether a warning of a server is one that was printed with its place in the file.
+func foundHere(printed []manifest.Problem, warning string) bool {
+	return slices.ContainsFunc(printed, func(p manifest.Problem) bool { return p.Field+" "+p.Message == warning })
 }
 
 // apply registers the lists and the agent. Each call may take as long, and is tried as
@@ -109,9 +117,14 @@ func toDo(r client.RegisteredManifest, agent client.Agent) []string {
 		todo = append(todo, fmt.Sprintf("the lists allow more than before: an owner or admin must activate their policy: "+
 			"writ policy activate %s --version %d", r.PolicyID, r.PolicyVersion))
 	}
+	if staysInForce(r.Status, r.PolicyVersion) {
+		todo = append(todo, "the lists before stay in force: an owner or admin must deactivate their policy: "+
+			"writ policy deactivate "+r.PolicyID)
+	}
 	if agent.Status == "pending" {
 		todo = append(todo,
-			"the agent is proposed: an owner or admin must confirm it: writ agents register "+r.AgentID)
+			fmt.Sprintf("the agent is proposed: an owner or admin must confirm it: "+
+				"writ agents register %s --key KEY (its key, of writ keys list)", r.AgentID))
 	}
 	for _, s := range r.Servers {
 		switch s.Status {
@@ -124,20 +137,33 @@ func toDo(r client.RegisteredManifest, agent client.Agent) []string {
 	return todo
 }
 
+// staysInForce reports whether a manifest without lists came after one with lists. What allows more waits for a person,
+// and so does the end of what narrows.
+func staysInForce(status string, version int) bool { return status == "none" && version != 0 }
+
 func printApplied(s cli.Streams, done applied) error {
 	t := &sheet{}
 	t.row("agent", done.AgentID+" ("+done.Agent+")")
-	t.row("lists", map[string]string{
+	lists := map[string]string{
 		"active": "in force", "pending": "waiting for a person", "none": "none: only policies count",
-	}[done.Status])
+	}[done.Status]
+	if staysInForce(done.Status, done.PolicyVersion) {
+		lists = "none any more: those before stay in force until a person ends them"
+	}
+	t.row("lists", lists)
 	var changes []string
 	for _, c := range done.Changes {
 		changes = append(changes, map[string]string{"added": "+ ", "removed": "- "}[c.Kind]+c.List+" "+c.Entry)
 	}
 	if len(changes) == 0 {
-		changes = []string{"none"}
+		changes = []string{"none in the lists"} // the agent and the servers may be new
 	}
 	t.rows("changes", changes...)
+	var servers []string
+	for _, known := range done.Servers {
+		servers = append(servers, known.ID+" ("+known.Status+")")
+	}
+	t.rows("servers", servers...)
 	t.rows("to do", done.ToDo...)
 	return t.print(s)
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"writ/client"
 	"writ/internal/cli"
+	"writ/internal/mcp/definition"
 	"writ/internal/mcp/discovery"
 )
 
@@ -84,9 +86,10 @@ func mcpShow(s cli.Streams) *cobra.Command {
 }
 
 func printMCP(s cli.Streams, m shownMCP) error {
-	if err := printMCPServer(s, m.MCPServer); err != nil {
+	if err := printMCPFacts(s, m.MCPServer); err != nil {
 		return err
 	}
+	defer adviseMCP(s, m.MCPServer)
 	if len(m.Tools) == 0 {
 		return nil
 	}
@@ -101,14 +104,20 @@ func printMCP(s cli.Streams, m shownMCP) error {
 	return printHeld(s, m.Tools)
 }
 
-// printHeld prints how held tools differ from what was accepted, and the hash by which they are accepted.
+// printHeld prints what tools say that nobody has accepted yet, how held ones differ from what was accepted, and the
+// hash by which they are accepted.
 func printHeld(s cli.Streams, tools []client.MCPTool) error {
 	var text strings.Builder
 	for _, t := range tools {
-		if t.Why == "" {
+		unseen := t.AcceptedAt == nil
+		if t.Why == "" && !unseen {
 			continue
 		}
 		fmt.Fprintf(&text, "\n%s  hash %s\n", cli.Line(t.Name), cli.Line(orDash(t.Hash)))
+		if unseen {
+			fmt.Fprintf(&text, "  description  %s\n  arguments    %s\n  annotations  %s\n", seenLine(t.Description),
+				seenLine(string(t.InputSchema)), seenLine(string(t.Annotations)))
+		}
 		for _, d := range t.Diff {
 			fmt.Fprintf(&text, "  %s\n    was    %s\n    is now %s\n", cli.Line(d.Path), cli.Line(orDash(d.Before)),
 				cli.Line(orDash(d.After)))
@@ -118,7 +127,31 @@ func printHeld(s cli.Streams, tools []client.MCPTool) error {
 	return err
 }
 
+// seenLine is what a server sent, on one line, with hidden characters made visible.
+func seenLine(text string) string { return cli.Line(orDash(definition.Visible(text))) }
+
+// printMCPServer prints a server after a command changed it or asked it.
 func printMCPServer(s cli.Streams, m client.MCPServer) error {
+	err := printMCPFacts(s, m)
+	adviseMCP(s, m)
+	return err
+}
+
+// adviseMCP says what a person still has to look at, and how they accept it.
+func adviseMCP(s cli.Streams, m client.MCPServer) {
+	name := cli.Line(m.Name)
+	switch {
+	case m.Status != "approved":
+	case m.ListedHash == "" && m.URL != "":
+		fmt.Fprintf(s.Err, "writ: it has listed nothing yet, so nobody has seen its tools: what it lists first is held until "+
+			"you accept it; ask it again: writ mcp refresh %s\n", name)
+	case m.HeldCount > 0 && m.ListedHash != "":
+		fmt.Fprintf(s.Err, "writ: look at the held tools (writ mcp show %s); to accept all of them as they are listed: "+
+			"writ mcp approve %s --seen %s --reason WHY\n", name, name, cli.Line(m.ListedHash))
+	}
+}
+
+func printMCPFacts(s cli.Streams, m client.MCPServer) error {
 	return printFacts(s, [][2]string{
 		{"server", m.Name}, {"id", m.MCPID}, {"status", m.Status}, {"reason", m.Reason}, {"transport", m.Transport},
 		{"url", m.URL}, {"command", strings.Join(m.Command, " ")}, {"auth", m.Auth.Type},
@@ -146,9 +179,10 @@ func mcpRegister(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "register NAME [-- COMMAND...]",
 		Short: "Register an MCP server by its URL, or one that is a program on this machine",
-		Long: `Register an MCP server under the name that policies and harnesses call it by. With --address the Writ server asks it what
-it offers, and watches it. With a command after -- this machine starts the program, lists its tools and sends what they
-are; run it again to compare. The Writ server itself starts no programs.`,
+		Long: `Register an MCP server under the name that policies and harnesses call it by. With --address the Writ server asks it at
+once what it offers, pins that, and watches it; if it does not answer, what it lists first is held. With a command after
+-- this machine starts the program, lists its tools and sends what they are; run it again to compare. Another command
+under a registered name is refused. The Writ server itself starts no programs.`,
 		Args: cobra.MinimumNArgs(1), RunE: asking(&p, s, register, printMCPServer),
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			return checkRegistration(n.URL, args[1:], auth.Type, secretFile)
@@ -170,12 +204,16 @@ are; run it again to compare. The Writ server itself starts no programs.`,
 // checkRegistration refuses a server that nobody could reach: it would be registered, approved and empty.
 func checkRegistration(address string, command []string, auth, secretFile string) error {
 	switch {
+	case address == "" && len(command) == 1 && isURL(command[0]):
+		return cli.Misuse("give the address of a server as --address URL")
 	case address == "" && len(command) == 0:
 		return errors.New("give --address URL, or after -- the command of a program")
 	case address != "" && len(command) > 0:
 		return errors.New("give --address or a command, not both")
 	case secretFile == "" && (auth == "bearer" || auth == "api_key"):
 		return fmt.Errorf("--auth %s needs --secret-file, with the token or API key", auth)
+	case secretFile != "" && auth == "":
+		return errors.New("--secret-file needs --auth, which says how the server wants the secret: bearer or api_key")
 	}
 	return nil
 }
@@ -202,10 +240,30 @@ func readMCPAuth(s cli.Streams, n *client.NewMCPServer, auth client.MCPAuth, fil
 	return nil
 }
 
+// refuseOtherProgram refuses a command that is not the one of the server with this name: the registration would keep
+// its own, and be compared with another program. What only keys have proposed makes way, as the server says.
+func refuseOtherProgram(ctx context.Context, c *client.Client, orgID string, n client.NewMCPServer) error {
+	known, err := c.MCPServer(ctx, orgID, n.Name)
+	switch {
+	case client.StatusOf(err) == http.StatusNotFound:
+		return nil
+	case err != nil:
+		return err
+	case known.Status == "pending", known.Transport != "stdio", len(known.Command) == 0,
+		slices.Equal(known.Command, n.Command):
+		return nil
+	}
+	return fmt.Errorf("an MCP server with this name is registered with another command (%s): change it in the "+
+		"dashboard, or remove it first: writ mcp remove NAME", cli.Line(strings.Join(known.Command, " ")))
+}
+
 // registerProgram starts a program here and registers what it lists. If it is registered, what it lists is compared.
 func registerProgram(
 	ctx context.Context, c *client.Client, orgID string, n client.NewMCPServer,
 ) (client.MCPServer, error) {
+	if err := refuseOtherProgram(ctx, c, orgID, n); err != nil {
+		return client.MCPServer{}, err
+	}
 	found, err := discovery.ListCommand(ctx, n.Command)
 	if err != nil {
 		return client.MCPServer{}, err

@@ -16,17 +16,30 @@ func mcpApprove(s cli.Streams) *cobra.Command {
 	var p asPerson
 	var reason, seen string
 	approve := func(ctx context.Context, c *client.Client, args []string) (client.MCPServer, error) {
-		return c.UpdateMCPServer(ctx, p.orgID, args[0],
+		made, err := c.UpdateMCPServer(ctx, p.orgID, args[0],
 			map[string]any{"status": "approved", "reason": reason, "seen": seen})
+		return made, asReasonFlag(err)
 	}
 	cmd := &cobra.Command{
 		Use: "approve SERVER", Short: "Approve an MCP server, which pins its tools as they are listed now",
+		Long: `Approve an MCP server, which pins its tools as they are listed now: --seen says which list you have looked at. What a
+server lists first after it was approved is held. To approve an approved server with --seen and --reason accepts all of
+its held tools as they are listed.`,
 		Args: cobra.ExactArgs(1), RunE: asking(&p, s, approve, printMCPServer),
 	}
 	p.addFlags(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the log")
 	cmd.Flags().StringVar(&seen, "seen", "", "what show prints as listed: something else is not approved")
 	return cmd
+}
+
+// asReasonFlag names the flag where the server wants a reason: only it knows whether the server to approve is approved.
+func asReasonFlag(err error) error {
+	refused, ok := errors.AsType[*client.Error](err)
+	if !ok || len(refused.Details) == 0 || refused.Details[0].Field != "reason" {
+		return err
+	}
+	return fmt.Errorf("--reason: say why the held tools are accepted; it %s", refused.Details[0].Message)
 }
 
 func mcpDeny(s cli.Streams) *cobra.Command {

@@ -136,7 +136,7 @@ func printMCPFindings(s cli.Streams, found client.MCPFindings) error {
 	var below strings.Builder
 	for i, f := range found.Items {
 		rows[i] = []any{f.Severity, f.ID, f.Status, f.Place, f.Fingerprint}
-		fmt.Fprintf(&below, "\n%s at %s\n  %s\n", f.ID, cli.Line(f.Place), cli.Line(f.Title))
+		fmt.Fprintf(&below, "\n%s at %s\n  %s\n", cli.Line(f.ID), cli.Line(f.Place), cli.Line(f.Title))
 		if f.Evidence != "" {
 			fmt.Fprintf(&below, "  > %s\n", cli.Line(f.Evidence))
 		}

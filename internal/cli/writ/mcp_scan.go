@@ -167,10 +167,21 @@ func (c *scanning) ask(ctx context.Context, target string) ([]scan.Settings, err
 	}
 	found, err := discovery.List(ctx, http.DefaultTransport, discovery.Target{URL: target, Header: header})
 	if err != nil {
-		return nil, err
+		return nil, aboutHeaders(err, len(c.headers) > 0)
 	}
 	found.Auth = source.Auth(header)
 	return []scan.Settings{{Server: &found}}, nil
+}
+
+// aboutHeaders says of a server that refuses who asks what to do here, where nothing is registered.
+func aboutHeaders(err error, given bool) error {
+	if unreachable, ok := errors.AsType[*discovery.Unreachable](err); !ok || !unreachable.Refused {
+		return err
+	}
+	if given {
+		return errors.New("the server refuses the credentials in --header")
+	}
+	return errors.New("the server wants credentials: give them with --header 'Authorization: Bearer TOKEN'")
 }
 
 // shownTarget is a file or address without what may be secret in it.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ reach the program through the proxy. Whoever runs this names the program; nobody
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
-	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:0", "address to listen on")
+	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:0", "host:port to listen on")
 	cmd.Flags().StringVar(&o.tokenFile, "token-file", "",
 		"file with the token that callers present; - is standard input; one is made and printed unless given")
 	cli.JSONFlag(cmd, &o.asJSON)
@@ -62,7 +63,7 @@ func (o *serving) run(ctx context.Context, s cli.Streams, command []string) erro
 			return fmt.Errorf("--token-file: the token must have at least %d characters", minBridgeToken)
 		}
 	}
-	listener, err := net.Listen("tcp", o.listen)
+	listener, err := cli.Listen(o.listen)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,8 @@ func (o *serving) run(ctx context.Context, s cli.Streams, command []string) erro
 	server := &http.Server{Handler: b, ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	said := served{URL: fmt.Sprintf("http://%s/mcp", listener.Addr())}
+	said := served{URL: "http://" + reachable(o.listen, listener) + bridge.Path}
+	warnOfPlainBridge(s, o.listen, listener)
 	if o.tokenFile == "" {
 		said.Token = token
 	}
@@ -82,6 +84,33 @@ func (o *serving) run(ctx context.Context, s cli.Streams, command []string) erro
 		return err
 	}
 	return nil
+}
+
+// reachable is an address at which a listener answers: where it listens on all addresses, that of this machine.
+func reachable(asked string, listener net.Listener) string {
+	at := listener.Addr().(*net.TCPAddr)
+	if !at.IP.IsUnspecified() {
+		return at.String()
+	}
+	host := "127.0.0.1"
+	if strings.HasPrefix(asked, "[") {
+		host = "::1"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(at.Port))
+}
+
+// warnOfPlainBridge tells whoever runs a bridge that others reach it without TLS.
+func warnOfPlainBridge(s cli.Streams, asked string, listener net.Listener) {
+	at := listener.Addr().(*net.TCPAddr)
+	if at.IP.IsLoopback() {
+		return
+	}
+	where := asked
+	if at.IP.IsUnspecified() {
+		where += ", all addresses of this machine"
+	}
+	fmt.Fprintf(s.Err, "writ: the token travels in clear to %s: keep a TLS proxy in front of it, or listen on 127.0.0.1\n",
+		cli.Line(where))
 }
 
 // minBridgeToken is how many characters nobody guesses.

@@ -47,20 +47,44 @@ func (p *asPerson) member(ctx context.Context, c *client.Client, named string) (
 	if err != nil {
 		return client.Member{}, err
 	}
-	for page := (client.List{Limit: mostListed}); ; {
-		found, err := c.Members(ctx, orgID, page)
-		if err != nil {
-			return client.Member{}, fmt.Errorf("look for the member %q: %w", named, err)
-		}
-		for _, m := range found.Items {
+	var found *client.Member
+	err = eachPage(func(page client.List) (client.Page[client.Member], error) {
+		return c.Members(ctx, orgID, page)
+	}, func(some []client.Member) (bool, error) {
+		for _, m := range some {
 			if m.UserID == uuidOf(named) || sameAddress(named, m.Email) {
-				return m, nil
+				found = &m
+				return true, nil
 			}
 		}
-		if page.Cursor = found.NextCursor; page.Cursor == "" {
-			return client.Member{}, fmt.Errorf("nobody here is called %q: give the id or e-mail of writ members list", named)
-		}
+		return false, nil
+	})
+	switch {
+	case err != nil:
+		return client.Member{}, fmt.Errorf("look for the member %q: %w", named, err)
+	case found == nil:
+		return client.Member{}, fmt.Errorf("nobody here is called %q: give the id or e-mail of writ members list; "+
+			"who has not accepted yet is in writ invites list", named)
 	}
+	return *found, nil
+}
+
+// addresses are the e-mails of members, by their ids. Where the list cannot be read it is empty: ids do, too.
+func (p *asPerson) addresses(ctx context.Context, c *client.Client) map[string]string {
+	byID := map[string]string{}
+	orgID, err := p.organization(ctx, c)
+	if err != nil {
+		return byID
+	}
+	_ = eachPage(func(page client.List) (client.Page[client.Member], error) {
+		return c.Members(ctx, orgID, page)
+	}, func(some []client.Member) (bool, error) {
+		for _, m := range some {
+			byID[m.UserID] = m.Email
+		}
+		return false, nil
+	})
+	return byID
 }
 
 func membersInvite(s cli.Streams) *cobra.Command {

@@ -3,6 +3,7 @@ package writ
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 // the libraries below name the address three times instead.
 func noAnswer(address, doing string, err error) error {
 	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return fmt.Errorf("the certificate of %s is not trusted here (%w): "+
-			"SSL_CERT_FILE names a file with the authority that signed it", address, untrusted.Err)
+		return fmt.Errorf("the certificate of %s is not trusted here (%w): %s", address, untrusted.Err,
+			certificateHint(untrusted.Err))
 	}
 	noWords := err != nil && strings.Contains(err.Error(), "the server answered 400") // ours says what is wrong
 	if noWords && strings.HasPrefix(address, "http://") {
@@ -38,8 +39,31 @@ func noAnswer(address, doing string, err error) error {
 	} else {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	return fmt.Errorf("no Writ server answers at %s (%w): is it running? --url or WRIT_URL names another", address,
-		cause)
+	return fmt.Errorf("no Writ server answers at %s (%w): is it running? %s", address, cause, namesAnother)
+}
+
+// namesAnother is how most commands are told of another server.
+const namesAnother = "--url or WRIT_URL names another"
+
+// ofGuardFile says what names another server where the guard file names it: no flag and no variable does.
+func ofGuardFile(err error) error {
+	if err == nil {
+		return nil
+	}
+	said := answered(err)
+	words := strings.Replace(said.Error(), namesAnother, "writ init gemini --url ADDRESS names another", 1)
+	return rewordedError{said, words}
+}
+
+// certificateHint is what to do about a certificate that is refused.
+func certificateHint(err error) string {
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "give the address that it is for, or have the server get one for this address"
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return "have the server renew it, and look at the clock of this machine"
+	}
+	return "SSL_CERT_FILE names a file with the authority that signed it"
 }
 
 // answered says with noAnswer that no server answered the call that ended a command. What the command was about stays
@@ -50,14 +74,14 @@ func answered(err error) error {
 		return err
 	}
 	words := noAnswer(unanswered.BaseURL, unanswered.Doing, unanswered.Unwrap())
-	return unansweredError{err, strings.Replace(err.Error(), unanswered.Error(), words.Error(), 1)}
+	return rewordedError{err, strings.Replace(err.Error(), unanswered.Error(), words.Error(), 1)}
 }
 
-// unansweredError is an error in other words.
-type unansweredError struct {
+// rewordedError is an error in other words.
+type rewordedError struct {
 	error
 	words string
 }
 
-func (e unansweredError) Error() string { return e.words }
-func (e unansweredError) Unwrap() error { return e.error }
+func (e rewordedError) Error() string { return e.words }
+func (e rewordedError) Unwrap() error { return e.error }

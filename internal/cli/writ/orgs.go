@@ -39,6 +39,9 @@ func orgs(s cli.Streams) *cobra.Command {
 }
 
 func (v *server) orgs(ctx context.Context) ([]listedOrg, error) {
+	if in, err := v.find(); err == nil && in.APIKey == "" && in.AccessToken != "" {
+		return v.orgsOfPerson(ctx, in.OrgID)
+	}
 	found, _, err := callWithKey(ctx, v,
 		func(ctx context.Context, c *client.Client) ([]client.TerminalOrganization, error) {
 			return c.TerminalOrganizations(ctx)
@@ -53,6 +56,20 @@ func (v *server) orgs(ctx context.Context) ([]listedOrg, error) {
 	return listed, nil
 }
 
+// orgsOfPerson are the organizations of somebody whose terminal has a session and no key.
+func (v *server) orgsOfPerson(ctx context.Context, active string) ([]listedOrg, error) {
+	found, err := call(ctx, &asPerson{server: *v}, func(
+		ctx context.Context, c *client.Client,
+	) ([]client.Organization, error) {
+		return c.Organizations(ctx)
+	})
+	listed := make([]listedOrg, len(found))
+	for i, o := range found {
+		listed[i] = listedOrg{o.ID, o.Name, o.Role, o.MemberCount, o.ID == active}
+	}
+	return listed, err
+}
+
 // needsTerminalKey explains why a key that no sign-in made is refused.
 func needsTerminalKey(err error) error {
 	if client.StatusOf(err) == http.StatusForbidden {
@@ -62,6 +79,10 @@ func needsTerminalKey(err error) error {
 }
 
 func printOrgs(s cli.Streams, listed map[string][]listedOrg) error {
+	if len(listed["items"]) == 0 {
+		fmt.Fprintln(s.Err, "writ: "+errNoOrganization.Error())
+		return nil
+	}
 	var rows [][]any
 	for _, o := range listed["items"] {
 		mark := ""

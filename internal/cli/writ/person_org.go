@@ -3,10 +3,12 @@ package writ
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"writ/client"
+	"writ/internal/cli"
 )
 
 // organization is the organization that the person works in: the one given, or their
@@ -19,11 +21,18 @@ func (p *asPerson) organization(ctx context.Context, c *client.Client) (string, 
 	if err != nil {
 		return "", err
 	}
+	if len(mine) == 0 {
+		return "", errNoOrganization
+	}
 	if len(mine) != 1 {
 		return "", fmt.Errorf("you are in %d organizations: give %s%s", len(mine), p.namedBy(), choices(mine))
 	}
 	return mine[0].ID, nil
 }
+
+// errNoOrganization says what whoever is in none does first.
+var errNoOrganization = errors.New("you are in no organization yet: accept an invitation with writ invites accept, " +
+	"or make one in the dashboard")
 
 func (p *asPerson) namedBy() string { return cmp.Or(p.orgFlag, "--organization") }
 
@@ -64,7 +73,7 @@ func choices(mine []client.Organization) string {
 	}
 	var named []string
 	for _, o := range mine[:min(len(mine), maxChoices)] {
-		named = append(named, fmt.Sprintf("%s (%s)", o.Name, o.ID))
+		named = append(named, cli.Line(fmt.Sprintf("%s (%s)", o.Name, o.ID)))
 	}
 	if len(mine) > maxChoices {
 		named = append(named, "… (writ orgs lists them all)")

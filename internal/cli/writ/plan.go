@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"writ/client"
 	"writ/internal/cli"
 	"writ/internal/cli/credentials"
+	"writ/internal/cli/duration"
 	"writ/internal/node"
 )
 
@@ -26,8 +28,10 @@ func plan(s cli.Streams) *cobra.Command {
 // declaring is what `writ plan declare` is asked.
 type declaring struct {
 	server
-	request client.PlanRequest
-	life    time.Duration
+	request  client.PlanRequest
+	life     time.Duration // that is wanted
+	granted  time.Duration
+	warnings []string // of the server, about the plan
 }
 
 // declared is what `writ plan declare --json` prints.
@@ -39,7 +43,7 @@ type declared struct {
 }
 
 func planDeclare(s cli.Streams) *cobra.Command {
-	var d declaring
+	d := declaring{life: time.Hour}
 	cmd := &cobra.Command{
 		Use: "declare FILE|-", Short: "Declare a plan: the tools that an agent will call, and fixed arguments of them",
 		Args: cobra.ExactArgs(1),
@@ -66,7 +70,7 @@ docs/enforcement.md says what else a plan can fix: the order of its steps, and h
 	f.StringVar(&d.request.AgentID, "agent", "", "the agent that will act")
 	f.StringVar(&d.request.UserID, "user", "", "the person that it acts for, by id or e-mail")
 	f.StringVar(&d.request.SessionID, "session", "", "the session that the plan is for")
-	f.DurationVar(&d.life, "expires", time.Hour, "how long the plan is valid")
+	cli.DurationFlag(cmd, &d.life, "expires", "how long the plan is valid, as 10m, 8h or 1d; the organization limits it")
 	return cmd
 }
 
@@ -87,14 +91,31 @@ func (d *declaring) run(ctx context.Context, s cli.Streams, file string) error {
 		URL:        found.URL,
 		ID:         made.PlanID,
 		Token:      made.Token,
+		Servers:    made.servers(),
 		DeclaredAt: time.Now(),
 		ExpiresAt:  made.ExpiresAt,
 	}
 	if err := credentials.Default().SavePlan(kept); err != nil {
 		return fmt.Errorf("plan %s is declared, but writ check will not find it: %w", made.PlanID, err)
 	}
-	noteSteps(s, d.request.Plan)
+	for _, warning := range d.warnings {
+		fmt.Fprintf(s.Err, "writ: %s\n", cli.Line(warning))
+	}
+	if d.granted < d.life {
+		fmt.Fprintf(s.Err, "writ: the plan is valid for %s, not %s: this organization has none that live longer\n",
+			duration.Format(d.granted), duration.Format(d.life))
+	}
 	return show(&d.server, s, made, printDeclared)
+}
+
+// servers are those that the steps name.
+func (d declared) servers() (names []string) {
+	for _, step := range d.Steps {
+		if step.Server != "" && !slices.Contains(names, step.Server) {
+			names = append(names, step.Server)
+		}
+	}
+	return names
 }
 
 func printDeclared(s cli.Streams, made declared) error {
@@ -116,6 +137,7 @@ func (d *declaring) declare(ctx context.Context, c *client.Client) (made declare
 	if err != nil {
 		return made, fmt.Errorf("read plan %s: %w", token.PlanID, err)
 	}
+	d.granted, d.warnings = shown.ExpiresAt.Sub(shown.IssuedAt), token.Warnings
 	steps, err := stepsOf(ctx, c, shown)
 	return declared{PlanID: token.PlanID, ExpiresAt: shown.ExpiresAt, Steps: steps, Token: token.JWT}, err
 }

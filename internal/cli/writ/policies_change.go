@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -78,30 +79,40 @@ type binding struct {
 	everybody bool
 	remove    bool
 	only      bool // in place of the bindings that it has
+	notes     []string
 }
 
 func policyBind(s cli.Streams) *cobra.Command {
 	var b binding
 	cmd := &cobra.Command{
 		Use: "bind POLICY", Short: "Say whom a policy is for: members, clients, roles, or everybody",
-		Long: `Say whom a policy is for. A policy without bindings is for everybody. Members are named by id or e-mail, clients by
-the agent ids that they send, roles as owner, admin, approver, member or viewer. What is named is added to the
-bindings; --remove takes it away, --only puts it in place of all others, --everybody takes all away. An active policy
-for everybody is narrowed with --only alone, because others then do without it.`,
+		Long: `Say whom a policy is for. A policy without bindings is for everybody. Members are named by id or e-mail, roles as
+owner, admin, approver, member or viewer, clients by the id of an API key (writ keys list) or by the agent id that
+they send. What is named is added to the bindings; --remove takes it away, --only puts it in place of all others,
+--everybody takes all away. An active policy for everybody is narrowed with --only alone, because others then do
+without it.
+
+Agents themselves say who they are. So a binding to an agent's name only restricts: what the policy allows runs only
+if policies that apply to the key allow it too. It permits once a person has registered the agent and bound it to
+its key (writ agents register AGENT --key KEY); or bind the policy to the key's id, its owner or the owner's role.`,
 		Example: `  writ policy bind payments --only --client billing --member ada@example.org
   writ policy bind payments --client invoices
+  writ policy bind payments --client 0197a3c2-5b1e-7c64-9d0f-3a2b1c4d5e6f
   writ policy bind payments --everybody`,
 		Args:    cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error { return b.check() },
 		RunE: onePolicy(&b.asPerson, s, b.run, func(s cli.Streams, now client.Bindings) error {
 			_, err := fmt.Fprintf(s.Out, "for %s\n", cli.Line(bindingWords(now)))
+			for _, note := range b.notes {
+				fmt.Fprintln(s.Err, "writ: "+cli.Line(note))
+			}
 			return err
 		}),
 	}
 	b.addFlags(cmd)
 	f := cmd.Flags()
 	f.StringSliceVar(&b.members, "member", nil, "a member, by id or e-mail; repeat it for several")
-	f.StringSliceVar(&b.to.Clients, "client", nil, "an agent, by the id that its client sends; repeat it for several")
+	f.StringSliceVar(&b.to.Clients, "client", nil, "an API key, by its id, or an agent, by the id that its client sends; repeat it for several")
 	cli.ChoicesFlag(cmd, &b.to.Roles, "role", "a role: owner, admin, approver, member, viewer; repeat it for several",
 		roleNames...)
 	f.BoolVar(&b.remove, "remove", false, "take these bindings away")
@@ -133,6 +144,11 @@ func (b *binding) run(ctx context.Context, c *client.Client, id string) (now cli
 		}
 		b.to.Members = append(b.to.Members, member.UserID)
 	}
+	if !b.remove {
+		if b.notes, err = b.keysMeant(ctx, c); err != nil {
+			return now, err
+		}
+	}
 	switch {
 	case b.only:
 		return c.SetBindings(ctx, id, b.to)
@@ -162,6 +178,38 @@ func (b *binding) run(ctx context.Context, c *client.Client, id string) (now cli
 	return now, nil
 }
 
+// keysMeant are notes about clients who are named as an API key is: elsewhere names do where ids do, but here a name is
+// that of an agent, and a policy that should hold for a key would hold for nobody. So would one for a misspelled agent,
+// or for one that no key proves, which only restricts.
+func (b *binding) keysMeant(ctx context.Context, c *client.Client) (notes []string, err error) {
+	for _, name := range b.to.Clients {
+		if uuidOf(name) != "" {
+			continue
+		}
+		agent, err := c.Agent(ctx, b.orgID, name)
+		switch {
+		case err == nil && len(agent.Keys) > 0:
+			continue // a person has bound keys to it
+		case err != nil && client.StatusOf(err) != http.StatusNotFound:
+			return nil, err
+		}
+		keys, err := inOrganization(ctx, c, &b.asPerson, func(orgID string) ([]string, error) {
+			return keysCalled(ctx, c, orgID, name, func(client.Key) bool { return true })
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(keys) > 0 {
+			notes = append(notes, fmt.Sprintf("%s counts as an agent's name; the API key of that name is bound by its id: "+
+				"--client %s", name, keys[0]))
+			continue
+		}
+		notes = append(notes, fmt.Sprintf("no agent %s is registered with a key, so the policy only restricts it, and "+
+			"allows it nothing: writ agents register AGENT --key KEY proves an agent by its key", name))
+	}
+	return notes, nil
+}
+
 // inWords says in flags of this program what a refused change of bindings says about requests.
 func inWords(err error, hint string) error {
 	answer, ok := errors.AsType[*client.Error](err)
@@ -169,5 +217,5 @@ func inWords(err error, hint string) error {
 		return err
 	}
 	why, _, _ := strings.Cut(answer.Message, "replace the bindings (PUT)")
-	return fmt.Errorf("%s: %s", strings.TrimRight(why, ":; "), hint)
+	return fmt.Errorf("%s: %s", cli.Line(strings.TrimRight(why, ":; ")), hint)
 }

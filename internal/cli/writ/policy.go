@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"syscall"
 	"time"
 
@@ -19,48 +18,68 @@ import (
 	"writ/internal/cli"
 )
 
-// policy hands `writ policy …` to writd, which has the policy engine: writ is started
-// for every tool call of an agent, and must not load it. Our own commands ask a server.
+// policy holds the commands about policies. Those on files alone are writd's, which has the policy engine: writ is
+// started for every tool call of an agent, and must not load it. The others ask a server.
 func policy(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
-		Use:                "policy",
-		Short:              "List, show, push, activate, bind and try policies on a server; check and test them in files",
-		DisableFlagParsing: true, // they are writd's
-		RunE: func(cmd *cobra.Command, args []string) error {
-			self, err := os.Executable()
-			if err != nil {
-				self = "" // then it is looked for on the path
-			}
-			wantsHelp := len(args) == 0 || len(args) == 1 && slices.Contains(helpWords, args[0])
-			writd, err := findServer(self, exec.LookPath)
-			if err != nil && wantsHelp {
-				printOnServer(cmd, s)
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			err = runProgram(cmd.Context(), writd, append([]string{"policy"}, args...), s)
-			if err == nil && wantsHelp {
-				printOnServer(cmd, s)
-			}
-			return err
-		},
+		Use:   "policy",
+		Short: "List, show, push, activate, bind and try policies on a server; check and test them in files",
 	}
 	c.AddCommand(policyList(s), policyShow(s), policyPush(s), policyActivate(s), policyDeactivate(s), policyRollback(s),
-		policyBind(s), policyReplay(s), policyShadow(s), policySuggest(s), policyLint(s), policyTestCommand(s))
+		policyBind(s), policyReplay(s), policyShadow(s), policySuggest(s), policyLint(s), policyTestCommand(s),
+		policyExplain(s), policyDiff(s))
 	return c
 }
 
-// helpWords ask for help.
-var helpWords = []string{"help", "-h", "--help"}
-
-// printOnServer lists our own commands, which writd's help does not know.
-func printOnServer(cmd *cobra.Command, s cli.Streams) {
-	fmt.Fprintln(s.Out, "\nOn a server, with writ:")
-	for _, own := range cmd.Commands() {
-		fmt.Fprintf(s.Out, "  %-11s %s\n", own.Name(), own.Short)
+func policyExplain(s cli.Streams) *cobra.Command {
+	var asJSON bool
+	var policies []string
+	var call string
+	cmd := &cobra.Command{
+		Use: "explain --policy FILE --call FILE|-", Short: "Explain what policies in files decide about one call, and why",
+		Long: `Explain what policies in files decide about one call, and why: which rule, which part of its condition, which value.
+The call is written as in tests of policies, in YAML or JSON; - reads it from the standard input. writd does it, without
+any server: it must be beside writ, or on the PATH.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			words := []string{"policy", "explain", "--call=" + call, fmt.Sprintf("--json=%t", asJSON)}
+			for _, file := range policies {
+				words = append(words, "--policy="+file)
+			}
+			return runServer(cmd.Context(), words, s)
+		},
 	}
+	cmd.Flags().StringArrayVar(&policies, "policy", nil, "a policy; may be given several times")
+	cmd.Flags().StringVar(&call, "call", "", "the call")
+	cli.RequireFlags(cmd, "policy", "call")
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func policyDiff(s cli.Streams) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "diff OLD NEW", Short: "Compare two policies in files, rule by rule",
+		Long: `Compare two policies in files, rule by rule. writd does it, without any server: it must be beside writ, or on the
+PATH.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			words := []string{"policy", "diff", fmt.Sprintf("--json=%t", asJSON), "--"}
+			return runServer(cmd.Context(), append(words, args...), s)
+		},
+	}
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// runServer runs writd in our place.
+func runServer(ctx context.Context, args []string, s cli.Streams) error {
+	self, _ := os.Executable() // unknown: writd is looked for on the path
+	writd, err := findServer(self, exec.LookPath)
+	if err != nil {
+		return err
+	}
+	return runProgram(ctx, writd, args, s)
 }
 
 // findServer is the path of writd: beside this program, where both were installed,
@@ -142,6 +161,6 @@ func inOurName(line []byte) []byte {
 	if !ours {
 		return line
 	}
-	said = bytes.ReplaceAll(said, []byte("(see writd policy"), []byte("(see writ policy"))
+	said = bytes.ReplaceAll(said, []byte("writd policy"), []byte("writ policy"))
 	return append([]byte("writ: "), said...)
 }

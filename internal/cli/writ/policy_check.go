@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,13 +53,13 @@ func (k *checkingFiles) run(
 		words := append([]string{"policy", cmd.Name(), "--format", k.format, "--"}, args...)
 		return runProgram(cmd.Context(), writd, words, s)
 	}
-	c, err := k.either(cmd.Context())
+	c, advise, err := k.either(cmd.Context())
 	if err != nil {
 		return err
 	}
 	report, result, err := ask(cmd.Context(), c)
 	if err != nil {
-		return hinted(err, signInAgain)
+		return advise(err)
 	}
 	switch k.format {
 	case "text":
@@ -74,17 +75,23 @@ func (k *checkingFiles) run(
 	return report.Err()
 }
 
-// either is a client with the person's sign-in, else with the API key.
-func (k *checkingFiles) either(ctx context.Context) (*client.Client, error) {
+// either is a client with the person's sign-in, else with the API key, and what to do if the server accepts neither.
+func (k *checkingFiles) either(ctx context.Context) (c *client.Client, advise func(error) error, err error) {
 	found, err := k.find()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if found.AccessToken != "" || k.tokenFile != "" {
-		return k.client(ctx)
+		c, err = k.client(ctx)
+		return c, func(err error) error { return hinted(err, signInAgain) }, err
 	}
-	c, _, err := k.withKey()
-	return c, err
+	c, found, err = k.withKey()
+	return c, func(err error) error {
+		if client.StatusOf(err) == http.StatusForbidden {
+			return fmt.Errorf("%w: %s", err, keyThatDrafts)
+		}
+		return hinted(err, mendKey(found))
+	}, err
 }
 
 // fileProblem is a problem as --json prints it.
@@ -125,12 +132,13 @@ type checkedFile struct {
 func policyLint(s cli.Streams) *cobra.Command {
 	var k checkingFiles
 	cmd := &cobra.Command{
-		Use: "lint FILE...", Short: "Check policies in files: their form, their conditions, and likely mistakes",
-		Long: "Check policies in files. " + checkWays,
+		Use: "lint FILE|DIR...", Short: "Check policies in files: their form, their conditions, and likely mistakes",
+		Long: `Check policies in files. In a folder, every file *.yaml, *.yml and *.json is checked, but for tests. - reads one
+from the standard input. ` + checkWays,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return k.run(cmd, s, args, func(ctx context.Context, c *client.Client) (checks.Report, any, error) {
-				return k.lint(ctx, c, args)
+				return k.lint(ctx, s, c, args)
 			})
 		},
 	}
@@ -138,10 +146,16 @@ func policyLint(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func (k *checkingFiles) lint(ctx context.Context, c *client.Client, files []string) (checks.Report, any, error) {
+func (k *checkingFiles) lint(
+	ctx context.Context, s cli.Streams, c *client.Client, args []string,
+) (checks.Report, any, error) {
 	shown, report := []checkedFile{}, checks.Report{}
+	files, err := checks.PolicyFiles(args)
+	if err != nil {
+		return report, nil, err
+	}
 	for _, file := range files {
-		one, err := k.lintOne(ctx, c, file)
+		one, err := k.lintOne(ctx, s, c, file)
 		if err != nil {
 			return report, nil, err
 		}
@@ -151,18 +165,20 @@ func (k *checkingFiles) lint(ctx context.Context, c *client.Client, files []stri
 }
 
 // lintOne has a server check a file. An error is one of the asking, not of the file.
-func (k *checkingFiles) lintOne(ctx context.Context, c *client.Client, file string) (one checkedFile, err error) {
+func (k *checkingFiles) lintOne(
+	ctx context.Context, s cli.Streams, c *client.Client, file string,
+) (one checkedFile, err error) {
 	one = checkedFile{
 		File: file, Problems: []fileProblem{}, Warnings: []fileProblem{}, Findings: []client.PolicyFinding{},
 	}
-	text, err := readSmall(file)
+	text, err := readInput(s, file)
 	if err != nil {
 		one.Problems = append(one.Problems, fileProblem{Message: fmt.Sprintf("read the policy: %v", err)})
 		return one, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	said, err := c.CheckPolicy(ctx, k.orgID, kindOf(file), text)
+	said, err := c.CheckPolicy(ctx, k.orgID, kindOf(file), string(text))
 	if problems := problemsIn(err); problems != nil {
 		one.Problems = problems
 		return one, nil
@@ -193,6 +209,9 @@ func problemsIn(err error) (problems []fileProblem) {
 	}
 	for _, d := range refused.Details {
 		p := fileProblem{Field: d.Field, Message: d.Message}
+		if d.Field == "document" {
+			p.Field = "" // it is the whole file, which is named
+		}
 		if place := positioned().FindStringSubmatch(d.Message); place != nil {
 			p.Line, _ = strconv.Atoi(place[1])
 			p.Column, _ = strconv.Atoi(place[2])

@@ -50,6 +50,8 @@ func TestChecksWithoutWritd(t *testing.T) {
 		{[]string{"policy", "lint", policy}, true, policy + ":5:13: rule pay\uFFFD: effect: must be allow\n"},
 		{[]string{"policy", "test", tests}, false, "1 passed, 0 failed\n"},
 		{[]string{"policy"}, false, "  activate    Put a policy in force"},
+		{[]string{"policy", "bind", "--help"}, false, "clients by the id of an API key"},
+		{[]string{"policy", "bind", "--help"}, false, "a binding to an agent's name only restricts"},
 		{[]string{"policy", "explain", policy}, true, ""},
 	} {
 		var out, said bytes.Buffer
@@ -61,5 +63,34 @@ func TestChecksWithoutWritd(t *testing.T) {
 	want := "POST /policies/validate ak_test_ci true\nPOST /policies/test ak_test_ci true\n"
 	if asked != want {
 		t.Errorf("asked %q, want %q", asked, want)
+	}
+}
+
+// A key that the server does not accept is named by where it is.
+func TestCheckWithABadKey(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, `{"message": "the API key is not valid"}`)
+	}))
+	defer server.Close()
+	folder := t.TempDir()
+	t.Setenv("PATH", folder)
+	t.Setenv("XDG_CONFIG_HOME", folder)
+	policy := filepath.Join(folder, "p.yaml")
+	if err := os.WriteFile(policy, []byte("version: v1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for variable, want := range map[string]string{
+		"WRIT_API_KEY":      "sign in again with writ login, or mend the key in WRIT_API_KEY",
+		"WRIT_ACCESS_TOKEN": "sign in again with writ login, or give a new access token",
+	} {
+		t.Setenv("WRIT_API_KEY", "")
+		t.Setenv("WRIT_ACCESS_TOKEN", "")
+		t.Setenv(variable, "ak_bad")
+		err := writ.Run(t.Context(), []string{"policy", "lint", "--url", server.URL, policy},
+			cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("with %s: %v, want %q", variable, err, want)
+		}
 	}
 }

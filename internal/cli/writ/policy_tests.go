@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,8 @@ func policyTestCommand(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "test FILE|DIR...", Short: "Run tests of policies in files: calls, and the decisions wanted for them",
 		Long: `Run tests of policies: calls and the decisions wanted for them. In a folder, every file *.yaml and *.yml that has
-tests is run, and every *.test.json. ` + checkWays + ` A server runs tests of one policy that is a
+tests is run, and every *.test.json. - reads tests from the standard input; policies that they name are in the folder
+where the command runs. ` + checkWays + ` A server runs tests of one policy that is a
 file of its own, at most 500 at once; writd runs all others too.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,7 +60,7 @@ func (k *checkingFiles) test(
 	defer progress.End()
 	for i, file := range files {
 		progress.Say("writ: file %d of %d: %s", i+1, len(files), file)
-		some, err := k.testOne(ctx, c, file)
+		some, err := k.testOne(ctx, s, c, file)
 		if err != nil {
 			return report, nil, err
 		}
@@ -72,13 +74,15 @@ func (k *checkingFiles) test(
 }
 
 // testOne has a server run the tests of a file. An error is one of the asking; a file that cannot be used fails.
-func (k *checkingFiles) testOne(ctx context.Context, c *client.Client, file string) ([]testedFile, error) {
+func (k *checkingFiles) testOne(
+	ctx context.Context, s cli.Streams, c *client.Client, file string,
+) ([]testedFile, error) {
 	failed := func(problems ...fileProblem) []testedFile { return []testedFile{{File: file, Problems: problems}} }
-	tests, err := readSmall(file)
+	tests, err := readInput(s, file)
 	if err != nil {
 		return failed(fileProblem{Message: fmt.Sprintf("read the tests: %v", err)}), nil
 	}
-	policy, err := policyOfTests(file, []byte(tests))
+	policy, err := policyOfTests(file, tests)
 	if err != nil {
 		return failed(fileProblem{Message: err.Error()}), nil
 	}
@@ -88,10 +92,13 @@ func (k *checkingFiles) testOne(ctx context.Context, c *client.Client, file stri
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	said, err := c.TestPolicy(ctx, k.orgID, client.PolicyTests{YAML: text, Tests: tests})
+	said, err := c.TestPolicy(ctx, k.orgID, client.PolicyTests{YAML: text, Tests: string(tests)})
 	if problems := problemsIn(err); problems != nil {
 		if problems[0].Field != "tests" {
 			file = policy
+		}
+		for i, p := range problems {
+			problems[i] = p.inTests()
 		}
 		return failed(problems...), nil
 	}
@@ -108,6 +115,18 @@ func (k *checkingFiles) testOne(ctx context.Context, c *client.Client, file stri
 	return shown, nil
 }
 
+// inTests is a problem of a file of tests with its place, which a server writes before its words.
+func (p fileProblem) inTests() fileProblem {
+	line, rest, _ := strings.Cut(p.Message, ":")
+	column, words, _ := strings.Cut(rest, ": ")
+	if n, err := strconv.Atoi(line); err == nil && p.Field == "tests" {
+		if p.Column, err = strconv.Atoi(column); err == nil {
+			p.Line, p.Field, p.Message = n, "", words
+		}
+	}
+	return p
+}
+
 // policyOfTests is the path of the policy that a file of tests names.
 func policyOfTests(file string, text []byte) (string, error) {
 	read := node.ReadYAML
@@ -117,6 +136,10 @@ func policyOfTests(file string, text []byte) (string, error) {
 	root, problems := read(text)
 	if len(problems) > 0 {
 		return "", errors.New(problems[0].String())
+	}
+	if root.Has("rules") && !root.Has("tests") {
+		return "", errors.New("this is a policy, not its tests: " +
+			"write them into a file of their own, whose policy names this one")
 	}
 	var wrong []string
 	tree := node.Read(root, func(_ node.Position, path, message string) {
@@ -144,7 +167,11 @@ func (t testedFile) checked() checks.Test {
 		if test.Line == 0 {
 			test.Line = p.Line
 		}
-		test.Failures = append(test.Failures, p.words())
+		text := p.words()
+		if p.Line > 0 {
+			text = fmt.Sprintf("%d:%d: %s", p.Line, p.Column, text)
+		}
+		test.Failures = append(test.Failures, text)
 	}
 	return test
 }

@@ -1,6 +1,7 @@
 package writ
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,11 +38,11 @@ type pushed struct {
 func policyPush(s cli.Streams) *cobra.Command {
 	var p pushing
 	cmd := &cobra.Command{
-		Use: "push FILE", Short: "Store a policy on a server, and with --activate put it in force",
+		Use: "push FILE|-", Short: "Store a policy on a server, and with --activate put it in force",
 		Args: cobra.ExactArgs(1),
 		Long: `Store the policy in a YAML or JSON file on a server: as the next version of the policy with its name, or as a new
 one. Without --activate it decides nothing yet. A policy with errors is not stored; each error is printed with its
-line and column.
+line and column. - reads the policy from the standard input.
 
 Without a sign-in, an API key of the scope policy.draft stores it, as in CI. Only a person activates it.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), s, args[0]) },
@@ -52,9 +53,9 @@ Without a sign-in, an API key of the scope policy.draft stores it, as in CI. Onl
 }
 
 func (p *pushing) run(ctx context.Context, s cli.Streams, file string) error {
-	text, err := readSmall(file)
+	text, err := readPolicy(s, file)
 	if err != nil {
-		return fmt.Errorf("read the policy: %w", err)
+		return err
 	}
 	kind := client.YAMLDocument
 	if filepath.Ext(file) == ".json" {
@@ -76,6 +77,21 @@ func (p *pushing) run(ctx context.Context, s cli.Streams, file string) error {
 	return show(&p.server, s, done, printPushed)
 }
 
+// readPolicy reads a policy that a server is asked about. An empty body is to a server none at all.
+func readPolicy(s cli.Streams, file string) (string, error) {
+	text, err := readInput(s, file)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read the policy: %w", err)
+	case len(bytes.TrimSpace(text)) == 0:
+		return "", fmt.Errorf("%s is empty: a policy has version: v1, name and rules", file)
+	}
+	return string(text), nil
+}
+
+// keyThatDrafts is what to do with a key that may not.
+const keyThatDrafts = "make a key that may draft: writ keys create --scope policy.draft"
+
 // store pushes as a person, or as a key where there is none, as in CI: a key may draft, and only people activate.
 func (p *pushing) store(
 	ctx context.Context, push func(context.Context, *client.Client) (pushed, error),
@@ -86,7 +102,7 @@ func (p *pushing) store(
 	}
 	done, _, err := callWithKey(ctx, &p.server, push)
 	if client.StatusOf(err) == http.StatusForbidden {
-		err = fmt.Errorf("%w: %w; or make a key that may draft: writ keys create --scope policy.draft", err, errKeyOnly)
+		err = fmt.Errorf("%w: %w; or %s", err, errKeyOnly, keyThatDrafts)
 	}
 	return done, err
 }
@@ -179,6 +195,9 @@ func inFile(file string, err error) error {
 		}
 		lines[i] = fmt.Sprintf("%s:%s:%s: %s: %s", file, place[1], place[2],
 			strings.Replace(field, ".", ": ", 1), d.Message[len(place[0]):])
+	}
+	for i := range lines {
+		lines[i] = cli.Line(lines[i])
 	}
 	return errors.New(strings.Join(lines, "\n"))
 }

@@ -25,6 +25,7 @@ func policyReplay(s cli.Streams) *cobra.Command {
 	r := replaying{}
 	cmd := &cobra.Command{
 		Use: "replay [FILE]", Short: "Try a draft on the calls that a server has recorded",
+		SuggestFor: []string{"simulate"},
 		Long: `Try a draft on the calls that a server has recorded: a policy in a YAML file, or with --policy one that is stored
 there. The server counts the calls whose answer would change. Only the result is stored, and no call is made again.`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -35,11 +36,12 @@ there. The server counts the calls whose answer would change. Only the result is
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				text, err := readSmall(args[0])
+				text, err := readPolicy(s, args[0])
 				if err != nil {
 					return err
 				}
 				r.draft.YAML = text
+				return inFile(args[0], r.run(cmd.Context(), s))
 			}
 			return r.run(cmd.Context(), s)
 		},
@@ -105,13 +107,13 @@ func drafted(all []client.ReplayChange) (changes []client.ReplayChange, meanwhil
 
 func printReplay(s cli.Streams, job client.Replay) error {
 	if job.State != "done" || job.Report == nil {
-		return fmt.Errorf("replay %s is %s: %s", job.ID, cli.Line(job.State), cli.Line(job.Problem))
+		return fmt.Errorf("replay %s is %s: %s", cli.Line(job.ID), cli.Line(job.State), cli.Line(job.Problem))
 	}
 	c := job.Report.Counts
-	fmt.Fprintf(s.Out, "%d calls judged: %d stricter, %d looser, %d unchanged, %d unknown\n", c.Judged, c.Stricter,
-		c.Looser, c.Unchanged, c.Unknown)
+	fmt.Fprintf(s.Out, "%s judged: %d stricter, %d looser, %d unchanged, %d unknown\n", cli.Count(c.Judged, "call"),
+		c.Stricter, c.Looser, c.Unchanged, c.Unknown)
 	if apart := c.Intent + c.Agent + c.Failed; apart > 0 {
-		fmt.Fprintf(s.Out, "%d that no policy decided are left out\n", apart)
+		fmt.Fprintf(s.Out, "left out: %s that no policy decided\n", cli.Count(apart, "call"))
 	}
 	changes, meanwhile := drafted(job.Report.Changes)
 	if meanwhile > 0 {

@@ -26,7 +26,7 @@ func TestReplaysArePrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "12 calls judged: 9 stricter, 0 looser, 2 unchanged, 1 unknown\n" +
-		"3 that no policy decided are left out\n" +
+		"left out: 3 calls that no policy decided\n" +
 		"2 get another answer today than was recorded, with the draft as without it; --json lists them\n" +
 		"CALLS  AGENT  TOOL      RECORDED  TODAY  DRAFT    RULE   EXAMPLE\n" +
 		"9      coder  bank.pay  allow     allow  deny     large  d1\n" +

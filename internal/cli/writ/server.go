@@ -45,6 +45,14 @@ func (v *server) withKey() (*client.Client, credentials.Found, error) {
 	if err != nil {
 		return nil, found, err
 	}
+	if found.APIKey == "" && found.Saved != nil && found.Saved.OrgID != "" {
+		return nil, found, cli.SignedOut(fmt.Errorf("your sign-in to %s has no key, because your role there has none: "+
+			"give an API key in %s, or run writ login again once you are a member", found.URL, credentials.KeyVariable))
+	}
+	if found.APIKey == "" && found.Saved != nil {
+		return nil, found, cli.SignedOut(fmt.Errorf("your sign-in to %s has no key, because you were in no organization: "+
+			"run writ login again when you are in one, or give an API key in %s", found.URL, credentials.KeyVariable))
+	}
 	if found.APIKey == "" {
 		return nil, found, cli.SignedOut(fmt.Errorf("not signed in to %s: run writ login, or give an API key in %s",
 			found.URL, credentials.KeyVariable))
@@ -199,7 +207,12 @@ func callWithKey[T any](
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	out, err := ask(ctx, c)
-	return out, found, hinted(err, "sign in again with writ login, or mend the key in "+found.KeyFrom)
+	return out, found, hinted(err, mendKey(found))
+}
+
+// mendKey is the hint where the server does not accept an API key: it says where the key is.
+func mendKey(found credentials.Found) string {
+	return "sign in again with writ login, or mend the key in " + found.KeyFrom
 }
 
 // hinted adds what to do about an error, where we know it.

@@ -77,8 +77,8 @@ func (p *asPerson) policyID(ctx context.Context, c *client.Client, named string)
 		return "", fmt.Errorf("look for the policy %q: %w", named, err)
 	}
 	if len(found.Items) != 1 {
-		return "", fmt.Errorf("%s called %q: give an id of writ policy list",
-			howMany(len(found.Items), "policy", "policies"), named)
+		return "", fmt.Errorf("%s called %q: give %s of writ policy list",
+			howMany(len(found.Items), "policy", "policies"), named, idOrName(len(found.Items)))
 	}
 	return found.Items[0].ID, nil
 }
@@ -127,9 +127,6 @@ func shadowList(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// policiesAtOnce is how many policies are read at a time.
-const policiesAtOnce = 200
-
 // shadows lists the shadows of the organization, with their counts.
 func (p *asPerson) shadows(ctx context.Context, c *client.Client, days int) ([]shadow, error) {
 	orgID, err := p.organization(ctx, c)
@@ -137,30 +134,25 @@ func (p *asPerson) shadows(ctx context.Context, c *client.Client, days int) ([]s
 		return nil, err
 	}
 	found := []shadow{}
-	for cursor := ""; ; {
-		policies, err := c.Policies(ctx, client.PolicyFilter{OrganizationID: orgID}, client.List{
-			Limit: policiesAtOnce, Cursor: cursor,
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, policy := range policies.Items {
+	err = eachPage(func(page client.List) (client.Page[client.PolicyState], error) {
+		return c.Policies(ctx, client.PolicyFilter{OrganizationID: orgID}, page)
+	}, func(some []client.PolicyState) (bool, error) {
+		for _, policy := range some {
 			if policy.ShadowVersion == nil {
 				continue
 			}
 			figures, err := c.PolicyStats(ctx, orgID, policy.ID, days)
 			if err != nil {
-				return nil, err
+				return false, err
 			}
 			found = append(found, shadow{
 				policy.ID, policy.Name, *policy.ShadowVersion, policy.ActiveVersion, policy.ShadowSince, days,
 				figures.Shadow,
 			})
 		}
-		if cursor = policies.NextCursor; cursor == "" {
-			return found, nil
-		}
-	}
+		return false, nil
+	})
+	return found, err
 }
 
 func printShadows(s cli.Streams, shadows map[string][]shadow) error {

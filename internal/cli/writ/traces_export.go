@@ -24,6 +24,7 @@ type exporting struct {
 	format, rows, file    string
 	minDuration           int64
 	errors, withoutErrors bool
+	force                 bool
 	progress              *cli.Progress
 }
 
@@ -33,8 +34,8 @@ func tracesExport(s cli.Streams) *cobra.Command {
 		Use: "export [TRACE]", Short: "Export traces, spans or sessions to a file or to stdout",
 		Args: cobra.MaximumNArgs(1),
 		Long: `Export the traces of an organization, their spans or its sessions, as lines of JSON or as a table; or one TRACE, or
-with --format json one session, as JSON. A file gets its name only when it is complete; on stdout the last line says
-whether it is. An export that the server cuts is continued. In tables, texts that a spreadsheet would run begin with
+with --format json one session, as JSON. A file gets its name only when it is complete, and is written over only with
+--force; on stdout the last line says whether the export is complete. One that the server cuts is continued. In tables, texts that a spreadsheet would run begin with
 an apostrophe.`,
 		PreRunE: e.check,
 		RunE:    func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), s, args) },
@@ -45,6 +46,7 @@ an apostrophe.`,
 	cli.ChoiceFlag(cmd, &e.rows, "rows", "what a line is: traces (in ndjson with their spans), spans or sessions",
 		"traces", "spans", "sessions")
 	f.StringVarP(&e.file, "out", "o", "", "the file to write; stdout unless given")
+	f.BoolVar(&e.force, "force", false, "write over a file that is there")
 	daysFlag(cmd, &e.filter.Days, "how many days back, 1 to 90")
 	f.StringVar(&e.filter.SessionID, "session", "", "of this session, by its id; --rows sessions lists them")
 	f.StringVar(&e.filter.Name, "name", "", "traces of exactly this name")
@@ -137,9 +139,8 @@ func (e *exporting) warnOfNone(s cli.Streams, lines int64, args []string) {
 
 // writeFile writes a temporary file, and gives it its name when it is complete.
 func (e *exporting) writeFile(ctx context.Context, args []string) (lines int64, err error) {
-	// Renaming would replace a device by a file, and fail at the end for a folder.
-	if there, err := os.Stat(e.file); err == nil && !there.Mode().IsRegular() {
-		return 0, fmt.Errorf("write the export: %s is not a file", cli.Line(e.file))
+	if err := e.mayWrite(); err != nil {
+		return 0, err
 	}
 	part, err := os.CreateTemp(filepath.Dir(e.file), "."+filepath.Base(e.file)+".part-*")
 	if err != nil {
@@ -153,13 +154,25 @@ func (e *exporting) writeFile(ctx context.Context, args []string) (lines int64, 
 	if lines, err = e.write(ctx, part, args); err != nil {
 		return 0, err
 	}
-	if err = errors.Join(part.Sync(), part.Close()); err == nil {
+	if err = errors.Join(part.Sync(), part.Close(), e.mayWrite()); err == nil {
 		err = os.Rename(part.Name(), e.file)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("write the export: %w", err)
 	}
 	return lines, nil
+}
+
+// mayWrite refuses to write over a file unasked, and to replace a device or a folder, which renaming would try.
+func (e *exporting) mayWrite() error {
+	there, err := os.Stat(e.file)
+	switch {
+	case err == nil && !there.Mode().IsRegular():
+		return fmt.Errorf("write the export: %s is not a file", cli.Line(e.file))
+	case err == nil && !e.force:
+		return fmt.Errorf("%s is there already: name another file, or give --force", cli.Line(e.file))
+	}
+	return nil
 }
 
 // write writes the export, and continues one of lines that the server cuts.
@@ -202,7 +215,7 @@ func (e *exporting) write(ctx context.Context, out io.Writer, args []string) (li
 func cutOff(message string, cause error) error {
 	switch {
 	case message != "":
-		return fmt.Errorf("the export was cut off: %s", message)
+		return fmt.Errorf("the export was cut off: %s", cli.Line(message))
 	case cause != nil:
 		return fmt.Errorf("the export was cut off: %w", cause)
 	}

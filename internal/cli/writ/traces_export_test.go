@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,12 +144,14 @@ func TestAPartIsNotTheWhole(t *testing.T) {
 			folder := t.TempDir()
 			file := filepath.Join(folder, "export")
 			for _, before := range []string{"", "what was there"} {
+				args := append(slices.Clone(c.args), "--out", file)
 				if before != "" {
+					args = append(args, "--force")
 					if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
 						t.Fatal(err)
 					}
 				}
-				_, err := export(t, exporter(t, c.parts), append(c.args, "--out", file)...)
+				_, err := export(t, exporter(t, c.parts), args...)
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("%v, want an error with %q", err, c.want)
 				}
@@ -181,7 +184,10 @@ func TestExportReplacesOnlyFiles(t *testing.T) {
 			t.Errorf("%s: %v", target, err)
 		}
 	}
-	if _, err := export(t, url, "--out", link); err != nil {
+	if _, err := export(t, url, "--out", link); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("a link: %v", err)
+	}
+	if _, err := export(t, url, "--force", "--out", link); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(secret); err != nil || string(text) != "kept" {

@@ -79,8 +79,30 @@ func dollars(amount float64) string {
 	return fmt.Sprintf("$%.4f", amount)
 }
 
+// cost is what a span cost, or a dash.
+func cost(amount *float64) string {
+	if amount == nil {
+		return "-"
+	}
+	return dollars(*amount)
+}
+
 func tracesShow(s cli.Streams) *cobra.Command {
-	return showing(s, "trace", "Show a trace with its spans", (*client.Client).Trace, printTrace)
+	return showing(s, "trace", "Show a trace with its spans", traceWithTotals, printTrace)
+}
+
+// traceWithTotals is a trace with its spans and with what it took, which a server tells apart.
+func traceWithTotals(c *client.Client, ctx context.Context, orgID, id string) (*client.TraceDetail, error) {
+	trace, err := c.Trace(ctx, orgID, id)
+	if err != nil || trace == nil {
+		return nil, err
+	}
+	totals, err := c.TraceTotals(ctx, orgID, id)
+	if err != nil || totals == nil {
+		return nil, err
+	}
+	trace.TraceTotals = *totals
+	return trace, nil
 }
 
 // showing is a command that shows what an organization's telemetry has under an id.
@@ -94,7 +116,8 @@ func showing[T any](
 			return find(c, ctx, orgID, cmp.Or(uuidOf(args[0]), args[0]))
 		})
 		if err == nil && found == nil {
-			err = fmt.Errorf("this organization has no %s %s", kind, args[0])
+			err = fmt.Errorf("this organization has no %s %s: writ %ss list shows those of a week, by their ids", kind, args[0],
+				kind)
 		}
 		return found, err
 	}
@@ -115,6 +138,8 @@ func printTrace(s cli.Streams, trace *client.TraceDetail) error {
 	t.row("took", took(trace.DurationMs))
 	t.row("agent", trace.AgentID)
 	t.row("product", trace.Product)
+	t.row("tokens", fmt.Sprintf("%d in, %d out", trace.TotalInputTokens, trace.TotalOutputTokens))
+	t.row("cost", dollars(trace.TotalCostUSD))
 	if trace.SessionID != nil {
 		t.row("session", *trace.SessionID)
 	}
@@ -126,11 +151,12 @@ func printTrace(s cli.Streams, trace *client.TraceDetail) error {
 		name := fmt.Sprintf("%*s%s", 2*min(span.depth, deepest), "", span.Name)
 		verdict, tool := decidedIn(span.Span)
 		rows = append(rows, []any{
-			name, span.Kind, orDash(span.Status), orDash(verdict), orDash(tool), took(span.DurationMs), span.ID,
+			name, span.Kind, orDash(span.Status), orDash(verdict), orDash(tool), took(span.DurationMs),
+			cost(span.CostUSD), span.ID,
 		})
 	}
 	fmt.Fprintln(s.Out)
-	return cli.WriteTable(s.Out, "SPAN\tKIND\tSTATUS\tVERDICT\tTOOL\tTOOK\tID", rows)
+	return cli.WriteTable(s.Out, "SPAN\tKIND\tSTATUS\tVERDICT\tTOOL\tTOOK\tCOST\tID", rows)
 }
 
 // sessions holds the commands about the sessions of agents.

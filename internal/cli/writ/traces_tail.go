@@ -62,7 +62,7 @@ when it is interrupted.`,
 			verdictNames...)
 	})
 	f.StringVar(&t.filter.PlanID, "plan", "", "decisions under this plan; no traces")
-	f.IntVar(&t.count, "count", 0, "end after so many lines")
+	cli.NumberFlag(cmd, &t.count, "count", "end after so many lines; 0: never", 0, maxCount)
 	return cmd
 }
 
@@ -97,7 +97,7 @@ func (t *tailing) run(ctx context.Context, s cli.Streams) error {
 			return hinted(err, signInAgain)
 		}
 		pause := max(t.pause/2+rand.N(t.pause), retryAfter(err))
-		fmt.Fprintf(s.Err, "writ: %s; connecting again\n", cli.Line(cli.Message(err)))
+		fmt.Fprintf(s.Err, "writ: %s; connecting again\n", cli.Line(cli.Message(answered(err))))
 		if t.wait(ctx, pause) != nil {
 			return nil
 		}
@@ -198,7 +198,7 @@ func (t *tailing) take(s cli.Streams, event client.Event) error {
 	case "end":
 		var end struct{ Message string }
 		_ = json.Unmarshal(event.Data, &end) // it ends with or without words
-		return broken{fmt.Errorf("the server ended it: %s", end.Message)}
+		return broken{fmt.Errorf("the server ended it: %s", cli.Line(end.Message))}
 	}
 	var tailed client.TailEvent
 	if err := json.Unmarshal(event.Data, &tailed); err != nil {

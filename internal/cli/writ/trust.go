@@ -55,7 +55,7 @@ func printTree(s cli.Streams, tree client.TrustTree) error {
 			entry = fmt.Sprintf("entry %d of the log", *a.Index)
 		}
 		fmt.Fprintf(s.Out, "version %d, from %s, %s, %s\n",
-			a.Number, a.CreatedAt.UTC().Format(time.RFC3339), entry, a.PlanHash)
+			a.Number, a.CreatedAt.UTC().Format(time.RFC3339), entry, cli.Line(a.PlanHash))
 	}
 	if tree.Root != nil {
 		printNode(s.Out, tree.Root, tree.PlanID, "", "")
@@ -72,7 +72,7 @@ func printNode(w io.Writer, n *client.TrustNode, asked, first, further string) {
 	if n.ID == asked {
 		mark = " *"
 	}
-	fmt.Fprintf(w, "%s%s %s%s: %s\n", first, n.Kind, n.ID, mark, cli.Line(standing(n)))
+	fmt.Fprintf(w, "%s%s\n", first, cli.Line(fmt.Sprintf("%s %s%s: %s", n.Kind, n.ID, mark, standing(n))))
 	below := "    "
 	if len(n.Children) > 0 {
 		below = "|   "
@@ -89,7 +89,7 @@ func printNode(w io.Writer, n *client.TrustNode, asked, first, further string) {
 	}
 }
 
-// standing is whether something authorises calls now.
+// standing is whether something authorizes calls now.
 func standing(n *client.TrustNode) string {
 	switch {
 	case n.RevokedAt != nil:

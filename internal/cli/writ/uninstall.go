@@ -55,7 +55,7 @@ func (v *server) uninstall(ctx context.Context, s cli.Streams) error {
 	}
 	if out.KeyID != "" {
 		if err := revoke(ctx, guard.Server, out.KeyID); err != nil {
-			out.Problem = err.Error()
+			out.Problem = answered(err).Error()
 		}
 		out.Revoked = out.Problem == ""
 	}

@@ -82,8 +82,8 @@ func oneWebhook[T any](
 			}
 		}
 		if len(named) != 1 {
-			return none, fmt.Errorf("%s called %q: give an id of writ webhooks list",
-				howMany(len(named), "webhook", "webhooks"), args[0])
+			return none, fmt.Errorf("%s called %q: give %s of writ webhooks list",
+				howMany(len(named), "webhook", "webhooks"), args[0], idOrName(len(named)))
 		}
 		return inOrganization(ctx, c, p, func(orgID string) (T, error) { return ask(ctx, c, orgID, named[0]) })
 	}, print)

@@ -71,11 +71,7 @@ func printIdentity(s cli.Streams, i identity) error {
 	t := &sheet{}
 	t.row("server", i.URL)
 	t.row("account", i.Email)
-	if i.OrgName != "" {
-		t.row("in", fmt.Sprintf("%s (%s)", i.OrgName, i.OrgID))
-	} else {
-		t.row("in", i.OrgID)
-	}
+	t.row("in", nameAndID(i.OrgName, i.OrgID))
 	if i.Key != "" {
 		t.row("key", i.Key+"… from "+i.KeyFrom)
 	}
@@ -83,4 +79,12 @@ func printIdentity(s cli.Streams, i identity) error {
 		t.row("session", "from "+i.PersonFrom)
 	}
 	return t.print(s)
+}
+
+// nameAndID is a thing by its name and id, or by its id alone where nobody knows the name.
+func nameAndID(name, id string) string {
+	if name == "" {
+		return id
+	}
+	return fmt.Sprintf("%s (%s)", name, id)
 }

@@ -1,10 +1,12 @@
 package writd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"strings"
@@ -16,6 +18,8 @@ import (
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
 	"writ/internal/audit/witness"
+	"writ/internal/cli"
+	"writ/internal/config"
 	"writ/internal/database"
 	"writ/internal/principal"
 	"writ/internal/secret"
@@ -46,7 +50,12 @@ closing ended the rights of its members.`,
 		if path == "" {
 			return nil, areas.Audit.Export(ctx, c.streams.Out, log, o)
 		}
-		return nil, exportTo(ctx, areas, path, log, o)
+		entries, err := exportTo(ctx, areas, path, log, o)
+		if err == nil {
+			fmt.Fprintf(c.streams.Err, "writd: exported %s to %s: verify it with writ audit verify\n",
+				cli.Entries(int64(entries)), cli.Line(path))
+		}
+		return nil, err
 	})
 	cmd.Flags().StringVar(&path, "file", "", "write to this new file")
 	cmd.Flags().Int64Var(&o.Since, "since", 0, "the first entry; hashes stand for what is before")
@@ -64,17 +73,34 @@ func logNamed(ctx context.Context, areas *app.Areas, named string) (string, erro
 	return audit.LogOf(id), err
 }
 
-// exportTo exports to a new file, which is removed if that fails.
-func exportTo(ctx context.Context, areas *app.Areas, path, log string, o audit.ExportOptions) (err error) {
+// exportTo exports to a new file, which is removed if that fails, and counts the entries.
+func exportTo(
+	ctx context.Context, areas *app.Areas, path, log string, o audit.ExportOptions,
+) (entries int, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("make the file: %w", err)
+	if errors.Is(err, fs.ErrExist) {
+		return 0, fmt.Errorf("make the file: %w: name another file", err)
 	}
-	err = errors.Join(areas.Audit.Export(ctx, file, log, o), file.Sync(), file.Close())
+	if err != nil {
+		return 0, fmt.Errorf("make the file: %w", err)
+	}
+	lines := &lineCount{to: file}
+	err = errors.Join(areas.Audit.Export(ctx, lines, log, o), file.Sync(), file.Close())
 	if err != nil {
 		err = errors.Join(err, os.Remove(path))
 	}
-	return err
+	return lines.n - 1, err // the first line is the header
+}
+
+// lineCount counts the lines that pass.
+type lineCount struct {
+	to io.Writer
+	n  int
+}
+
+func (l *lineCount) Write(text []byte) (int, error) {
+	l.n += bytes.Count(text, []byte("\n"))
+	return l.to.Write(text)
 }
 
 var errAltered = errors.New("what is stored is not what was signed")
@@ -112,21 +138,19 @@ func (c *command) witness() *cobra.Command {
 		Args: cobra.NoArgs,
 		Long: `Receive the checkpoints that another server sends (its WRIT_WITNESS_URL and WRIT_WITNESS_TOKEN) and append them to a
 file, for writ audit verify --witness. It needs no database. Run it on a machine that whoever alters the server's data
-cannot reach, behind TLS. What contradicts what was seen before is refused with 409, and reported.`,
+cannot reach, behind TLS. After a rotation of the server's key for checkpoints add the new key to the file of --key,
+and start the witness again. What contradicts what was seen before is refused with 409, and reported on stderr, here and by
+the server. Watch it here: whoever alters the server's data may hide what the server says.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			keys, err := readKeys(keyFile)
 			if err != nil {
 				return err
 			}
-			token, err := os.ReadFile(tokenFile)
+			text, err := readWitnessToken(tokenFile)
 			if err != nil {
-				return fmt.Errorf("read the token: %w", err)
+				return err
 			}
-			text := secret.NewText(strings.TrimSpace(string(token)))
-			if !text.IsSet() {
-				return fmt.Errorf("read the token: %s is empty", tokenFile)
-			}
-			receiver, err := witness.NewReceiver(witness.NewFile(path, time.Now), keys, text)
+			receiver, err := witness.NewReceiver(witness.NewFile(path, time.Now), keys, text, c.refusal)
 			if err != nil {
 				return err
 			}
@@ -134,14 +158,37 @@ cannot reach, behind TLS. What contradicts what was seen before is refused with 
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:8090", "address to listen on")
+	f.StringVar(&listen, "listen", "127.0.0.1:8090", "host:port to listen on")
 	f.StringVar(&path, "file", "", "file to append to")
 	f.StringVar(&keyFile, "key", "", "file with the server's public keys for checkpoints, one a line")
-	f.StringVar(&tokenFile, "token", "", "file with the token that the server sends")
+	f.StringVar(&tokenFile, "token", "", "file with the token that the server sends, at least 16 characters")
 	for _, name := range []string{"file", "key", "token"} {
 		_ = cmd.MarkFlagRequired(name) // the flag is there
 	}
 	return cmd
+}
+
+// readWitnessToken reads the token in a file, and refuses what the server refuses. It never prints the name: it may be
+// the token itself.
+func readWitnessToken(name string) (secret.Text, error) {
+	content, err := os.ReadFile(name)
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return secret.Text{}, fmt.Errorf("read the token: %w: --token names a file that holds it", failed.Err)
+	}
+	if err != nil {
+		return secret.Text{}, errors.New("read the token: --token names a file that holds it")
+	}
+	token, err := config.WitnessToken(strings.TrimSpace(string(content)))
+	if err != nil {
+		return secret.Text{}, fmt.Errorf("the token in the file that --token names, as WRIT_WITNESS_TOKEN of the server, %w", err)
+	}
+	return token, nil
+}
+
+// refusal prints what a witness refused or could not store.
+func (c *command) refusal(err error) {
+	fmt.Fprintln(c.streams.Err, cli.Line(fmt.Sprintf("writd: %s: not taken: %v",
+		time.Now().UTC().Format(time.RFC3339), err)))
 }
 
 func readKeys(name string) (ledger.Keys, error) {
@@ -158,9 +205,9 @@ func readKeys(name string) (ledger.Keys, error) {
 
 // receive serves until the context ends.
 func (c *command) receive(ctx context.Context, address string, handler http.Handler) error {
-	listener, err := net.Listen("tcp", address)
+	listener, err := cli.Listen(address)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", address, err)
+		return err
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
 	fmt.Fprintf(c.streams.Err, "writd: witness listens on %s\n", listener.Addr())

@@ -2,6 +2,7 @@ package writd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"writ/internal/app"
 	"writ/internal/config"
+	"writ/internal/organization"
 )
 
 func (c *command) demo() *cobra.Command {
@@ -42,18 +44,27 @@ again; its audit log is kept, as every log is.`,
 	return cmd
 }
 
+// usualPort is where a server listens that was told nothing.
+const usualPort = 8080
+
 func (c *command) makeDemo(ctx context.Context, areas *app.Areas, o app.Options, ownerID string) (any, error) {
 	made, err := areas.MakeDemo(ctx, o, ownerID)
+	if errors.Is(err, organization.ErrHasDemo) {
+		return nil, fmt.Errorf("%v (writd demo --close)", err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	url := "/ui/?org=" + made.ID
-	if c.knowsAddress(ctx, o.Config) {
-		url = strings.TrimRight(app.PublicURL(o.Config), "/") + url
-	} else {
-		fmt.Fprintln(c.streams.Err, "writd: the url is below your server's address, which PORT and WRIT_PUBLIC_URL name")
+	known := c.knowsAddress(ctx, o.Config)
+	if o.Config.Port == 0 { // any that was free then
+		o.Config.Port = usualPort
 	}
-	return map[string]string{"id": made.ID, "name": made.Name, "url": url}, nil
+	address := strings.TrimRight(app.PublicURL(o.Config), "/")
+	if !known {
+		fmt.Fprintf(c.streams.Err, "writd: it is not known where your server listens: if not at %s, "+
+			"open the url below its address\n", address)
+	}
+	return map[string]string{"id": made.ID, "name": made.Name, "url": address + "/ui/?org=" + made.ID}, nil
 }
 
 // knowsAddress reports whether the configuration says where the server is: it may have been started with a PORT that

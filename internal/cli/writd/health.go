@@ -2,11 +2,14 @@ package writd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -55,6 +58,9 @@ func (c *command) anySettings() (config.Config, error) {
 	return config.Config{}, err
 }
 
+// otherSettings is what to look at where the address does not answer as a server does.
+const otherSettings = " (PORT, WRIT_LISTEN and WRIT_TLS_CERT must be set here as they are for the server)"
+
 func askReady(ctx context.Context, settings config.Config) error {
 	if settings.Port == 0 {
 		return errors.New("PORT is 0, so that nobody knows where the server listens")
@@ -82,15 +88,24 @@ func askReady(ctx context.Context, settings config.Config) error {
 	}
 	answer, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w%s", err, otherSettings)
 	}
-	if err := answer.Body.Close(); err != nil {
-		return err
-	}
+	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", address, answer.Status)
+		return fmt.Errorf("%s answers %s%s", address, answer.Status, cmp.Or(reasonIn(answer.Body), otherSettings))
 	}
 	return nil
+}
+
+// reasonIn is what the server says of why, if it says so: it is all that a container without curl shows.
+func reasonIn(body io.Reader) string {
+	var refusal struct {
+		Message string `json:"message"`
+	}
+	if json.NewDecoder(io.LimitReader(body, 1<<16)).Decode(&refusal) != nil || refusal.Message == "" {
+		return ""
+	}
+	return ": " + refusal.Message
 }
 
 // onlyCertificate accepts the configured certificate and no other. Its name is not this machine's, so that the usual

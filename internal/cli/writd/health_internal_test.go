@@ -22,6 +22,9 @@ func TestHealthAsksTheServerOfTheSettings(t *testing.T) {
 			t.Errorf("asked for %s, want /ready", r.URL.Path)
 		}
 		w.WriteHeader(status)
+		if status != http.StatusOK {
+			_, _ = w.Write([]byte(`{"statusCode":503,"message":"the database cannot be reached","error":"Service Unavailable"}`))
+		}
 	})
 	server := httptest.NewServer(answer)
 	defer server.Close()
@@ -32,8 +35,8 @@ func TestHealthAsksTheServerOfTheSettings(t *testing.T) {
 	}
 	status = http.StatusServiceUnavailable
 	err := askReady(t.Context(), settingsOf(t, server, "127.0.0.1"))
-	if err == nil || !strings.Contains(err.Error(), "503") {
-		t.Errorf("a server that is not ready: %v, want an error with 503", err)
+	if err == nil || !strings.Contains(err.Error(), "503 Service Unavailable: the database cannot be reached") {
+		t.Errorf("a server that is not ready: %v, want an error with 503 and the reason", err)
 	}
 	server.Close()
 	if err := askReady(t.Context(), settingsOf(t, server, "127.0.0.1")); err == nil {
@@ -49,6 +52,9 @@ func TestHealthTakesNoOtherCertificate(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	settings := settingsOf(t, server, "127.0.0.1")
+	if err := askReady(t.Context(), settings); err == nil || !strings.Contains(err.Error(), otherSettings) {
+		t.Errorf("without the server's certificate: %v, want the settings to look at", err)
+	}
 	pair := server.TLS.Certificates[0]
 	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
 	if err != nil {

@@ -67,6 +67,10 @@ func createUser(ctx context.Context, areas *app.Areas, n auth.NewUser, showPassw
 		user.VerifiedAt = &now
 		return areas.Auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
 	}})
+	if database.IsUnique(err) {
+		return nil, fmt.Errorf("%s has an account already: writd user set-password %s gives it a new password", user.Email,
+			user.Email)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -80,13 +84,22 @@ func createUser(ctx context.Context, areas *app.Areas, n auth.NewUser, showPassw
 func (c *command) org() *cobra.Command {
 	org := &cobra.Command{Use: "org", Short: "Manage organizations"}
 	var name, owner string
+	var again bool
 	create := &cobra.Command{
 		Use: "create --name NAME --owner ADDRESS", Short: "Create an organization owned by an account",
 		Args: cobra.NoArgs,
+		Long: `Create an organization owned by an account. Where there is one of this name already, it is refused: who repeats a
+command means the one that is there. Customers who do not know each other may choose the same name: --again makes another.`,
 		RunE: c.onData(func(ctx context.Context, areas *app.Areas, _ []string) (any, error) {
+			if !again {
+				if err := refuseNamesake(ctx, areas, name); err != nil {
+					return nil, err
+				}
+			}
 			return createOrganization(ctx, areas, name, owner)
 		}),
 	}
+	create.Flags().BoolVar(&again, "again", false, "also where there is an organization of this name")
 	create.Flags().StringVar(&name, "name", "", "the organization's name")
 	create.Flags().StringVar(&owner, "owner", "", "e-mail address of its first owner")
 	cli.RequireFlags(create, "name", "owner")
@@ -207,4 +220,21 @@ func createOrganization(ctx context.Context, areas *app.Areas, name, owner strin
 		return nil, err
 	}
 	return map[string]string{"id": created.ID, "name": created.Name, "owner": ownerID}, nil
+}
+
+// refuseNamesake refuses another organization of the same name. That is legal: customers of one installation choose
+// their names without knowing each other's. Who repeats a command by mistake would have two, and take one for the
+// other.
+func refuseNamesake(ctx context.Context, areas *app.Areas, name string) error {
+	all, err := areas.Organizations.Installed(ctx, principal.Operator())
+	if err != nil {
+		return err
+	}
+	for _, other := range all {
+		if other.ClosedAt == nil && other.Name == strings.TrimSpace(name) {
+			return fmt.Errorf("there is an organization of this name already, %s: --again makes another, and commands that "+
+				"take a name then need the id of the one that you mean", other.ID)
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package writd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,14 +77,19 @@ func findingsOf(r lint.Report) []found {
 func (c *command) policyLint() *cobra.Command {
 	var format reportFormat
 	lint := &cobra.Command{
-		Use: "lint FILE...", Short: "Check policies: their form, their conditions, and what is likely a mistake",
+		Use: "lint FILE|DIR...", Short: "Check policies: their form, their conditions, and what is likely a mistake",
 		Long: `Check policies: their form, their conditions, and likely mistakes: rules that never decide, allows that a deny
-overrules, stars over everything, limits that contradict each other. Warnings and findings change no exit code.`,
+overrules, stars over everything, limits that contradict each other. Warnings and findings change no exit code.
+In a folder, every file *.yaml, *.yml and *.json is checked, but for tests. - reads a policy from the standard input.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			files, bad := make([]linted, len(args)), 0
-			for i, file := range args {
-				files[i] = lintFile(file)
+			named, err := checks.PolicyFiles(args)
+			if err != nil {
+				return err
+			}
+			files, bad := make([]linted, len(named)), 0
+			for i, file := range named {
+				files[i] = c.lintFile(file)
 				if !files[i].OK {
 					bad++
 				}
@@ -96,7 +102,7 @@ overrules, stars over everything, limits that contradict each other. Warnings an
 				return err
 			}
 			if bad > 0 {
-				return fmt.Errorf("%d of %d files have problems", bad, len(files))
+				return checks.HaveProblems(bad, len(files))
 			}
 			return nil
 		},
@@ -105,9 +111,9 @@ overrules, stars over everything, limits that contradict each other. Warnings an
 	return lint
 }
 
-func lintFile(file string) linted {
+func (c *command) lintFile(file string) linted {
 	l := linted{File: file}
-	policy, err := loadPolicy(file)
+	policy, err := c.loadPolicy(file)
 	if err != nil {
 		invalid, ok := errors.AsType[*document.Invalid](err)
 		if !ok {
@@ -145,8 +151,8 @@ func lintText(files []linted) string {
 
 // loadPolicy reads and compiles a policy; its error is a *document.Invalid if the
 // policy itself is wrong.
-func loadPolicy(file string) (*engine.Policy, error) {
-	doc, err := loadDocument(file)
+func (c *command) loadPolicy(file string) (*engine.Policy, error) {
+	doc, err := c.loadDocument(file)
 	if err != nil {
 		return nil, err
 	}
@@ -157,12 +163,20 @@ func loadPolicy(file string) (*engine.Policy, error) {
 	return policy, nil
 }
 
-func loadDocument(file string) (*document.Document, error) {
-	text, err := policytest.ReadFile(file, document.MaxBytes)
+func (c *command) loadDocument(file string) (*document.Document, error) {
+	text, err := c.readFile(file, document.MaxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read the policy: %w", err)
 	}
 	return document.Parse(text, document.FormatOf(file))
+}
+
+// readFile reads a file, or the standard input, of at most limit bytes, as policytest.ReadFile does.
+func (c *command) readFile(file string, limit int64) ([]byte, error) {
+	if file == checks.Stdin {
+		return io.ReadAll(io.LimitReader(c.streams.In, limit+1))
+	}
+	return policytest.ReadFile(file, limit)
 }
 
 // inFile names the file before the problems of its policy.

@@ -2,7 +2,6 @@ package writd
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -59,7 +58,7 @@ func (c *command) policyExplain() *cobra.Command {
 written as in tests of policies, in YAML or JSON; - reads it from the standard input.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			set, err := loadSet(policies)
+			set, err := c.loadSet(policies)
 			if err != nil {
 				return err
 			}
@@ -78,10 +77,10 @@ written as in tests of policies, in YAML or JSON; - reads it from the standard i
 	return explain
 }
 
-func loadSet(files []string) (*engine.Set, error) {
+func (c *command) loadSet(files []string) (*engine.Set, error) {
 	policies := make([]*engine.Policy, len(files))
 	for i, file := range files {
-		policy, err := loadPolicy(file)
+		policy, err := c.loadPolicy(file)
 		if err != nil {
 			return nil, inFile(file, err)
 		}
@@ -92,13 +91,7 @@ func loadSet(files []string) (*engine.Set, error) {
 
 // readCall reads a call; without a time it happens now.
 func (c *command) readCall(file string) (*toolcall.Call, error) {
-	var text []byte
-	var err error
-	if file == "-" {
-		text, err = io.ReadAll(io.LimitReader(c.streams.In, policytest.MaxBytes+1))
-	} else {
-		text, err = policytest.ReadFile(file, policytest.MaxBytes)
-	}
+	text, err := c.readFile(file, policytest.MaxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read the call: %w", err)
 	}
@@ -212,7 +205,7 @@ func (c *command) policyDiff() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			docs := make([]*document.Document, len(args))
 			for i, file := range args {
-				doc, err := loadDocument(file)
+				doc, err := c.loadDocument(file)
 				if err != nil {
 					return inFile(file, err)
 				}

@@ -3,6 +3,7 @@ package writd
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,8 @@ func (c *command) policyTest() *cobra.Command {
 	test := &cobra.Command{
 		Use: "test FILE|DIR...", Short: "Run tests of policies: calls and the decisions wanted for them",
 		Long: `Run tests of policies: calls and the decisions wanted for them. In a folder, every file *.yaml and *.yml that has tests
-is run, and every *.test.json.`,
+is run, and every *.test.json. - reads tests from the standard input; policies that they name are in the folder where
+the command runs.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			files, err := checks.TestFiles(args)
@@ -41,7 +43,7 @@ is run, and every *.test.json.`,
 			}
 			var results []tested
 			for _, file := range files {
-				results = append(results, runTests(file)...)
+				results = append(results, c.runTests(file)...)
 			}
 			return c.showTests(format, results)
 		},
@@ -70,8 +72,8 @@ func (c *command) showTests(format reportFormat, results []tested) error {
 }
 
 // runTests runs the tests of one file. A file that cannot be used is a failure.
-func runTests(file string) []tested {
-	s, err := policytest.Load(file)
+func (c *command) runTests(file string) []tested {
+	s, err := c.loadTests(file)
 	if err != nil {
 		failed := tested{File: file, Problems: []problem{{Message: err.Error()}}}
 		if invalid, ok := errors.AsType[*policytest.Invalid](err); ok {
@@ -89,6 +91,21 @@ func runTests(file string) []tested {
 		}
 	}
 	return shown
+}
+
+// loadTests reads tests and the policies that they name, which are beside the file; of the standard input they are in
+// the folder where the command runs.
+func (c *command) loadTests(file string) (*policytest.Suite, error) {
+	if file != checks.Stdin {
+		return policytest.Load(file)
+	}
+	text, err := c.readFile(file, policytest.MaxBytes)
+	if err != nil {
+		return nil, fmt.Errorf("read the tests: %w", err)
+	}
+	return policytest.Read(file, text, func(policy string) ([]byte, error) {
+		return policytest.ReadFile(filepath.FromSlash(policy), document.MaxBytes)
+	})
 }
 
 // testText lists what failed; what passed is only counted.

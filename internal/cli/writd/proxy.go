@@ -36,7 +36,8 @@ func (c *command) runProxy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.streams.Out, "The proxy of %s is ready at %s/proxy/mcp\n", settings.ServerURL, p.URL)
+	fmt.Fprintf(c.streams.Out, "The proxy of %s listens at %s/proxy/mcp; %s/ready says whether the server answers it\n",
+		settings.ServerURL, p.URL, p.URL)
 	go app.GiveBackMemory(ctx)
 	return p.Wait(ctx)
 }

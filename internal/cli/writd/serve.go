@@ -33,12 +33,15 @@ func (c *command) runServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, doubt := range o.Config.Doubts {
+		o.Logger.Warn("a variable may be a misspelled setting", "variable", doubt.Variable, "problem", doubt.Message)
+	}
 	app.LimitMemory(o.Config)
 	server, err := app.Start(ctx, o)
 	if err != nil {
 		return err
 	}
-	c.announce(o, server)
+	c.announce(ctx, o, server)
 	// Memory that only the start needed, above all for a password's hash, goes back to
 	// the system while the first requests are served.
 	go debug.FreeOSMemory()
@@ -46,12 +49,22 @@ func (c *command) runServer(ctx context.Context) error {
 	return server.Wait(ctx)
 }
 
+// announceNoAccount says what comes before a sign-in where the server made no account, as in production. It says so too
+// where the server is stopped at once.
+func (c *command) announceNoAccount(ctx context.Context, s *app.Server) {
+	if none, err := s.Auth.Empty(context.WithoutCancel(ctx), s.Database); err == nil && none {
+		fmt.Fprintln(c.streams.Out, "Nobody has an account yet. With the same settings: writd user create --email ADDRESS, "+
+			"then writd org create --name NAME --owner ADDRESS")
+	}
+}
+
 // announce says where the server is and how to sign in; the first time, as whom. What it prints can be pasted.
-func (c *command) announce(o app.Options, s *app.Server) {
+func (c *command) announce(ctx context.Context, o app.Options, s *app.Server) {
 	fmt.Fprintf(c.streams.Out, "Writ %s is ready at %s\n", cli.Version, s.URL)
 	c.announceSettings(o.Config, s)
 	fmt.Fprintf(c.streams.Out, "Sign in from a terminal: writ login --url %s\n", s.URL)
 	if s.FirstRun == nil {
+		c.announceNoAccount(ctx, s)
 		return
 	}
 	f := s.FirstRun
@@ -96,5 +109,9 @@ func (c *command) announceSettings(settings config.Config, s *app.Server) {
 	}
 	if settings.MetricsListen != "" {
 		fmt.Fprintf(c.streams.Out, "  metrics on  %s\n", settings.MetricsListen)
+	}
+	if settings.MasterKeyIsWeak() {
+		fmt.Fprintln(c.streams.Out, "  warning     WRIT_MASTER_KEY is easily guessed, and whoever has it can forge plans and logs: "+
+			"begin anew with one of `openssl rand -hex 32`")
 	}
 }

@@ -6,6 +6,7 @@ package writd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -29,7 +30,8 @@ func Run(ctx context.Context, args []string, s cli.Streams) error {
 	c := &command{streams: s, environ: os.Environ()}
 	root := &cobra.Command{Use: "writd", Short: "The Writ server: intent-based security for AI agents"}
 	root.AddCommand(c.serve(), c.health(), c.proxy(), c.demo(), c.user(), c.org(), c.operator(), c.signingKey(),
-		c.backup(), c.restore(), c.audit(), c.witness(), c.retention(), c.rollup(), c.prices(), c.policy(), c.config())
+		c.backup(), c.restore(), c.audit(), c.witness(), c.retention(), c.rollup(), c.prices(), c.policy(), c.config(),
+		cli.Manual(s, "writd-org-create"))
 	return cli.Execute(ctx, root, args, s)
 }
 
@@ -108,8 +110,15 @@ func (c *command) config() *cobra.Command {
 			if err := cli.WriteTable(c.streams.Out, "VARIABLE\tSET\tDEFAULT\tMEANING", rows); err != nil {
 				return err
 			}
-			_, err := c.options()
-			return err
+			o, err := c.options()
+			if err != nil {
+				return err
+			}
+			for _, doubt := range o.Config.Doubts {
+				fmt.Fprintf(c.streams.Err, "writd: a variable may be a misspelled setting: %s: %s\n",
+					cli.Line(doubt.Variable), doubt.Message)
+			}
+			return app.CheckFiles(o.Config)
 		},
 	}
 }

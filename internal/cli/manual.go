@@ -1,4 +1,4 @@
-package writ
+package cli
 
 import (
 	"fmt"
@@ -7,20 +7,19 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"writ/internal/cli"
 )
 
-// man writes the manual and the completions of shells, for packages. They are made of the commands themselves, so that
-// none is forgotten.
-func man(s cli.Streams) *cobra.Command {
+// Manual writes the manual and the completions of shells of a program, for packages. They are made of the commands
+// themselves, so that none is forgotten. The example is a page of it: writ-login.
+func Manual(s Streams, example string) *cobra.Command {
 	var asJSON bool
+	program, _, _ := strings.Cut(example, "-")
 	cmd := &cobra.Command{
 		Use: "man FOLDER", Short: "Write manual pages, and completions of bash, zsh and fish, into a folder",
 		Long: `Write the manual pages of all commands into FOLDER/man1, and the completions of shells into FOLDER/completions, for
 packages and for your own machine:
 
-  writ man ~/.local/share/writ && man -M ~/.local/share/writ writ-policy-push`,
+  ` + program + ` man ~/.local/share/writ && man -M ~/.local/share/writ ` + example,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := writeManual(cmd.Root(), args[0])
@@ -28,13 +27,13 @@ packages and for your own machine:
 				return fmt.Errorf("write the manual: %w", err)
 			}
 			if asJSON {
-				return cli.WriteJSON(s.Out, map[string]any{"files": files})
+				return WriteJSON(s.Out, map[string]any{"files": files})
 			}
-			_, err = fmt.Fprintf(s.Out, "%s in %s\n", cli.Count(len(files), "file"), cli.Line(args[0]))
+			_, err = fmt.Fprintf(s.Out, "%s in %s\n", Count(len(files), "file"), Line(args[0]))
 			return err
 		},
 	}
-	cli.JSONFlag(cmd, &asJSON)
+	JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -62,8 +61,8 @@ func writeManual(root *cobra.Command, folder string) (files []string, err error)
 		}
 	}
 	for _, c := range []struct{ name, text string }{
-		{"completions/writ.bash", bash.String()}, {"completions/_writ", zsh.String()},
-		{"completions/writ.fish", fish.String()},
+		{"completions/" + root.Name() + ".bash", bash.String()}, {"completions/_" + root.Name(), zsh.String()},
+		{"completions/" + root.Name() + ".fish", fish.String()},
 	} {
 		if err := write(c.name, c.text); err != nil {
 			return nil, err
@@ -102,7 +101,7 @@ const manWidth = 100
 func manPage(cmd *cobra.Command) string {
 	var b strings.Builder
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
-	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"\" \"Writ %s\" \"Writ\"\n", roff(strings.ToUpper(name)), roff(cli.Version))
+	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"\" \"Writ %s\" \"Writ\"\n", roff(strings.ToUpper(name)), roff(Version))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(cmd.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(cmd.UseLine()))
 	long := cmd.Long
