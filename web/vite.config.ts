@@ -18,5 +18,6 @@ export default defineConfig({
     license: false,
   },
   server: { proxy: { "^/(?!ui/)": { target: server } } },
-  test: { environment: "node", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
+  // The limit is for tests that hang: on a busy machine a sound one takes longer than the usual 5 s.
+  test: { environment: "node", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true, testTimeout: 120_000 },
 });

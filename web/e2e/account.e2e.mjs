@@ -1,6 +1,7 @@
 // What people do with their own account, from beginning to end: second factor, another address, its end.
 import { createHmac } from "node:crypto";
 import { axeProblems, openContext, signInContext } from "./browser.mjs";
+import { back } from "./focus.e2e.mjs";
 import { joined, mailed } from "./mails.mjs";
 import { caller } from "./server.mjs";
 
@@ -24,17 +25,17 @@ export function tests({ test, env }) {
     await page.goto(env.within("/me", env.org));
 
     await page.getByRole("button", { name: "Add a second factor" }).click();
-    await page.getByLabel("Your password").last().fill(person.password);
+    await page.getByRole("dialog").getByLabel("Your password").fill(person.password);
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("img", { name: "The secret as a picture for your app" }).waitFor();
     const secret = await page.locator(".factor-secret").textContent();
     await page.getByLabel("Code of the app").fill(codeOf(secret));
     await page.getByRole("button", { name: "Confirm" }).click();
     await page.getByRole("heading", { name: "Your recovery codes" }).waitFor();
-    const recovery = await page.locator(".recovery code").allTextContents();
-    if (recovery.length !== 10) wrong.push(`${recovery.length} recovery codes`);
+    const replaced = await page.locator(".recovery code").allTextContents();
     await page.getByRole("button", { name: "I have kept them" }).click();
     await page.getByText("10 recovery codes are left.").waitFor();
+    const recovery = await renewed(page, replaced, wrong);
 
     const other = await openContext(env.browser, url);
     const there = await other.newPage();
@@ -54,8 +55,10 @@ export function tests({ test, env }) {
     await page.locator("section", { hasText: "New address" }).getByLabel("Your password").fill(person.password);
     await page.getByRole("button", { name: "Send the codes" }).click();
     await page.getByLabel("Code for the present address").waitFor();
-    await page.getByLabel("Code for the present address").fill(mailed(env.server, person.email, /address is (\d{8})/));
-    await page.getByLabel("Code for the new address").fill(mailed(env.server, person.next, /address is (\d{8})/));
+    await page
+      .getByLabel("Code for the present address")
+      .fill(await mailed(env.server, person.email, /address is (\d{8})/));
+    await page.getByLabel("Code for the new address").fill(await mailed(env.server, person.next, /address is (\d{8})/));
     await page.getByRole("button", { name: "Change the address" }).click();
     await page.getByText("The address is changed.").waitFor();
 
@@ -77,6 +80,26 @@ export function tests({ test, env }) {
     await context.close();
     return wrong;
   });
+}
+
+/** renewed replaces the recovery codes, once somebody has read that the old ones end. */
+async function renewed(page, replaced, wrong) {
+  const dialog = page.getByRole("dialog");
+  const button = page.getByRole("button", { name: "New recovery codes…" });
+  await button.click();
+  await dialog.getByText("The ones that you have stop working at once.").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await back(page, button, "Cancel", wrong);
+  await button.click();
+  await dialog.getByRole("button", { name: "Make new codes" }).click();
+  await page.getByRole("heading", { name: "Your recovery codes" }).waitFor();
+  const recovery = await page.locator(".recovery code").allTextContents();
+  if (recovery.length !== 10) wrong.push(`${recovery.length} recovery codes`);
+  if (recovery.some((code) => replaced.includes(code))) wrong.push("the recovery codes are the old ones");
+  await page.getByRole("button", { name: "I have kept them" }).click();
+  await dialog.waitFor({ state: "detached" });
+  return recovery;
 }
 
 /** keyWorks notes whether a key was refused: it was handed over with the account's end. */

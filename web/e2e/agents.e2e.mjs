@@ -89,7 +89,7 @@ export function tests({ test, env }) {
     await env.shoot(page, "agents-kill-dialog");
     await page.keyboard.press("Enter");
     const told = dialogOf(page).getByRole("status");
-    await told.getByText("No allow stands behind it").waitFor();
+    await told.getByText("No call was allowed after it").waitFor();
     await told.getByText("1 key stops with it.").waitFor();
     const [stop, last] = (await told.getByRole("link").allInnerTexts()).map((text) => Number(text.replace(/\D/g, "")));
     wrong.push(...(await axeProblems(page)));
@@ -275,6 +275,34 @@ export function tests({ test, env }) {
     return wrong;
   });
 
+  test("agents: who stops a name that nobody has seen is told so", async () => {
+    const wrong = [];
+    const org = await newOrganization(env, "typist");
+    await org.ask();
+    const page = await env.page();
+    await page.goto(env.within("/agents", org.id));
+    await settled(page);
+    for (const [server, unseen] of [
+      ["wbe", true],
+      ["local", false],
+    ]) {
+      await page.getByRole("button", { name: "Kill switch…" }).click();
+      await dialogOf(page).getByLabel("A server, for every agent").check();
+      await dialogOf(page).getByLabel("Server", { exact: true }).fill(server);
+      await dialogOf(page).getByRole("button", { name: "attack" }).click();
+      await dialogOf(page).getByLabel(`Type ${server} to go on`).fill(server);
+      await press(page, `Stop ${server}`);
+      await dialogOf(page).getByText("Stopped at entry").waitFor();
+      const told = await dialogOf(page).getByRole("alert").getByText("perhaps it is misspelled").count();
+      if (told > 0 !== unseen) wrong.push(`${server}: told ${told} times that nobody has seen it`);
+      await env.shoot(page, `agents-unseen-${server}`);
+      wrong.push(...(await problemsOf(page)), ...(await axeProblems(page)));
+      await press(page, "Close");
+    }
+    await page.close();
+    return wrong;
+  });
+
   test("agents: the whole organization is stopped by its name, from a phone", async () => {
     const wrong = [];
     const org = await newOrganization(env, "phone");
@@ -290,7 +318,7 @@ export function tests({ test, env }) {
     wrong.push(...(await problemsOf(page)), ...(await axeProblems(page)));
     await env.shoot(page, "agents-phone-dialog");
     await press(page, "Stop Agents of phone");
-    await dialogOf(page).getByText("No allow stands behind it").waitFor();
+    await dialogOf(page).getByText("No call was allowed after it").waitFor();
     await press(page, "Close");
     await page.getByRole("region", { name: "Stopped now" }).getByText("attack").waitFor();
     if ((await org.ask()).decision === "allow") wrong.push("a call is allowed");

@@ -1,4 +1,5 @@
 // Agents and MCP servers with hostile words in all that clients and servers can name. Made through the real API.
+import { mailed } from "./mails.mjs";
 import { startMcp, tool } from "./mcp.mjs";
 import { caller, signIn } from "./server.mjs";
 import { corpus, evil } from "./xss.mjs";
@@ -77,22 +78,4 @@ export async function join({ server, owner }, org, email, role) {
   const person = await signIn(server.url, email, password);
   await person("POST", "/organization/invites/accept", { token });
   return { email, password, call: person };
-}
-
-// What the newest mail to somebody has of a form, without its head. Mails are written behind the scenes.
-async function mailed(server, to, form) {
-  const end = Date.now() + 15_000;
-  for (;;) {
-    const bodies = server.mails().flatMap((mail) => {
-      const [head, ...body] = mail.split(/\r?\n\r?\n/);
-      return head.includes(to) ? [body.join("\n")] : [];
-    });
-    const found = bodies
-      .reverse()
-      .map((body) => form.exec(body))
-      .find(Boolean);
-    if (found) return found[1];
-    if (Date.now() > end) throw new Error(`no mail to ${to} with ${form}`);
-    await new Promise((done) => setTimeout(done, 50));
-  }
 }

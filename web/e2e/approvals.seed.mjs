@@ -118,7 +118,7 @@ export const askBeside = (s, args) =>
 
 /** until waits for something to be there. */
 export async function until(look) {
-  for (let n = 0; n < 150; n++) {
+  for (let n = 0; n < 600; n++) {
     const found = look();
     if (found) return found;
     await new Promise((done) => setTimeout(done, 100));

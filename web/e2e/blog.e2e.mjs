@@ -41,6 +41,7 @@ export function tests({ test, env }) {
     wrong.push(...(await problemsOf(reader)), ...(await axeProblems(reader)));
 
     wrong.push(...(await changedMeanwhile(env, page)));
+    wrong.push(...(await savedBelowDialog(env, page)));
 
     await page.getByRole("button", { name: "Withdraw…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Withdraw" }).click();
@@ -79,5 +80,25 @@ async function changedMeanwhile(env, page) {
   await page.getByRole("button", { name: "Keep mine, on top of theirs" }).click();
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.locator(".article", { hasText: "Mine." }).waitFor();
+  return wrong;
+}
+
+/** savedBelowDialog has a colleague save while the dialog is open and the page reads it: what was not on screen is refused. */
+async function savedBelowDialog(env, page) {
+  const wrong = [];
+  const path = `/admin/blog/posts/${new URL(page.url()).pathname.split("/").at(-1)}`;
+  const { slug, title, summary, revision } = await env.owner("GET", path);
+  await page.getByRole("button", { name: "Withdraw…" }).click();
+  await env.owner("PUT", path, { slug, title, summary, body: "Unseen.", revision });
+  const withdraw = page.getByRole("dialog").getByRole("button", { name: "Withdraw" });
+  // The first answer has the page read the post again, below the dialog.
+  for (const n of [1, 2]) {
+    const answered = page.waitForResponse((r) => r.url().endsWith(`${path}/withdraw`));
+    await withdraw.click();
+    const status = (await answered).status();
+    if (status !== 409) wrong.push(`time ${n}: a revision that was not on screen is answered ${status}`);
+    await page.locator(".article", { hasText: "Unseen." }).waitFor();
+  }
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
   return wrong;
 }

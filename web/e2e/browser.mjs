@@ -68,12 +68,15 @@ export async function signInContext(context, url, email, password) {
   });
 }
 
+// What is loading says so at once, and is drawn only when it takes a moment.
+const loading = '.skeleton, [aria-busy="true"], [role="status"][aria-label^="Loading"]';
+
 /** settled waits until nothing is loading. */
 export async function settled(page) {
   await page.waitForSelector("main :is(h1, h2)", { timeout: 15_000 });
   await page.waitForFunction(
-    () => !document.querySelector('.skeleton, [aria-busy="true"]') || document.querySelector("[data-settled]"),
-    undefined,
+    (selector) => !document.querySelector(selector) || document.querySelector("[data-settled]"),
+    loading,
     { timeout: 15_000 },
   );
 }
@@ -91,7 +94,7 @@ export async function problemsOf(page) {
     return document.querySelector(".shell") ? scrollHeight - clientHeight : 0;
   });
   if (long > 0) found.push(`the page is ${long} px longer than its window`);
-  found.push(...(await page.evaluate(misaligned)));
+  found.push(...(await page.evaluate(misaligned)), ...(await page.evaluate(squeezed)));
   return found;
 }
 
@@ -109,6 +112,30 @@ function misaligned() {
           );
       });
     }
+  }
+  return found;
+}
+
+/** squeezed lists texts that stand letter below letter, and acts of rows that are out of sight. It runs in the page. */
+function squeezed() {
+  const found = [];
+  const say = (element) => element.textContent.trim().slice(0, 40);
+  // Only read aloud.
+  const clipped = (e) => e !== null && (getComputedStyle(e).clipPath !== "none" || clipped(e.parentElement));
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  while (texts.nextNode()) {
+    const { currentNode: text } = texts;
+    if (text.data.trim().length < 4) continue;
+    range.selectNodeContents(text);
+    const { width, height } = range.getBoundingClientRect();
+    const upright = getComputedStyle(text.parentElement).writingMode === "horizontal-tb";
+    if (upright && width > 0 && width < 24 && height > 60 && !clipped(text.parentElement))
+      found.push(`squeezed: ${say(text)}`);
+  }
+  for (const act of document.querySelectorAll(".table-row.data > .act")) {
+    const frame = act.closest(".table-scroll").getBoundingClientRect();
+    if (act.getBoundingClientRect().right > frame.right + 1) found.push(`out of sight: ${say(act)}`);
   }
   return found;
 }

@@ -1,7 +1,7 @@
 // A person lets an OAuth client act as an agent, in a browser, from its request to its tokens.
 import { createHash, randomBytes } from "node:crypto";
 import { createServer } from "node:http";
-import { openContext, signInContext } from "./browser.mjs";
+import { axeProblems, openContext, signInContext } from "./browser.mjs";
 
 const hostile = "<img src=x onerror=window.__xss=20>";
 
@@ -94,6 +94,47 @@ export function tests({ test, env }) {
     await page.goto(`/ui/settings/keys?org=${env.org}`);
     await page.getByText("OAuth consent").first().waitFor();
     await env.owner("DELETE", `/organization/${env.org}/consents/${items[0].id}`);
+    const own = new URL(client.redirect).origin; // the browser is meant to go there
+    wrong.push(...context.problems.filter((problem) => !problem.includes(own)));
+    await context.close();
+    client.stop();
+    return wrong;
+  });
+
+  test("journey: who owns no agent registers one on the way to the consent", async () => {
+    const wrong = [];
+    const org = await env.owner("POST", "/organization", { name: "Without an agent" });
+    const client = await startClient();
+    const context = await openContext(env.browser, url);
+    await signInContext(context, url, first.email, first.password);
+    const page = await context.newPage();
+    await page.goto((await ask(client)).link);
+    await page.getByLabel("Organization").selectOption(org.id);
+    await page.getByRole("alert").getByText("You own no active agent here.").waitFor();
+    await env.shoot(page, "consent-no-agent");
+    const [agents] = await Promise.all([
+      context.waitForEvent("page"),
+      page.getByRole("link", { name: "Open Agents in another tab" }).click(),
+    ]);
+    await agents.getByText("No agent yet.").waitFor();
+    await agents.getByRole("button", { name: "Register an agent…" }).click();
+    const dialog = agents.getByRole("dialog");
+    await dialog.getByLabel("Id", { exact: true }).fill("desk");
+    await dialog.getByLabel("Name").fill("The desk <b>");
+    wrong.push(...(await axeProblems(agents)));
+    await env.shoot(agents, "agents-register");
+    await dialog.getByRole("button", { name: "Register" }).click();
+    await dialog.getByText("is registered.").waitFor();
+    await agents.close();
+    await page.reload();
+    await page.getByLabel("Organization").selectOption(org.id);
+    await page.getByLabel("Agent").selectOption("desk");
+    await page.bringToFront();
+    await page.locator('button.primary:not([aria-disabled="true"])', { hasText: "Allow" }).waitFor();
+    await page.getByRole("button", { name: "Allow", exact: true }).click();
+    await page.getByText("the client has it").waitFor();
+    const { items } = await env.owner("GET", `/organization/${org.id}/consents`);
+    if (items[0]?.agentId !== "desk") wrong.push(`consents: ${JSON.stringify(items)}`);
     const own = new URL(client.redirect).origin; // the browser is meant to go there
     wrong.push(...context.problems.filter((problem) => !problem.includes(own)));
     await context.close();

@@ -138,7 +138,7 @@ async function accessJourney(env, server) {
   await env.shoot(page, "installation-access-approve");
   await page.getByRole("dialog").getByRole("button", { name: "Approve" }).click();
   await page.getByText("A link to register is on its way to ann@example.org.").waitFor();
-  const first = mailed(server, "ann@example.org", /register\?token=(acc_[\w-]+)/);
+  const first = await mailed(server, "ann@example.org", /register\?token=(acc_[\w-]+)/);
 
   await row("bea@example.org").getByRole("button", { name: "Approve…" }).click();
   const gets = page.getByLabel("The person gets");
@@ -147,7 +147,7 @@ async function accessJourney(env, server) {
   await env.shoot(page, "installation-access-invite");
   await page.getByRole("dialog").getByRole("button", { name: "Approve" }).click();
   await page.getByText("An invitation is on its way to bea@example.org.").waitFor();
-  mailed(server, "bea@example.org", /invites\/accept\?token=([\w-]+)/);
+  await mailed(server, "bea@example.org", /invites\/accept\?token=([\w-]+)/);
 
   await row("cai@example.org").getByRole("button", { name: "Reject…" }).click();
   await page.getByLabel("Reason").fill("We take on teams from January.");
@@ -156,7 +156,7 @@ async function accessJourney(env, server) {
   await page.keyboard.press("Enter");
   await page.getByText("The request of cai@example.org is rejected.").waitFor();
   await page.getByText("No request waits.").waitFor();
-  if (!mailed(server, "cai@example.org", /(We take on teams)/)) wrong.push("the reason was not mailed");
+  await mailed(server, "cai@example.org", /We take on teams/);
 
   await page.getByLabel("Status").selectOption("all");
   await page.waitForURL(/status=all/);
@@ -166,8 +166,7 @@ async function accessJourney(env, server) {
   await row("ann@example.org").getByRole("button", { name: "Send another link…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Send the link" }).click();
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  const second = mailed(server, "ann@example.org", /register\?token=(acc_[\w-]+)/);
-  if (first === second) wrong.push("the second link is the first");
+  const second = await mailed(server, "ann@example.org", /register\?token=(acc_[\w-]+)/, first);
   wrong.push(...(await problemsOf(page)));
   await operators.close();
   wrong.push(...(await registers(env, server, second)));
@@ -180,6 +179,7 @@ async function ask(env, server) {
   const page = await context.newPage();
   await page.goto("/ui/sign-in");
   await page.getByRole("link", { name: "Ask for access" }).click();
+  await page.getByLabel("Your name").waitFor(); // the page before has an e-mail address too
   await page.getByLabel("E-mail").fill("ann@example.org");
   await page.getByLabel("Your name").fill("Ann");
   await page.getByLabel("What you want it for").fill("Three agents, with approvals for payments.");

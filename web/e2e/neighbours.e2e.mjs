@@ -61,7 +61,7 @@ export function tests({ test, env }) {
   });
 
   test("device: what a terminal says of itself is text", async () => {
-    const { user_code } = await fetch(`${env.server.url}/auth/device/code`, {
+    const { user_code, device_code } = await fetch(`${env.server.url}/auth/device/code`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "User-Agent": `<img src=x onerror="window.__xss=10">` },
       body: JSON.stringify({ client: "writ", product: "<script>window.__xss=11</script>" }),
@@ -72,8 +72,14 @@ export function tests({ test, env }) {
     await page.getByText("window.__xss=10").waitFor();
     const wrong = await problemsOf(page);
     await page.getByRole("button", { name: "Not me" }).click();
-    await page.getByRole("status").filter({ hasText: /\S/ }).first().waitFor();
+    await page.getByRole("status").filter({ hasText: "Denied." }).waitFor();
     await page.close();
+    const told = await fetch(`${env.server.url}/auth/device/token`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ deviceCode: device_code, client: "writ" }),
+    }).then((answer) => answer.json());
+    if (told.error !== "access_denied") wrong.push(`the terminal is told ${told.error}`);
     return wrong;
   });
 }

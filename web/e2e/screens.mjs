@@ -96,6 +96,8 @@ export const screens = [
   { name: "settings-enforcement", path: "/settings/enforcement" },
   { name: "settings-retention", path: "/settings/retention" },
   { name: "settings-billing", path: "/settings/billing", empty: "Team" },
+  { name: "settings-billing-paid", path: "/settings/billing?checkout=done", empty: "Thank you." },
+  { name: "settings-billing-left", path: "/settings/billing?checkout=left", empty: "You left before paying." },
   { name: "settings-referrals", path: "/settings/referrals", empty: "No code yet." },
   { name: "installation-usage", path: "/installation/usage" },
   { name: "installation-usage-month", path: "/installation/usage?by=month" },

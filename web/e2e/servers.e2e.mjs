@@ -6,6 +6,7 @@ import { caller } from "./server.mjs";
 
 const dialogOf = (page) => page.getByRole("dialog");
 const press = (page, name) => dialogOf(page).getByRole("button", { name }).click();
+const gone = (locator) => locator.waitFor({ state: "detached", timeout: 10_000 });
 
 /** newServer registers a real server in an organization whose policy allows everything. */
 export async function newServer(env, name, tools) {
@@ -160,6 +161,45 @@ export function tests({ test, env }) {
     await env.shoot(page, "servers-refused");
     wrong.push(...(await problemsOf(page)));
     await page.close();
+    s.mcp.stop();
+    return wrong;
+  });
+
+  test("servers: a first list that nobody saw is held, and accepted at once", async () => {
+    const wrong = [];
+    let away = true;
+    const late = await startMcp([tool("add", "Adds."), tool("sub", "Subtracts.")], "Be careful.", (_, response) => {
+      if (away) response.writeHead(503).end();
+      return away;
+    });
+    const s = await newServer(env, "prompt", [tool("mul", "Multiplies.")]);
+    const made = await env.owner("POST", `/mcp/register?${s.within}`, { name: "late", url: late.url });
+    const page = await env.page();
+    await page.goto(env.within(`/servers/${made.mcpId}`, s.org));
+    await page.getByText("What it lists first is held").waitFor();
+    await env.shoot(page, "servers-unseen");
+    away = false;
+    await page.getByRole("button", { name: "Ask now" }).click();
+    await page.getByRole("list", { name: "Tools" }).getByText("New", { exact: true }).nth(1).waitFor();
+    // The server is read beside its tools, and may come later.
+    await gone(page.getByText("What it lists first is held")).catch(() =>
+      wrong.push("a list that is there is called missing"),
+    );
+    await page.getByRole("button", { name: "Accept all…" }).click();
+    await dialogOf(page).getByText("Subtracts.").first().waitFor();
+    await dialogOf(page).getByLabel("Reason").fill("read both");
+    wrong.push(...(await axeProblems(page)));
+    await env.shoot(page, "servers-accept-all");
+    await press(page, "Accept all");
+    await dialogOf(page).getByText("calls of its tools are decided by the policies again").waitFor();
+    await press(page, "Close");
+    await page.getByRole("list", { name: "Tools" }).getByText("Accepted", { exact: true }).nth(1).waitFor();
+    await gone(page.getByRole("button", { name: "Accept all…" })).catch(() =>
+      wrong.push("there is nothing left to accept"),
+    );
+    wrong.push(...(await problemsOf(page)));
+    await page.close();
+    late.stop();
     s.mcp.stop();
     return wrong;
   });

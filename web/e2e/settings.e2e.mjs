@@ -1,5 +1,6 @@
 // Settings that reach other servers: webhooks with their deliveries, identity providers.
 import { createServer } from "node:http";
+import { isDeepStrictEqual } from "node:util";
 import { axeProblems, openContext, problemsOf, settled } from "./browser.mjs";
 import { caller } from "./server.mjs";
 import { evil } from "./xss.mjs";
@@ -91,6 +92,70 @@ export function tests({ test, env }) {
     return wrong;
   });
 
+  test("settings: the organization says who may act and who may stop agents", async () => {
+    const wrong = [];
+    const org = await env.owner("POST", "/organization", { name: "Rules of agents" });
+    const path = `/organization/${org.id}/agents/settings`;
+    await env.owner("PUT", path, { unregisteredMayAct: true, leaseSeconds: 60, trips: { callsPerMinute: 9 } });
+    const page = await env.page();
+    await page.goto(env.within("/settings/enforcement", org.id));
+    await page.getByLabel("Approvers may use the kill switch").click();
+    await page.getByText("Saved.").first().waitFor();
+    await page.getByLabel("Agents that nobody registered may act").click();
+    for (let n = 0; n < 50 && (await env.owner("GET", path)).unregisteredMayAct; n++) await page.waitForTimeout(100);
+    const now = await env.owner("GET", path);
+    const said = JSON.stringify([
+      now.unregisteredMayAct,
+      now.approversMayKill,
+      now.leaseSeconds,
+      now.trips.callsPerMinute,
+    ]);
+    if (said !== "[false,true,60,9]") wrong.push(`the server has ${said}`);
+    await page.reload();
+    await settled(page);
+    if (!(await page.getByLabel("Approvers may use the kill switch").isChecked())) wrong.push("it is forgotten");
+    await env.shoot(page, "settings-agent-rules");
+    wrong.push(...(await problemsOf(page)));
+    await page.close();
+    return wrong;
+  });
+
+  test("settings: the organization says at which numbers agents stop, and how long a lease is", async () => {
+    const wrong = [];
+    const org = await env.owner("POST", "/organization", { name: "Numbers of agents" });
+    const path = `/organization/${org.id}/agents/settings`;
+    await env.owner("PUT", path, {
+      unregisteredMayAct: false,
+      approversMayKill: true,
+      trips: { callsPerMinute: 9, findingsPerDay: { sequence_gap: 4 } },
+    });
+    const page = await env.page();
+    await page.goto(env.within("/settings/enforcement", org.id));
+    const form = page.locator("section", { has: page.getByRole("heading", { name: "Trips and leases" }) });
+    await form.getByLabel("Calls in a minute").fill("");
+    await form.getByLabel("Cost in a day (US dollars)").fill("12.5");
+    await form.getByLabel("Denials in a minute").fill("30");
+    await form.getByLabel("A lease lives at most (seconds)").fill("120");
+    await form.getByText("Findings in 24 hours, by kind").click();
+    if ((await form.getByLabel("Missing reports").inputValue()) !== "4") wrong.push("a stored number is not shown");
+    await form.getByLabel("Not allowed").fill("2");
+    await env.shoot(page, "settings-agent-limits");
+    wrong.push(...(await axeProblems(page)));
+    await form.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").first().waitFor();
+    const { approversMayKill, unregisteredMayAct, leaseSeconds, trips } = await env.owner("GET", path);
+    const said = [unregisteredMayAct, approversMayKill, leaseSeconds, trips];
+    const findingsPerDay = { execution_without_decision: 2, sequence_gap: 4 };
+    const meant = [false, true, 120, { costPerDay: 12.5, denialsPerMinute: 30, findingsPerDay }];
+    if (!isDeepStrictEqual(said, meant)) wrong.push(`the server has ${JSON.stringify(said)}`);
+    await page.reload();
+    await settled(page);
+    if ((await form.getByLabel("Denials in a minute").inputValue()) !== "30") wrong.push("it is forgotten");
+    wrong.push(...(await problemsOf(page)));
+    await page.close();
+    return wrong;
+  });
+
   test("settings: an identity provider is set up, tested, and shows what is not proven", async () => {
     const page = await env.page();
     const wrong = [];
@@ -122,6 +187,33 @@ export function tests({ test, env }) {
     await page.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
     await page.getByText("No identity provider yet.").waitFor();
+    await page.close();
+    return wrong;
+  });
+
+  test("settings: what is removed in the visit that set it up leaves no form", async () => {
+    const { id } = await env.owner("POST", "/organization", { name: "Short visit" });
+    const page = await env.page();
+    const remove = async (none) => {
+      await page.getByText("Saved.").waitFor();
+      await page.getByRole("button", { name: "Remove" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+      await page.getByText(none).waitFor();
+    };
+    await page.goto(env.within("/settings/forwarding", id));
+    await page.getByRole("button", { name: "Set up forwarding" }).click();
+    await page.getByLabel("Collector").fill("https://collector.example.org");
+    await page.getByRole("button", { name: "Save" }).click();
+    await remove("Nothing is forwarded.");
+    await page.goto(env.within("/settings/identity", id));
+    await page.getByRole("button", { name: "Set up a provider" }).click();
+    await page.getByLabel("Issuer").fill(env.provider.issuer);
+    await page.getByLabel("Client id").fill(env.provider.client.id);
+    await page.getByLabel("Client secret").fill(env.provider.client.secret);
+    await page.getByLabel("Domains").fill("example.net");
+    await page.getByRole("button", { name: "Save" }).click();
+    await remove("No identity provider yet.");
+    const wrong = await problemsOf(page);
     await page.close();
     return wrong;
   });

@@ -16,7 +16,7 @@ async function begin(env, tab) {
   await page.locator("code", { hasText: "ak_" }).first().waitFor();
   await page.getByRole("tab", { name: tab, exact: true }).click();
   const command = (await page.locator("pre.command").textContent()) ?? "";
-  return { page, command };
+  return { page, command, org: org.id };
 }
 
 export function tests({ test, env }) {
@@ -29,6 +29,8 @@ export function tests({ test, env }) {
       const wrong = [];
       if (!(await page.getByText("Nothing runs until a policy is active.").isVisible()))
         wrong.push("no word of policies");
+      const next = await page.getByRole("link", { name: "Write the first policy" }).getAttribute("href");
+      if (!next?.startsWith("/ui/policies/new")) wrong.push(`the next step leads to ${next}`);
       await badge.click();
       await settled(page);
       if (!page.url().includes("/ui/audit/")) wrong.push(`the badge led to ${page.url()}`);
@@ -37,6 +39,23 @@ export function tests({ test, env }) {
       return wrong;
     });
   }
+
+  test("journey: a rule about web.fetch decides the very commands", async () => {
+    const { page, org } = await begin(env, "curl");
+    const rules = [{ id: "fetch", effect: "allow", tools: ["web.fetch"] }];
+    const policy = { version: "v1", name: "fetch", default: "deny", rules };
+    const made = await env.owner("POST", `/policies?organizationId=${org}`, policy);
+    await env.owner("POST", `/policies/${made.id}/activate`, { version: 1 });
+    const wrong = [];
+    for (const tab of ["curl", "Python", "TypeScript"]) {
+      await page.getByRole("tab", { name: tab, exact: true }).click();
+      const { stdout } = await run("bash", ["-c", (await page.locator("pre.command").textContent()) ?? ""]);
+      if (!/"?action"?: ?['"]allow['"]/.test(stdout)) wrong.push(`${tab}: ${stdout}`);
+    }
+    await page.getByRole("link", { name: /Allow, open entry/ }).waitFor({ timeout: 15_000 });
+    await page.close();
+    return wrong;
+  });
 
   test("journey: OpenTelemetry to the first trace", async () => {
     const { page, command } = await begin(env, "OpenTelemetry");

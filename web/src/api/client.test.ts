@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { afterEach, expect, it, vi } from "vitest";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -10,4 +11,17 @@ it.each([".", ".."])("refuses the id %s, which browsers resolve to another addre
     status: 400,
   });
   expect(fetched).not.toHaveBeenCalled();
+});
+
+it("gives up on an answer that does not begin to come", async () => {
+  vi.useFakeTimers();
+  const hangs = (_: Request, { signal }: { signal: AbortSignal }) =>
+    new Promise((_, fail) => signal.addEventListener("abort", () => fail(signal.reason)));
+  vi.stubGlobal("fetch", hangs);
+  const { send } = await import("./client");
+  const answer = send(new Request("http://writ.example/auth/options"));
+  const failed = expect(answer).rejects.toMatchObject({ status: 0 });
+  await vi.advanceTimersByTimeAsync(80_000);
+  await failed;
+  vi.useRealTimers();
 });

@@ -46,13 +46,27 @@ export async function send(request: Request): Promise<Response> {
   return renewed ? attempt(retry, renewed) : first;
 }
 
+/**
+ * How long an answer may begin to come, in milliseconds. The server gives up before; what takes longer has lost its way,
+ * and whoever waits is told so. What came is read for as long as it takes.
+ */
+const longest = 75_000;
+
 async function attempt(request: Request, token: string | undefined): Promise<Response> {
   if (token) request.headers.set("Authorization", `Bearer ${token}`);
+  const { signal } = request;
+  const stopped = new AbortController();
+  const stop = () => stopped.abort(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
+  const timer = setTimeout(() => stopped.abort(), longest);
   try {
-    return await fetch(request);
+    return await fetch(request, { signal: stopped.signal });
   } catch (cause) {
-    if (request.signal.aborted) throw cause;
+    if (signal.aborted) throw cause;
     throw unreachable(cause);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

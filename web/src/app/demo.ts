@@ -3,8 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { api } from "../api/client";
 import { toast } from "../ui/Toast";
-import { words } from "../words/en";
-import { useMe, useOrg } from "./org";
+import { realOne, useMe, useOrg } from "./org";
 import { meQuery, optionsQuery } from "./queries";
 
 /** useDemo is the person's demo, and ways to make and open it; undefined where the server makes none. */
@@ -25,19 +24,17 @@ export function useDemo() {
   return { mine, make, open };
 }
 
-/** useCloseDemo closes the demo that is shown, and goes back to what is real. */
-export function useCloseDemo() {
+/** useCloseOrg closes the organization that is shown, goes to the overview of one that is left, and says what was done. */
+export function useCloseOrg(closed: string) {
   const org = useOrg();
   const client = useQueryClient();
   const navigate = useNavigate();
-  const others = useMe().organizations.filter((o) => o.id !== org.id);
-  return useMutation({
-    mutationFn: () => api.delete("/organization/{orgId}", { params: { path: { orgId: org.id } } }),
-    onSuccess: async () => {
-      const next = others[0]?.id;
-      await navigate({ to: "/", search: { org: others.length > 1 ? next : undefined }, replace: true });
-      await client.invalidateQueries({ queryKey: meQuery.queryKey });
-      toast(words.demo.closed);
-    },
-  });
+  const next = realOne(useMe().organizations.filter((o) => o.id !== org.id))?.id;
+  return async () => {
+    await api.delete("/organization/{orgId}", { params: { path: { orgId: org.id } } });
+    // Named, because a link that names none stays in the one that was closed.
+    await navigate({ to: "/", search: { org: next }, replace: true });
+    await client.invalidateQueries({ queryKey: meQuery.queryKey });
+    toast(closed);
+  };
 }

@@ -11,6 +11,7 @@ import { applyDensity } from "../ui/density";
 import { toast } from "../ui/Toast";
 import { applyTheme } from "../ui/theme";
 import { words } from "../words/en";
+import { answers } from "./lazyScreen";
 import { queryClient } from "./queries";
 import { router } from "./router";
 
@@ -24,8 +25,9 @@ if (!isArriving()) restore().catch(() => {});
 applyDensity();
 applyTheme();
 
-// A file of an older build is gone from the server.
-addEventListener("vite:preloadError", () => {
+// A file of an older build is gone from the server. Without an answer nobody knows: lazyScreen waits for one.
+addEventListener("vite:preloadError", async () => {
+  if (!(await answers())) return;
   toast(words.shell.updated, { error: true, act: { label: words.shell.reload, run: () => location.reload() } });
 });
 

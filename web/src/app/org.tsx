@@ -15,13 +15,19 @@ export const OrgProvider = Context.Provider;
 const key = "writ.organization";
 
 /**
- * chooseOrg is the organization of the address. Without one it is what this tab showed last, then what any tab did,
+ * chooseOrg is the organization of the address, by its id, or by its name as a terminal says it. Without one it is what this tab showed last, then what any tab did,
  * then the first real one: another tab never changes the organization of this one. Undefined: there is none, or the address
  * names one that the person is not in.
  */
 export function chooseOrg(all: Organization[], asked: string | undefined): Organization | undefined {
   const named = (id: string | undefined) => all.find((o) => o.id === id);
-  return asked ? named(asked) : (named(lastOrg()) ?? realOne(all));
+  return asked ? (named(asked) ?? onlyOne(all, asked)) : (named(lastOrg()) ?? realOne(all));
+}
+
+/** onlyOne is the organization of this name, unless there are several: a name may be anybody's. */
+function onlyOne(all: Organization[], name: string): Organization | undefined {
+  const called = all.filter((o) => o.name === name);
+  return called.length === 1 ? called[0] : undefined;
 }
 
 /** realOne is the first organization, but demo data only if there is nothing else: nobody means it without saying so. */
@@ -42,7 +48,7 @@ export function useOrg(): Organization {
   return org;
 }
 
-/** useOrgIfAny is the same; undefined for an operator who is in no organization. */
+/** useOrgIfAny is the same; undefined on the screens that need none, for who is in none. */
 export const useOrgIfAny = (): Organization | undefined => use(Context);
 
 /** useMay is undefined if the role allows the action, else why not: pass it as `refused`. */

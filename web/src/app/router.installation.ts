@@ -1,5 +1,6 @@
 // The addresses of what belongs to the installation as a whole: what operators do, and what everybody reads.
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
+import { lazyScreen } from "./lazyScreen";
 import { bare, frame } from "./router.roots";
 import { oneOf, search } from "./search";
 
@@ -8,33 +9,33 @@ export const installation = [
     getParentRoute: () => frame,
     path: "/installation/usage",
     validateSearch: search({ by: oneOf("day", "month") }),
-    component: lazyRouteComponent(() => import("../screens/installation/usage"), "InstallationUsage"),
+    component: lazyScreen(() => import("../screens/installation/usage"), "InstallationUsage"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/installation/access",
     validateSearch: search({ status: oneOf("pending", "approved", "rejected", "all") }),
-    component: lazyRouteComponent(() => import("../screens/installation/access"), "AccessRequests"),
+    component: lazyScreen(() => import("../screens/installation/access"), "AccessRequests"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/installation/blog",
-    component: lazyRouteComponent(() => import("../screens/installation/posts"), "Posts"),
+    component: lazyScreen(() => import("../screens/installation/posts"), "Posts"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/installation/operators",
-    component: lazyRouteComponent(() => import("../screens/installation/operators"), "Operators"),
+    component: lazyScreen(() => import("../screens/installation/operators"), "Operators"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/installation/blog/new",
-    component: lazyRouteComponent(() => import("../screens/installation/post"), "NewPost"),
+    component: lazyScreen(() => import("../screens/installation/post"), "NewPost"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/installation/blog/$id",
-    component: lazyRouteComponent(() => import("../screens/installation/post"), "EditPost"),
+    component: lazyScreen(() => import("../screens/installation/post"), "EditPost"),
   }),
 ] as const;
 
@@ -42,16 +43,16 @@ export const open = [
   createRoute({
     getParentRoute: () => bare,
     path: "/request-access",
-    component: lazyRouteComponent(() => import("../screens/auth/access"), "AskAccess"),
+    component: lazyScreen(() => import("../screens/auth/access"), "AskAccess"),
   }),
   createRoute({
     getParentRoute: () => bare,
     path: "/blog",
-    component: lazyRouteComponent(() => import("../screens/blog/screen"), "Blog"),
+    component: lazyScreen(() => import("../screens/blog/screen"), "Blog"),
   }),
   createRoute({
     getParentRoute: () => bare,
     path: "/blog/$slug",
-    component: lazyRouteComponent(() => import("../screens/blog/article"), "BlogArticle"),
+    component: lazyScreen(() => import("../screens/blog/article"), "BlogArticle"),
   }),
 ] as const;

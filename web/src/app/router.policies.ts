@@ -1,5 +1,6 @@
 // The addresses of policies.
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
+import { lazyScreen } from "./lazyScreen";
 import { frame } from "./router.roots";
 import { oneOf, search, text, uuid, whole } from "./search";
 
@@ -8,23 +9,23 @@ export const policies = [
     getParentRoute: () => frame,
     path: "/policies",
     validateSearch: search({ status: oneOf("draft", "active", "inactive") }),
-    component: lazyRouteComponent(() => import("../screens/policies/screen"), "Policies"),
+    component: lazyScreen(() => import("../screens/policies/screen"), "Policies"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/policies/new",
     validateSearch: search({ from: oneOf("words", "agent", "template", "text"), agent: text(), template: text(100) }),
-    component: lazyRouteComponent(() => import("../screens/policies/new"), "NewPolicy"),
+    component: lazyScreen(() => import("../screens/policies/new"), "NewPolicy"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/policies/proposals",
-    component: lazyRouteComponent(() => import("../screens/policies/proposals"), "Proposals"),
+    component: lazyScreen(() => import("../screens/policies/proposals"), "Proposals"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/policies/proposals/$id",
-    component: lazyRouteComponent(() => import("../screens/policies/proposal"), "ProposalDetail"),
+    component: lazyScreen(() => import("../screens/policies/proposal"), "ProposalDetail"),
   }),
   createRoute({
     getParentRoute: () => frame,
@@ -36,6 +37,6 @@ export const policies = [
       line: whole,
       replay: uuid,
     }),
-    component: lazyRouteComponent(() => import("../screens/policies/policy"), "PolicyDetail"),
+    component: lazyScreen(() => import("../screens/policies/policy"), "PolicyDetail"),
   }),
 ];

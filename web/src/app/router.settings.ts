@@ -1,5 +1,6 @@
 // The addresses of an organization's settings.
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
+import { lazyScreen } from "./lazyScreen";
 import { frame } from "./router.roots";
 import { oneOf, search, text } from "./search";
 
@@ -7,64 +8,64 @@ export const settings = [
   createRoute({
     getParentRoute: () => frame,
     path: "/settings",
-    component: lazyRouteComponent(() => import("../screens/settings/organization"), "OrganizationSettings"),
+    component: lazyScreen(() => import("../screens/settings/organization"), "OrganizationSettings"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/settings/members",
-    component: lazyRouteComponent(() => import("../screens/settings/members"), "Members"),
+    component: lazyScreen(() => import("../screens/settings/members"), "Members"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/settings/roles",
-    component: lazyRouteComponent(() => import("../screens/settings/roles"), "Roles"),
+    component: lazyScreen(() => import("../screens/settings/roles"), "Roles"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/settings/keys",
-    component: lazyRouteComponent(() => import("../screens/settings/keys"), "Keys"),
+    component: lazyScreen(() => import("../screens/settings/keys"), "Keys"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/settings/identity",
-    component: lazyRouteComponent(() => import("../screens/settings/identity"), "IdentityProvider"),
+    component: lazyScreen(() => import("../screens/settings/identity"), "IdentityProvider"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/settings/webhooks",
-    component: lazyRouteComponent(() => import("../screens/settings/webhooks"), "Webhooks"),
+    component: lazyScreen(() => import("../screens/settings/webhooks"), "Webhooks"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/settings/webhooks/$id",
     validateSearch: search({ status: oneOf("waiting", "delivered", "dead") }),
-    component: lazyRouteComponent(() => import("../screens/settings/webhook"), "Webhook"),
+    component: lazyScreen(() => import("../screens/settings/webhook"), "Webhook"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/settings/forwarding",
-    component: lazyRouteComponent(() => import("../screens/settings/forwarding"), "Forwarding"),
+    component: lazyScreen(() => import("../screens/settings/forwarding"), "Forwarding"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/settings/enforcement",
-    component: lazyRouteComponent(() => import("../screens/settings/enforcement"), "Enforcement"),
+    component: lazyScreen(() => import("../screens/settings/enforcement"), "Enforcement"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/settings/retention",
-    component: lazyRouteComponent(() => import("../screens/settings/retention"), "Retention"),
+    component: lazyScreen(() => import("../screens/settings/retention"), "Retention"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/settings/billing",
     validateSearch: search({ checkout: oneOf("done", "left") }),
-    component: lazyRouteComponent(() => import("../screens/settings/billing"), "Billing"),
+    component: lazyScreen(() => import("../screens/settings/billing"), "Billing"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/settings/referrals",
     validateSearch: search({ code: text(50) }),
-    component: lazyRouteComponent(() => import("../screens/settings/referrals"), "Referrals"),
+    component: lazyScreen(() => import("../screens/settings/referrals"), "Referrals"),
   }),
 ] as const;

@@ -1,11 +1,12 @@
 // Every address of the dashboard, here and in the files beside this one. A screen is loaded when it is opened.
-import { type AnyRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { type AnyRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { approvalsSearch } from "../screens/approvals/search";
 import { entryFields } from "../screens/audit/search";
 import { findingFields } from "../screens/findings/search";
 import { planFields } from "../screens/plans/search";
 import { sessionSearch, sessionsSearch } from "../screens/sessions/search";
 import { traceSearch, tracesSearch } from "../screens/traces/search";
+import { lazyScreen } from "./lazyScreen";
 import { queryClient } from "./queries";
 import { RouteError, RouteMissing } from "./RouteError";
 import { installation, open } from "./router.installation";
@@ -20,122 +21,122 @@ const framed = [
     getParentRoute: () => frame,
     path: "/",
     validateSearch: search(rangeFields),
-    component: lazyRouteComponent(() => import("../screens/overview/screen"), "Overview"),
+    component: lazyScreen(() => import("../screens/overview/screen"), "Overview"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/start",
-    component: lazyRouteComponent(() => import("../screens/start/screen"), "Start"),
+    component: lazyScreen(() => import("../screens/start/screen"), "Start"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/findings",
     validateSearch: search(findingFields),
-    component: lazyRouteComponent(() => import("../screens/findings/screen"), "Findings"),
+    component: lazyScreen(() => import("../screens/findings/screen"), "Findings"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/findings/$findingId",
-    component: lazyRouteComponent(() => import("../screens/findings/detail"), "FindingDetail"),
+    component: lazyScreen(() => import("../screens/findings/detail"), "FindingDetail"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/decisions",
     validateSearch: search(entryFields),
-    component: lazyRouteComponent(() => import("../screens/audit/decisions"), "Decisions"),
+    component: lazyScreen(() => import("../screens/audit/decisions"), "Decisions"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/plans",
     validateSearch: search(planFields),
-    component: lazyRouteComponent(() => import("../screens/plans/screen"), "Plans"),
+    component: lazyScreen(() => import("../screens/plans/screen"), "Plans"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/plans/$id",
     validateSearch: search({ step: whole }),
-    component: lazyRouteComponent(() => import("../screens/plans/plan"), "PlanDetail"),
+    component: lazyScreen(() => import("../screens/plans/plan"), "PlanDetail"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/audit",
     validateSearch: search(entryFields),
-    component: lazyRouteComponent(() => import("../screens/audit/screen"), "AuditLog"),
+    component: lazyScreen(() => import("../screens/audit/screen"), "AuditLog"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/audit/$index",
-    component: lazyRouteComponent(() => import("../screens/audit/entry"), "Entry"),
+    component: lazyScreen(() => import("../screens/audit/entry"), "Entry"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/device",
     validateSearch: search({ user_code: text(20) }),
-    component: lazyRouteComponent(() => import("../screens/auth/device"), "Device"),
+    component: lazyScreen(() => import("../screens/auth/device"), "Device"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/consent",
     validateSearch: search({ request: text(8192) }),
-    component: lazyRouteComponent(() => import("../screens/auth/consent"), "Consent"),
+    component: lazyScreen(() => import("../screens/auth/consent"), "Consent"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/connected",
     validateSearch: search({ state: text(200), code: text(2048), iss: text(2048), error: text(200) }),
-    component: lazyRouteComponent(() => import("../screens/servers/connected"), "Connected"),
+    component: lazyScreen(() => import("../screens/servers/connected"), "Connected"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/sessions",
     validateSearch: search(sessionsSearch),
-    component: lazyRouteComponent(() => import("../screens/sessions/screen"), "Sessions"),
+    component: lazyScreen(() => import("../screens/sessions/screen"), "Sessions"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/sessions/$id",
     validateSearch: search(sessionSearch),
-    component: lazyRouteComponent(() => import("../screens/sessions/session"), "Session"),
+    component: lazyScreen(() => import("../screens/sessions/session"), "Session"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/traces",
     validateSearch: search(tracesSearch),
-    component: lazyRouteComponent(() => import("../screens/traces/screen"), "Traces"),
+    component: lazyScreen(() => import("../screens/traces/screen"), "Traces"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/traces/$id",
     validateSearch: search(traceSearch),
-    component: lazyRouteComponent(() => import("../screens/traces/trace"), "TraceDetail"),
+    component: lazyScreen(() => import("../screens/traces/trace"), "TraceDetail"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/approvals",
     validateSearch: search(approvalsSearch),
-    component: lazyRouteComponent(() => import("../screens/approvals/screen"), "Approvals"),
+    component: lazyScreen(() => import("../screens/approvals/screen"), "Approvals"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/approvals/standing",
-    component: lazyRouteComponent(() => import("../screens/approvals/standing"), "Standing"),
+    component: lazyScreen(() => import("../screens/approvals/standing"), "Standing"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/approvals/figures",
     validateSearch: search({ range: oneOf("7d", "30d", "90d") }),
-    component: lazyRouteComponent(() => import("../screens/approvals/figures"), "Figures"),
+    component: lazyScreen(() => import("../screens/approvals/figures"), "Figures"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/approvals/$id",
-    component: lazyRouteComponent(() => import("../screens/approvals/page"), "ApprovalPage"),
+    component: lazyScreen(() => import("../screens/approvals/page"), "ApprovalPage"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/agents",
     validateSearch: search({ status: oneOf("unregistered", "pending", "active", "suspended", "killed") }),
-    component: lazyRouteComponent(() => import("../screens/agents/screen"), "Agents"),
+    component: lazyScreen(() => import("../screens/agents/screen"), "Agents"),
   }),
   createRoute({
     getParentRoute: () => frame,
@@ -143,30 +144,30 @@ const framed = [
     validateSearch: search({
       tab: oneOf("decisions", "plans", "trust", "traces", "policies", "keys", "certificates", "leases", "trips"),
     }),
-    component: lazyRouteComponent(() => import("../screens/agents/agent"), "AgentDetail"),
+    component: lazyScreen(() => import("../screens/agents/agent"), "AgentDetail"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/servers",
     validateSearch: search({ status: oneOf("pending", "approved", "denied") }),
-    component: lazyRouteComponent(() => import("../screens/servers/screen"), "Servers"),
+    component: lazyScreen(() => import("../screens/servers/screen"), "Servers"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/servers/$id",
     validateSearch: search({ tab: oneOf("tools", "findings", "calls", "health", "certificates") }),
-    component: lazyRouteComponent(() => import("../screens/servers/server"), "ServerDetail"),
+    component: lazyScreen(() => import("../screens/servers/server"), "ServerDetail"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/inbox",
     validateSearch: search({ only: oneOf("unread") }),
-    component: lazyRouteComponent(() => import("../screens/inbox/screen"), "Inbox"),
+    component: lazyScreen(() => import("../screens/inbox/screen"), "Inbox"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/me",
-    component: lazyRouteComponent(() => import("../screens/me/screen"), "Me"),
+    component: lazyScreen(() => import("../screens/me/screen"), "Me"),
   }),
   ...policies,
   ...settings,
@@ -180,12 +181,12 @@ const framed = [
       price: text(500),
       period: oneOf("day", "month"),
     }),
-    component: lazyRouteComponent(() => import("../screens/usage/screen"), "Usage"),
+    component: lazyScreen(() => import("../screens/usage/screen"), "Usage"),
   }),
   createRoute({
     getParentRoute: () => frame,
     path: "/design",
-    component: lazyRouteComponent(() => import("../screens/design/screen"), "Design"),
+    component: lazyScreen(() => import("../screens/design/screen"), "Design"),
   }),
 ];
 
@@ -196,31 +197,31 @@ const unframed = [
     getParentRoute: () => bare,
     path: "/sign-in",
     validateSearch: signInSearch,
-    component: lazyRouteComponent(() => import("../screens/auth/sign-in"), "SignIn"),
+    component: lazyScreen(() => import("../screens/auth/sign-in"), "SignIn"),
   }),
   createRoute({
     getParentRoute: () => bare,
     path: "/register",
     validateSearch: search({ next: text(12_000), token: text(200) }),
-    component: lazyRouteComponent(() => import("../screens/auth/register"), "Register"),
+    component: lazyScreen(() => import("../screens/auth/register"), "Register"),
   }),
   createRoute({
     getParentRoute: () => bare,
     path: "/verify",
     validateSearch: signInSearch,
-    component: lazyRouteComponent(() => import("../screens/auth/verify"), "Verify"),
+    component: lazyScreen(() => import("../screens/auth/verify"), "Verify"),
   }),
   createRoute({
     getParentRoute: () => bare,
     path: "/reset-password",
     validateSearch: search({ token: text(200) }),
-    component: lazyRouteComponent(() => import("../screens/auth/reset"), "Reset"),
+    component: lazyScreen(() => import("../screens/auth/reset"), "Reset"),
   }),
   createRoute({
     getParentRoute: () => bare,
     path: "/invites/accept",
     validateSearch: search({ token: text(200) }),
-    component: lazyRouteComponent(() => import("../screens/auth/invite"), "AcceptInvite"),
+    component: lazyScreen(() => import("../screens/auth/invite"), "AcceptInvite"),
   }),
   ...open,
 ];

@@ -13,6 +13,14 @@ it("reads what it wrote", () => {
   expect(parseSearch(stringifySearch(value))).toEqual(value);
 });
 
+it("says what the first address had as soon as somebody listens", () => {
+  search({ status: oneOf("ok") })({ status: "evil" });
+  search({ status: oneOf("ok") })({ status: "evil" });
+  const dropped = vi.fn();
+  onDropped(dropped);
+  expect(dropped.mock.calls).toEqual([[["status"]]]);
+});
+
 it("drops what is not known, and says so", () => {
   const dropped = vi.fn();
   onDropped(dropped);

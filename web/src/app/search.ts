@@ -57,10 +57,13 @@ export const rangeFields = { range: oneOf("1h", "24h", "7d", "30d", "90d"), from
 type Fields = Record<string, Field<unknown>>;
 export type SearchOf<F extends Fields> = { [K in keyof F]?: NonNullable<ReturnType<F[K]>> | undefined };
 
-// Told to the shell, which says what was left out.
-let report: (names: string[]) => void = () => {};
+// Told to the shell, which says what was left out. The first address is read before there is a shell.
+let report: ((names: string[]) => void) | undefined;
+let early = new Set<string>();
 export function onDropped(listener: (names: string[]) => void): void {
   report = listener;
+  if (early.size > 0) listener([...early]);
+  early = new Set();
 }
 
 /** search makes the validateSearch of a route. Values that are not known are dropped, and a notice says so. */
@@ -75,7 +78,8 @@ export function search<F extends Fields>(fields: F): (raw: Record<string, unknow
       if (known === undefined) dropped.push(name);
       else read[name] = known;
     }
-    if (dropped.length > 0) report(dropped);
+    if (report && dropped.length > 0) report(dropped);
+    else for (const name of dropped) early.add(name);
     return read as SearchOf<F>;
   };
 }

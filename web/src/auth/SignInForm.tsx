@@ -54,6 +54,7 @@ export function SignInForm({ email: first = "", onDone, children }: SignInFormPr
         type="password"
         name="password"
         autoComplete="current-password"
+        autoFocus={first !== ""}
         required
         maxLength={1000}
         value={password}

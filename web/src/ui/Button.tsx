@@ -71,17 +71,26 @@ interface ChoiceProps<V extends string> {
   value: V;
   options: readonly (readonly [V, string])[];
   onChange: (value: V) => void;
+  /** Why the person may not choose. */
+  refused?: string | undefined;
 }
 
 /** Choice is the browser's own list to choose from. */
-export function Choice<V extends string>({ label, hideLabel, value, options, onChange }: ChoiceProps<V>) {
+export function Choice<V extends string>({ label, hideLabel, value, options, onChange, refused }: ChoiceProps<V>) {
   const id = useId();
   return (
     <div className="field">
       <label htmlFor={id} className={hideLabel ? "hidden-text" : undefined}>
         {label}
       </label>
-      <select id={id} className="select" value={value} onChange={(e) => onChange(e.target.value as V)}>
+      <select
+        id={id}
+        className="select"
+        value={value}
+        disabled={refused !== undefined}
+        title={refused}
+        onChange={(e) => onChange(e.target.value as V)}
+      >
         {options.map(([v, name]) => (
           <option key={v} value={v}>
             {name}

@@ -10,13 +10,16 @@ export async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
+    const had = document.activeElement;
     const area = document.createElement("textarea");
     area.value = text;
     area.className = "hidden-text";
-    document.body.append(area);
+    // A dialog keeps the focus within itself: elsewhere nothing would be selected.
+    (had?.closest('[role="dialog"]') ?? document.body).append(area);
     area.select();
     const done = document.execCommand("copy");
     area.remove();
+    if (had instanceof HTMLElement) had.focus({ preventScroll: true });
     return done;
   }
 }

@@ -2,6 +2,7 @@ import { Dialog as Radix } from "radix-ui";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { words } from "../words/en";
 import { Button, Field } from "./Button";
+import { useGiveBack } from "./giveBack";
 import { explain } from "./states";
 import "./overlay.css";
 
@@ -17,6 +18,7 @@ interface DialogProps {
 
 /** Dialog asks or shows something above the page, and gives the focus back. */
 export function Dialog({ open, onClose, title, wide, children, onOpenAutoFocus }: DialogProps) {
+  const giveBack = useGiveBack(open);
   return (
     <Radix.Root open={open} onOpenChange={(now) => !now && onClose()}>
       <Radix.Portal>
@@ -24,6 +26,7 @@ export function Dialog({ open, onClose, title, wide, children, onOpenAutoFocus }
         <Radix.Content
           className={`dialog stack${wide ? " wide" : ""}`}
           aria-describedby={undefined}
+          {...giveBack}
           {...(onOpenAutoFocus ? { onOpenAutoFocus } : {})}
         >
           <Radix.Title className="dialog-title">{title}</Radix.Title>

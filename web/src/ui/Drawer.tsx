@@ -1,5 +1,6 @@
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
+import { useGiveBack } from "./giveBack";
 import "./overlay.css";
 
 /** Drawer slides in from the side, above the page. */
@@ -14,11 +15,12 @@ export function Drawer({
   title: string;
   children: ReactNode;
 }) {
+  const giveBack = useGiveBack(open);
   return (
     <Radix.Root open={open} onOpenChange={(now) => !now && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="scrim" />
-        <Radix.Content className="drawer" aria-describedby={undefined}>
+        <Radix.Content className="drawer" aria-describedby={undefined} {...giveBack}>
           <Radix.Title className="hidden-text">{title}</Radix.Title>
           {children}
         </Radix.Content>

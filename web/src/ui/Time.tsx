@@ -24,16 +24,22 @@ function watch(watcher: () => void) {
 /** useNow is the time, renewed every five seconds. */
 export const useNow = () => useSyncExternalStore(watch, () => now);
 
+interface TimeProps {
+  at: string | number;
+  /** Relative: ago, of what happened, and ends, of what ends then. */
+  form?: "ago" | "ends" | "absolute" | "clock";
+}
+
 /** Time is relative in lists, with the absolute time in its title. Only a relative one follows the clock. */
-export function Time({ at, form = "ago" }: { at: string | number; form?: "ago" | "absolute" | "clock" }) {
+export function Time({ at, form = "ago" }: TimeProps) {
   const time = typeof at === "number" ? at : Date.parse(at);
   if (Number.isNaN(time)) return <span>–</span>;
-  if (form === "ago") return <Ago time={time} />;
+  if (form === "ago" || form === "ends") return <Ago time={time} ends={form === "ends"} />;
   return <Stamp time={time} text={form === "clock" ? clock(time) : absolute(time)} />;
 }
 
-function Ago({ time }: { time: number }) {
-  return <Stamp time={time} text={ago(time, Math.max(useNow(), Date.now() - 5000))} />;
+function Ago({ time, ends }: { time: number; ends: boolean }) {
+  return <Stamp time={time} text={ago(time, Math.max(useNow(), Date.now() - 5000), ends)} />;
 }
 
 function Stamp({ time, text }: { time: number; text: string }) {

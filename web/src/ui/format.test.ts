@@ -43,7 +43,16 @@ describe("times in lists", () => {
     [7300, "2 h"],
     [200_000, "2 d"],
     [8 * 86_400, "1 Nov 2026"],
+    [-6, "now"],
+    [-59, "now"],
     [-150, "in 2 min"],
     [-8 * 86_400, "17 Nov 2026"],
   ])("%d s ago", (s, want) => expect(ago(now - s * 1000, now)).toBe(want));
+
+  it.each([
+    [-6, "in 6 s"],
+    [-59, "in 59 s"],
+    [-150, "in 2 min"],
+    [14, "14 s"],
+  ])("what ends %d s ago is not hidden", (s, want) => expect(ago(now - s * 1000, now, true)).toBe(want));
 });

@@ -51,11 +51,17 @@ export function duration(ms: number): string {
     .join(" ");
 }
 
-/** ago is a time as lists show it: 4 s, 2 min, 3 h, 5 d, then the date; what is to come is in 4 s. */
-export function ago(time: number, now: number): string {
+// How far the clock of the server may be ahead, in seconds. What happened is then not to come.
+const aheadOfUs = 60;
+
+/**
+ * ago is a time as lists show it: 4 s, 2 min, 3 h, 5 d, then the date; what is to come is in 4 s. Of what happened, a
+ * little ahead is now; where something ends (ends), it is as far as it is.
+ */
+export function ago(time: number, now: number, ends = false): string {
   const s = Math.round((now - time) / 1000);
-  if (s <= -5 && s > -7 * 86_400) return `in ${ago(now, time)}`;
-  if (Math.abs(s) < 5) return "now";
+  if (s < 5 && s > (ends ? -5 : -aheadOfUs)) return "now";
+  if (s < 0 && s > -7 * 86_400) return `in ${ago(now, time)}`;
   if (s < 0) return day(time);
   if (s < 60) return `${s} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min`;

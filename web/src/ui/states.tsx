@@ -1,6 +1,6 @@
 import { TriangleAlert } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
-import { ApiError } from "../api/errors";
+import { ApiError, statusOf } from "../api/errors";
 import { words } from "../words/en";
 import { Button } from "./Button";
 import { CopyButton } from "./CopyButton";
@@ -27,6 +27,15 @@ export function useLate(ms = 150): boolean {
   return late;
 }
 
+/** Slow says that something takes longer than it should, in place of a shape that shimmers for ever. */
+export function Slow() {
+  return useLate(10_000) ? (
+    <p className="small muted" role="status">
+      {words.ui.slow}
+    </p>
+  ) : null;
+}
+
 /** Skeleton has the shape of what comes. */
 export function Skeleton({ width = "100%", height = 16 }: { width?: number | string; height?: number }) {
   return <div className="skeleton" style={{ inlineSize: width, blockSize: height }} aria-hidden />;
@@ -36,9 +45,12 @@ export function Skeleton({ width = "100%", height = 16 }: { width?: number | str
 export function SkeletonLines({ lines = 3 }: { lines?: number }) {
   const late = useLate();
   return (
-    <div className="stack tight" role="status" aria-label={words.ui.loading} style={{ minBlockSize: lines * 24 }}>
-      {late && Array.from({ length: lines }, (_, i) => <Skeleton key={i} width={`${90 - ((i * 17) % 40)}%`} />)}
-    </div>
+    <>
+      <Slow />
+      <div className="stack tight" role="status" aria-label={words.ui.loading} style={{ minBlockSize: lines * 24 }}>
+        {late && Array.from({ length: lines }, (_, i) => <Skeleton key={i} width={`${90 - ((i * 17) % 40)}%`} />)}
+      </div>
+    </>
   );
 }
 
@@ -91,7 +103,7 @@ export function ErrorBanner({ error, retry }: { error: unknown; retry?: () => vo
     <div className="error-banner" role="alert">
       <TriangleAlert size={16} aria-hidden />
       <span className="grow">
-        {title} {help}
+        {title} {help} {statusOf(error) === 0 && words.errors.fromBefore}
       </span>
       <RequestId error={error} />
       {retry && <Button onClick={retry}>{words.ui.tryAgain}</Button>}

@@ -114,9 +114,11 @@ export const approvals = {
   standingSoon: (tool: string) => `Giving a standing approval for ${tool}`,
   approvedNow: "Approved.",
   rejectedNow: "Rejected.",
-  counted: "Your yes counts. Another approver must answer, too.",
+  counted: "Your approval counts. Another approver must answer, too.",
 
   // Dialogs.
+  lateNow: (status: string | undefined, by: string | null | undefined) =>
+    `${status ?? "Answered"} meanwhile${by ? ` by ${by}` : ""}. What you write here is not sent any more.`,
   approveTitle: "Approve a critical call",
   approveNote: "Why you approve it",
   approveNoteHelp: "It is recorded. A critical call needs it.",
@@ -160,7 +162,7 @@ export const approvals = {
 
   // What became of it.
   sending: "Sending…",
-  waiting: "Is sent in two seconds. u takes it back.",
+  waiting: "Sent in two seconds. Press u to undo.",
   unknown: "No answer came. It is not known whether yours arrived: reading the request. Nothing is sent again.",
   lost: (time: string) =>
     `Your answer had not arrived when the request was read at ${time}. It was not sent again: answer anew if you still want to.`,
@@ -175,7 +177,7 @@ export const approvals = {
     standing: "Approved with a standing approval.",
     covered: "Approved by a standing approval that somebody gave before.",
     rejected: "Rejected. The agent was told so, and the call stays denied until",
-    cancelled: "Cancelled by who asked.",
+    cancelled: "Cancelled by the requester.",
     withdrawn: "Ended by the kill switch, which stopped its agent or key.",
     expired: "Nobody answered in time. The agent was refused and may ask again. Expired",
   },
@@ -230,7 +232,7 @@ export const approvals = {
 
   // Figures.
   figuresHelp: "Approvals within two seconds of the request are given without reading it.",
-  quick: (quick: string, approved: string) => `${quick} of ${approved} yeses came within 2 s.`,
+  quick: (quick: string, approved: string) => `${quick} of ${approved} approvals came within 2 s.`,
   tiles: {
     waiting: "Waiting now",
     opened: "Asked",

@@ -2,6 +2,10 @@
 export const billing = {
   off: "Billing is off on this server.",
   offHelp: "There are no plans and no quotas. Its operators can turn it on: STRIPE_SECRET_KEY.",
+  left: "You left before paying. Nothing was changed.",
+  paying:
+    "Thank you. The plan changes here as soon as the payment provider has told this server, often within a minute.",
+  paid: "Thank you. The plan is paid.",
   plan: "Plan",
   free: "costs nothing",
   status: "Payment",

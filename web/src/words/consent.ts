@@ -21,7 +21,8 @@ export const consent = {
     "It can never read this dashboard, change policies, approve calls or make keys. It ends after 90 days, or when you end it.",
   organization: "Organization",
   agent: "Agent",
-  noAgent: "You own no active agent here. Register one first, then open this page again.",
+  noAgent: "You own no active agent here. Register one first, then load this page again.",
+  toAgents: "Open Agents in another tab",
   firstKey:
     "No key is bound to this agent yet. From now on only this client, and keys that somebody binds to the agent, count as this agent.",
   approve: "Allow",

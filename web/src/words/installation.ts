@@ -39,7 +39,8 @@ export const access = {
   asRole: (role: string) => `as ${role}`,
   reason: "Reason:",
   approveTitle: (email: string) => `Approve the request of ${email}?`,
-  approveHelp: "Nothing proves that the address belongs to who wrote this. Only who reads its mail can go on.",
+  approveHelp:
+    "Nothing proves that the address belongs to the person who wrote this. Only whoever reads its mail can go on.",
   gets: "The person gets",
   link: "a link to register",
   invitation: (organization: string) => `an invitation to ${organization}`,

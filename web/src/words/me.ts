@@ -12,6 +12,7 @@ export const me = {
   sessions: "Sessions",
   sessionsHelp: "Where you are signed in. End any that you do not recognize.",
   thisBrowser: "This browser",
+  program: (browser: string, system: string | undefined) => (system ? `${browser} on ${system}` : browser),
   unknownProgram: "Unknown program",
   sessionFrom: (address: string) => `from ${address}`,
   sessionUsed: "last used",

@@ -84,6 +84,7 @@ export const policies = {
   testsMean:
     "Calls, and what must be decided about them. They run against the text in the editor, saved or not, and are kept in this browser. Keep them beside the policy: writd policy test runs the same file.",
   run: "Run tests",
+  noTests: "Add a test first: simulate a call.",
   passed: (n: number) => (n === 1 ? "The test passes." : `All ${n} tests pass.`),
   failed: (failed: number, n: number) => `${failed} of ${n} fail.`,
   passes: "passes",
@@ -233,6 +234,7 @@ export const policies = {
     shadowed_allow: "An allow that is taken back",
     over_broad: "Permits too much",
     contradictory_limits: "A limit that stops nothing",
+    literal_marks: "Not a pattern here",
     always_true: "Always true",
     always_fails: "Always fails",
   } as Record<string, string>,

@@ -32,7 +32,7 @@ export const servers = {
   registerTitle: "Register an MCP server",
   registerAct: "Register",
   registerMeans:
-    "Writ asks the server what it offers, and pins its tools as they are then. A server that is a program on somebody's machine is registered there: writ mcp register NAME -- COMMAND.",
+    "Writ asks the server what it offers, and pins its tools as they are then. If it does not answer, what it lists first is held. A server that is a program on somebody's machine is registered there: writ mcp register NAME -- COMMAND.",
   registeredTitle: "The server is registered",
   madeMeans: "is asked what it offers; look at its tools before agents use them.",
   name: "Name",
@@ -69,6 +69,8 @@ export const servers = {
     "A key proposes this server. It decides nothing before an owner or admin has looked at its tools and approved it.",
   denied: "Calls of this server are denied.",
   unreadable: "It answers, and nobody can tell what it offers. All its tools are held.",
+  unseen:
+    "It has listed nothing yet, so nobody has seen its tools. What it lists first is held until somebody accepts it.",
   problem: "It said:",
 
   ask: "Ask now",
@@ -83,6 +85,12 @@ export const servers = {
     `Its tools are pinned exactly as they stand below: ${tools}. What changes later is held until somebody accepts it.`,
   askFirst: "Ask the server first: nobody has seen what it offers",
   approveAct: "Approve",
+  acceptAll: "Accept all…",
+  acceptAllTitle: (name: string) => `Accept all that ${name} lists?`,
+  acceptAllMeans: (tools: string) =>
+    `All that is held is accepted exactly as it stands below: ${tools}. Pins of tools that are gone are forgotten.`,
+  acceptAllAct: "Accept all",
+  allAccepted: "Accepted: calls of its tools are decided by the policies again.",
   deny: "Deny…",
   denyTitle: (name: string) => `Deny ${name}?`,
   denyMeans: "All calls of its tools are denied, whatever policies say.",

@@ -29,8 +29,9 @@ export const settings = {
   yourRole: "Your role",
   requireFactor: "Members must have a second factor",
   requireFactorHelp:
-    "Who has not proved one can do nothing here until they add it to their account. Agents and their keys are not asked.",
+    "Members who have not proved one can do nothing here until they add it to their account. Agents and their keys are not asked.",
   rename: "Rename",
+  demoName: "Demo data keeps its name, so that nobody takes it for real.",
   close: "Close organization",
   closeHelp:
     "Nobody can use it any more: its keys stop, its members lose it. The audit log is kept. This cannot be taken back.",
@@ -47,7 +48,7 @@ export const settings = {
     },
     approver: {
       name: "Approver",
-      says: "Answers requests for approval and can stop agents. Writes drafts of policies.",
+      says: "Answers requests for approval, and stops agents where the organization says so. Writes drafts of policies.",
     },
     member: {
       name: "Member",
@@ -75,6 +76,7 @@ export const settings = {
     "identity_provider.manage": "Choose who vouches for the people of the organization",
     "forwarding.manage": "Choose where traces and decisions are sent",
     "agents.manage": "Register, bind and suspend agents",
+    "servers.manage": "Register, approve and refuse MCP servers, and accept their tools",
     "agents.kill": "Stop agents with the kill switch",
   } as Record<string, string>,
   may: "may",
@@ -239,6 +241,23 @@ export const settings = {
   plannedArguments: "A step that is allowed only with its planned arguments",
   planned: { hold: "Asks a person", allow: "Is allowed, until a report says otherwise" } as Record<string, string>,
   enforcementHelp: "What every call must meet, besides your policies. A change applies from the next call.",
+  agents: "Agents",
+  unregisteredMayAct: "Agents that nobody registered may act",
+  unregisteredMayActHint: "Off: a call that names no registered agent is denied.",
+  approversMayKill: "Approvers may use the kill switch",
+  approversMayKillHint: "Besides owners and admins.",
+  trips: "Trips and leases",
+  tripsHelp:
+    "A trip stops an agent without a person, when it reaches a number. Empty: off. An agent's own numbers come first.",
+  tripFields: {
+    costPerDay: "Cost in a day (US dollars)",
+    callsPerMinute: "Calls in a minute",
+    denialsPerMinute: "Denials in a minute",
+    rejectedInARow: "Rejections in a row",
+  },
+  tripFindings: "Findings in 24 hours, by kind",
+  lease: "A lease lives at most (seconds)",
+  leaseHint: "A lease lets a client go on for that long without asking. 0: none are given.",
 
   retentionHelp: "Set by the operator of this server, for all organizations.",
   traceDays: "Traces and sessions",

@@ -73,6 +73,7 @@ export const shell = {
   offlineRefused: "You are offline.",
   updated: "Writ was updated. Load the page again to go on.",
   reload: "Load again",
+  opensLater: "The server does not answer. The page opens when it does.",
   dropped: (names: string) => `The address had values that are not known here: ${names}. They were left out.`,
   openedIn: (org: string) => `Opened in ${org}.`,
   notAMember: "You are not in this organization.",

@@ -26,6 +26,9 @@ export const start = {
   nothingYet: "Nothing yet. Did it print 401? The key was cut while copying.",
   noTraceYet: "Nothing yet. Traces arrive when the agent has done something and sent it, often after a minute.",
   noPolicy: "Nothing runs until a policy is active.",
+  hasStarter: "A draft is there: starter. Read it, and activate it if it fits.",
+  readStarter: "Read the draft starter",
+  writePolicy: "Write the first policy",
   needKey: "Make a key first. It goes into the command.",
   onward: "To the overview",
 };

@@ -62,6 +62,7 @@ export const ui = {
   showAll: (size: string) => `Show all ${size}`,
   showBase64: "Show it",
   showLess: "Show less",
+  slow: "The server has not answered yet. It may be busy, or out of reach.",
   statuses: {
     ok: "OK",
     error: "Error",
@@ -93,7 +94,8 @@ export const ranges = { "1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d"
 export const errors = {
   answered: (status: number) => `the server answered ${status}`,
   away: "The server does not answer.",
-  awayHelp: "Check that it runs and that you are online. What you see is from before.",
+  awayHelp: "Check that it runs and that you are online.",
+  fromBefore: "What you see is from before.",
   broken: "This page failed.",
   dots: "An id of one or two dots cannot be part of an address.",
   failed: "Writ could not answer.",

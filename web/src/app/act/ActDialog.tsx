@@ -3,7 +3,7 @@ import { statusOf } from "../../api/errors";
 import { Button, Field } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
 import { clock } from "../../ui/format";
-import { explain } from "../../ui/states";
+import { explain, Slow } from "../../ui/states";
 import { useOnline } from "../../ui/useOnline";
 import { acts as w } from "../../words/acts";
 import { words } from "../../words/en";
@@ -125,6 +125,7 @@ function Asked<T>(props: ActProps<T> & { once: ReturnType<typeof useOnce<T>> }) 
 }
 
 function Trouble({ state }: { state: Once<unknown> }) {
+  if (state.is === "sending" || state.is === "looking") return <Slow />;
   if (state.is === "absent") return <p role="status">{w.absent(clock(state.at))}</p>;
   const text = troubleOf(state);
   return text ? (

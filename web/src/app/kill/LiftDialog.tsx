@@ -9,6 +9,9 @@ import { linkTo } from "../link";
 import { useOrg } from "../org";
 import { findStop, type Stop, useSettled } from "./queries";
 
+// A stop of a server, tool or plan ends nothing: it denies calls while it lasts.
+const endsPlans = (scope: string) => scope === "agent" || scope === "organization" || scope === "key";
+
 /** LiftDialog lets what is stopped act again: by the stop that was on screen, not by one that came since. */
 export function LiftDialog({ stop: { scope, subject, index: seen }, onClose }: { stop: Stop; onClose: () => void }) {
   const org = useOrg();
@@ -41,7 +44,9 @@ export function LiftDialog({ stop: { scope, subject, index: seen }, onClose }: {
         )
       }
     >
-      <p className="muted">{w.liftMeans}</p>
+      <p className="muted">
+        {w.liftMeans} {endsPlans(scope) && w.liftLeavesEnded}
+      </p>
       <ReasonField value={reason} onChange={setReason} />
     </ActDialog>
   );

@@ -22,6 +22,11 @@ export function StopResult({ stop }: { stop: Stop }) {
       <p className="kill-done">
         {w.stoppedAt} <ProofLink index={stop.index} />
       </p>
+      {stop.unseen && (
+        <p role="alert" className="wrong-text row">
+          <TriangleAlert size={16} aria-hidden /> {w.unseen}
+        </p>
+      )}
       {hasLast(stop) && <Last stop={stop} />}
       {stop.stoppedBy !== me.user.id && (
         <p>

@@ -1,9 +1,9 @@
+import { useState } from "react";
 import { Button } from "../../ui/Button";
-import { explain } from "../../ui/states";
-import { toast } from "../../ui/Toast";
+import { ConfirmDialog } from "../../ui/Dialog";
 import { words } from "../../words/en";
-import { useCloseDemo } from "../demo";
-import { useOrg } from "../org";
+import { useCloseOrg } from "../demo";
+import { useMay, useOrg } from "../org";
 import "./demo.css";
 
 const w = words.demo;
@@ -14,14 +14,18 @@ export function DemoBar() {
 }
 
 function Bar() {
-  const close = useCloseDemo();
-  const run = () => close.mutate(undefined, { onError: (error) => toast(explain(error, true).help, { error: true }) });
+  const close = useCloseOrg(w.closed);
+  const refused = useMay("organization.close");
+  const [asks, setAsks] = useState(false);
   return (
     <aside className="demo-bar" aria-label={w.label}>
       <strong>{w.bar}</strong>
-      <Button busy={close.isPending} onClick={run}>
+      <Button refused={refused} onClick={() => setAsks(true)}>
         {w.close}
       </Button>
+      <ConfirmDialog open={asks} onClose={() => setAsks(false)} title={w.closeTitle} act={w.close} onConfirm={close}>
+        <p>{w.closeHelp}</p>
+      </ConfirmDialog>
     </aside>
   );
 }

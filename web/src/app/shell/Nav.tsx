@@ -1,9 +1,10 @@
-import { Link, useRouter } from "@tanstack/react-router";
+import { Link, useRouter, useRouterState } from "@tanstack/react-router";
 import { PanelLeftClose, PanelLeftOpen } from "lucide-react";
 import { useMemo } from "react";
 import { Button } from "../../ui/Button";
 import { words } from "../../words/en";
 import { entriesOf, type NavEntry } from "./nav";
+import { usePlace } from "./page";
 import { useCounts } from "./useCounts";
 
 /** useEntries are the screens of the navigation. */
@@ -15,6 +16,13 @@ export function useEntries(): NavEntry[] {
     );
     return entriesOf(known as Set<string>);
   }, [router]);
+}
+
+// An entry of the log stands at one address, and belongs to the list that its breadcrumbs name: a decision to Decisions.
+function useEntryOf(): string | undefined {
+  const { trail } = usePlace();
+  const entry = useRouterState({ select: (s) => s.matches.at(-1)?.routeId === "/frame/audit/$index" });
+  return entry ? trail[0]?.to : undefined;
 }
 
 interface NavProps {
@@ -72,6 +80,7 @@ interface ListProps {
 
 function NavList({ entries, folded, onNavigate }: ListProps) {
   const counts = useCounts();
+  const entryOf = useEntryOf();
   return (
     <ul>
       {entries.map(({ to, name, icon: Icon, counts: counted }) => {
@@ -81,8 +90,9 @@ function NavList({ entries, folded, onNavigate }: ListProps) {
             <Link
               to={to}
               className="nav-link"
+              aria-current={to === entryOf ? "page" : undefined}
               activeProps={{ "aria-current": "page" }}
-              activeOptions={{ exact: to === "/", includeSearch: false }}
+              activeOptions={{ exact: to === "/" || to === "/audit", includeSearch: false }}
               title={folded ? name : undefined}
               aria-label={folded ? name : undefined}
               {...(onNavigate ? { onClick: onNavigate } : {})}

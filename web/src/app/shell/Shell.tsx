@@ -1,23 +1,24 @@
 import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
-import { Suspense, useEffect, useRef, useState } from "react";
+import { Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { getSession } from "../../auth/session";
 import { useSession } from "../../auth/useSession";
 import { LiveProvider } from "../../live/useLive";
 import { clean } from "../../ui/clean";
 import { Drawer } from "../../ui/Drawer";
+import { keptPlace } from "../../ui/place";
 import { SkeletonLines } from "../../ui/states";
 import { readStored, store } from "../../ui/stored";
 import { Toasts, toast } from "../../ui/Toast";
 import { words } from "../../words/en";
 import { chooseOrg, lastOrg, type Organization, OrgProvider, rememberOrg, useMe } from "../org";
 import { onDropped } from "../search";
+import { BareFrame } from "./BareFrame";
 import { BottomBar } from "./BottomBar";
 import { DemoBar } from "./DemoBar";
 import { useKeys } from "./keys";
 import { Nav } from "./Nav";
 import { NoOrganization, NotAMember } from "./NoOrganization";
 import { Offline } from "./Offline";
-import { OperatorFrame } from "./OperatorFrame";
 import { Overlays } from "./Overlays";
 import { Prove } from "./Prove";
 import { useRecent } from "./recent";
@@ -25,6 +26,7 @@ import { SignInAgain } from "./SignInAgain";
 import { TopBar } from "./TopBar";
 import { useCountsLive } from "./useCounts";
 import "./shell.css";
+import "./print.css";
 
 /** Shell is the frame around every screen of a person who is signed in. */
 export function Shell() {
@@ -45,11 +47,9 @@ function Signed() {
   const org = chooseOrg(me.organizations, asked);
   useShownOrg(org, asked, me.organizations.length > 1);
   // What is shown, not where a link leads: until that is there, the screen before it is still in the frame.
-  const installation = useRouterState({
-    select: (s) => s.matches.at(-1)?.routeId.startsWith("/frame/installation/") ?? false,
-  });
+  const screen = useRouterState({ select: (s) => s.matches.at(-1)?.routeId ?? "" });
   if (!org && me.organizations.length > 0) return <NotAMember />;
-  if (!org) return me.operator && installation ? <OperatorFrame /> : <NoOrganization />;
+  if (!org) return needsNone(screen, me.operator) ? <BareFrame /> : <NoOrganization />;
   return (
     <OrgProvider value={org}>
       <LiveProvider org={org.id} key={org.id}>
@@ -59,7 +59,11 @@ function Signed() {
   );
 }
 
-/** useShownOrg remembers which organization is shown, and puts it into the address of who is in several. */
+/** needsNone: the installation belongs to no organization, and who is in none can still sign in a terminal. */
+const needsNone = (screen: string, operator: boolean) =>
+  screen === "/frame/device" || (operator && screen.startsWith("/frame/installation/"));
+
+/** useShownOrg remembers which organization is shown, and puts its id into the address of who is in several. */
 function useShownOrg(org: Organization | undefined, asked: string | undefined, several: boolean) {
   const navigate = useNavigate();
   const first = useRef(true);
@@ -70,10 +74,24 @@ function useShownOrg(org: Organization | undefined, asked: string | undefined, s
     // A link may lead into another organization than the one that was shown last.
     if (first.current && asked && before && before !== org.id) toast(words.shell.openedIn(clean(org.name)));
     first.current = false;
-    if (several && !asked) {
+    if (asked ? asked !== org.id : several) {
       void navigate({ to: ".", search: (old: object) => ({ ...old, org: org.id }), hash: true, replace: true });
     }
   }, [org, asked, several, navigate]);
+}
+
+/** useScroll begins each screen at its top, and where somebody was when they come back to it. */
+function useScroll() {
+  const screen = useRouterState({ select: (s) => s.matches.at(-1)?.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each screen, when it is shown
+  useLayoutEffect(() => {
+    const content = document.getElementById("content");
+    const { came, keep } = keptPlace("content");
+    const onScroll = () => content && keep({ offset: content.scrollTop });
+    content?.scrollTo(0, came?.offset ?? 0);
+    content?.addEventListener("scroll", onScroll, { passive: true });
+    return () => content?.removeEventListener("scroll", onScroll);
+  }, [screen]);
 }
 
 const foldKey = "writ.nav-folded";
@@ -84,14 +102,14 @@ function Frame() {
   const [overlay, setOverlay] = useState<"palette" | "keys">();
   useKeys(setOverlay);
   useCountsLive();
-  const path = useRouterState({ select: (state) => state.location.pathname });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each screen begins at its top
-  useEffect(() => {
-    document.getElementById("content")?.scrollTo(0, 0);
-  }, [path]);
+  useScroll();
   useRecent();
   useEffect(() => {
-    onDropped((names) => queueMicrotask(() => toast(words.shell.dropped(names.join(", ")))));
+    onDropped((names) => {
+      // The router also reads the query of a page that is being left by the rules of the next one, to keep what both have.
+      const at = location.pathname;
+      setTimeout(() => location.pathname === at && toast(words.shell.dropped(names.join(", "))));
+    });
   }, []);
   const fold = () => {
     store(foldKey, folded ? undefined : "yes");

@@ -8,13 +8,19 @@ import { words } from "../../words/en";
 import { useMe } from "../org";
 import { optionsQuery } from "../queries";
 
+// The address is known. A dialog below takes the focus away from what asks for it by itself.
+function toPassword(event: Event) {
+  event.preventDefault();
+  (event.currentTarget as HTMLElement).querySelector<HTMLElement>("[type=password]")?.focus();
+}
+
 /** SignInAgain lets a person in above the page, so that nothing typed is lost. What was being sent waits for it. */
 export function SignInAgain({ open }: { open: boolean }) {
   const { user } = useMe();
   useEffect(offerSignIn, []);
   const options = useQuery({ ...optionsQuery, enabled: open });
   return (
-    <Dialog open={open} onClose={() => {}} title={words.auth.again}>
+    <Dialog open={open} onClose={() => {}} title={words.auth.again} onOpenAutoFocus={toPassword}>
       <p className="muted">{words.auth.againHelp}</p>
       <SignInForm email={user.email} onDone={() => {}} />
       {/* Providers need a page of their own, and this one must stay: its tabs tell each other. */}

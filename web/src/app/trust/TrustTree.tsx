@@ -69,7 +69,7 @@ function Drawing({ node, shown }: { node: Node; shown: string }) {
   );
 }
 
-/** Standing is whether a plan or delegation authorises anything now. */
+/** Standing is whether a plan or delegation authorizes anything now. */
 function Standing({ node }: { node: Node }) {
   if (node.counts) return <StatusBadge word={w.statuses.active ?? node.status} />;
   if (node.revokedAt) return <StatusBadge word={w.revoked} error />;

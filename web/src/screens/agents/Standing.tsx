@@ -123,7 +123,7 @@ export function Leases({ id }: { id: string }) {
                     ))}
                   </span>
                   <span className="small muted">
-                    {w.ends} <Time at={l.expiresAt} />
+                    {w.ends} <Time at={l.expiresAt} form="ends" />
                   </span>
                   {l.userId && (
                     <span className="small muted">

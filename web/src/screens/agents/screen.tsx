@@ -21,6 +21,7 @@ import { agents as w } from "../../words/agents";
 import { words } from "../../words/en";
 import { AgentStatus, Day, midnight } from "./parts";
 import { type Agent, agentsQuery } from "./queries";
+import { Register } from "./Register";
 import "./agents.css";
 
 const route = getRouteApi("/frame/agents");
@@ -101,6 +102,7 @@ export function Agents() {
     <div className="screen fill">
       <div className="screen-head">
         <h1 className="grow">{w.title}</h1>
+        <Register />
         <KillSwitch />
       </div>
       <StopList />

@@ -1,4 +1,4 @@
-import { useRef, useState } from "react";
+import { useRef } from "react";
 import type { Json } from "../../api/exact";
 import { useMay, useOrg } from "../../app/org";
 import { useScreenKeys } from "../../app/shell/keys";
@@ -7,14 +7,12 @@ import { toast } from "../../ui/Toast";
 import { useOnline } from "../../ui/useOnline";
 import { approvals as w } from "../../words/approvals";
 import { words } from "../../words/en";
-import { answer, type Given, isBusy, type Progress } from "./answer";
+import type { Asks } from "./AnswerDialog";
+import { answer, isBusy, type Progress } from "./answer";
 import { isRedacted } from "./compare";
-import { EditDialog } from "./EditDialog";
-import { NoteDialog } from "./NoteDialog";
 import { useAnswerer, useName } from "./parts";
 import type { Shown } from "./queries";
 import { approveBar, type Bar, isOwn, rejectBar } from "./rights";
-import { WiderDialog } from "./WiderDialog";
 
 interface ActsProps {
   request: Shown;
@@ -24,25 +22,20 @@ interface ActsProps {
   /** The arguments were in view. */
   seen: boolean;
   onUnread: () => void;
+  /** Opens the dialog of an answer that needs more than a key. */
+  onAsk: (asks: Asks) => void;
 }
-
-type Open = "approve" | "reject" | "edit" | "wider";
 
 // What comes up under somebody's fingers is not answered by the key that was meant for another.
 const leastLook = 700;
 
 /** Acts are the answers: the safe one is the easy one. Keys: y n e w. */
-export function Acts({ request: r, progress, over, seen, onUnread }: ActsProps) {
+export function Acts({ request: r, progress, over, seen, onUnread, onAsk }: ActsProps) {
   const org = useOrg();
-  const [open, setOpen] = useState<Open>();
   const came = useRef(Date.now());
   const critical = r.risk.level === "critical";
   const { approve, reject, edit, wider } = useRefusals(r, progress, over);
   const unread = !seen && (critical || r.risk.level === "high");
-  const give = (given: Given) => {
-    setOpen(undefined);
-    answer(org.id, r, given);
-  };
   const go = (refused: string | undefined, needsReading: boolean, then: () => void) => () => {
     if (Date.now() - came.current < leastLook) toast(w.justCame);
     else if (refused) toast(refused);
@@ -51,15 +44,14 @@ export function Acts({ request: r, progress, over, seen, onUnread }: ActsProps) 
       toast(w.readFirst);
     } else then();
   };
-  const approveOnce = () => (critical ? setOpen("approve") : give({ is: "approve" }));
+  const approveOnce = () => (critical ? onAsk("approve") : void answer(org.id, r, { is: "approve" }));
   useScreenKeys({
     y: go(approve, unread, approveOnce),
-    n: go(reject, false, () => setOpen("reject")),
-    e: go(edit, unread, () => setOpen("edit")),
-    w: go(wider, unread, () => setOpen("wider")),
+    n: go(reject, false, () => onAsk("reject")),
+    e: go(edit, unread, () => onAsk("edit")),
+    w: go(wider, unread, () => onAsk("wider")),
   });
   const once = r.scopes.find((s) => s.kind === "once")?.words;
-  const close = () => setOpen(undefined);
   const notRead = unread ? w.readFirst : undefined;
   return (
     <section className="approval-acts" aria-label={w.acts}>
@@ -71,13 +63,13 @@ export function Acts({ request: r, progress, over, seen, onUnread }: ActsProps) 
         </p>
       )}
       <div className="approval-buttons">
-        <Button refused={reject} onClick={() => setOpen("reject")} aria-keyshortcuts="n">
+        <Button refused={reject} onClick={() => onAsk("reject")} aria-keyshortcuts="n">
           {w.reject} <Key of="n" />
         </Button>
-        <Button refused={edit ?? notRead} onClick={() => setOpen("edit")} aria-keyshortcuts="e">
+        <Button refused={edit ?? notRead} onClick={() => onAsk("edit")} aria-keyshortcuts="e">
           {w.edit} <Key of="e" />
         </Button>
-        <Button refused={wider ?? notRead} onClick={() => setOpen("wider")} aria-keyshortcuts="w">
+        <Button refused={wider ?? notRead} onClick={() => onAsk("wider")} aria-keyshortcuts="w">
           {w.wider} <Key of="w" />
         </Button>
         <Button
@@ -90,30 +82,6 @@ export function Acts({ request: r, progress, over, seen, onUnread }: ActsProps) 
           {w.approve} <Key of="y" />
         </Button>
       </div>
-      {open === "approve" && (
-        <NoteDialog
-          title={w.approveTitle}
-          label={w.approveNote}
-          hint={w.approveNoteHelp}
-          act={w.approve}
-          permits={once}
-          onClose={close}
-          onGive={(note) => give({ is: "approve", note })}
-        />
-      )}
-      {open === "reject" && (
-        <NoteDialog
-          title={w.rejectTitle}
-          label={w.rejectNote}
-          hint={w.rejectHelp}
-          act={w.rejectAct}
-          danger
-          onClose={close}
-          onGive={(note) => give({ is: "reject", note })}
-        />
-      )}
-      {open === "edit" && <EditDialog request={r} noted={critical} onClose={close} onGive={give} />}
-      {open === "wider" && <WiderDialog request={r} noted={critical} onClose={close} onGive={give} />}
     </section>
   );
 }

@@ -8,13 +8,15 @@ import { approvals as w } from "../../words/approvals";
 import { words } from "../../words/en";
 import type { Given } from "./answer";
 import { changedNames } from "./compare";
-import { noteWrong } from "./NoteDialog";
+import { Late, noteWrong } from "./NoteDialog";
 import type { Shown } from "./queries";
 
 interface EditProps {
   request: Shown;
   /** Whether a note is needed. */
   noted: boolean;
+  /** Why no answer is taken any more. */
+  late: string | undefined;
   onClose: () => void;
   onGive: (given: Given) => void;
 }
@@ -37,14 +39,14 @@ export function objectOf(text: string): Record<string, Json> | undefined {
 }
 
 /** EditDialog approves one call with other arguments than those that were asked for. */
-export function EditDialog({ request: r, noted, onClose, onGive }: EditProps) {
+export function EditDialog({ request: r, noted, late, onClose, onGive }: EditProps) {
   const before = r.arguments as Record<string, Json>;
   const [text, setText] = useState(() => writeExact(before));
   const [note, setNote] = useState("");
   const after = useMemo(() => objectOf(text), [text]);
   const changed = after ? changedNames(before, after) : [];
   const wrongNote = noteWrong(note, noted);
-  const refused = !after ? w.editWrong : changed.length === 0 ? w.editSame : wrongNote;
+  const refused = late ?? (!after ? w.editWrong : changed.length === 0 ? w.editSame : wrongNote);
   const give = () => {
     if (refused || !after) return;
     onGive({ is: "approve", arguments: after, ...(note.trim() ? { note: note.trim() } : {}) });
@@ -79,6 +81,7 @@ export function EditDialog({ request: r, noted, onClose, onGive }: EditProps) {
           onChange={(e) => setNote(e.target.value)}
           autoComplete="off"
         />
+        <Late text={late} />
         <div className="row end">
           <Button onClick={onClose}>{words.ui.cancel}</Button>
           <Button type="submit" look="primary" refused={refused}>

@@ -12,6 +12,8 @@ interface NoteProps {
   act: string;
   danger?: boolean;
   permits?: string | undefined;
+  /** Why no answer is taken any more. */
+  late: string | undefined;
   onClose: () => void;
   onGive: (note: string) => void;
 }
@@ -27,13 +29,13 @@ export function noteWrong(note: string, needed: boolean): string | undefined {
 }
 
 /** NoteDialog asks why, before an answer that needs a reason. */
-export function NoteDialog({ title, label, hint, act, danger, permits, onClose, onGive }: NoteProps) {
+export function NoteDialog({ title, label, hint, act, danger, permits, late, onClose, onGive }: NoteProps) {
   const [note, setNote] = useState("");
   const [tried, setTried] = useState(false);
   const wrong = noteWrong(note, true);
   const give = () => {
     setTried(true);
-    if (!wrong) onGive(note.trim());
+    if (!wrong && !late) onGive(note.trim());
   };
   return (
     <Dialog open onClose={onClose} title={title}>
@@ -47,13 +49,23 @@ export function NoteDialog({ title, label, hint, act, danger, permits, onClose, 
           onChange={(e) => setNote(e.target.value)}
           autoComplete="off"
         />
+        <Late text={late} />
         <div className="row end">
           <Button onClick={onClose}>{words.ui.cancel}</Button>
-          <Button type="submit" look={danger ? "danger" : "primary"}>
+          <Button type="submit" look={danger ? "danger" : "primary"} refused={late}>
             {act}
           </Button>
         </div>
       </Form>
     </Dialog>
   );
+}
+
+/** Late says that the request was answered meanwhile, or that its time is over. */
+export function Late({ text }: { text: string | undefined }) {
+  return text ? (
+    <p role="alert" className="wrong-text">
+      {text}
+    </p>
+  ) : null;
 }

@@ -9,7 +9,9 @@ import { Loaded } from "../../ui/Loaded";
 import { Time } from "../../ui/Time";
 import { useNarrow } from "../../ui/useNarrow";
 import { approvals as w } from "../../words/approvals";
+import { deciders, ruleName } from "../../words/deciders";
 import { Acts } from "./Acts";
+import { AnswerDialog, type Asks } from "./AnswerDialog";
 import { Arguments } from "./Arguments";
 import { useProgress } from "./answer";
 import { Like } from "./Like";
@@ -26,6 +28,7 @@ export function Request({ id, level }: { id: string; level: 1 | 2 }) {
 function Card({ request: r, level }: { request: Shown; level: 1 | 2 }) {
   const progress = useProgress(r.delegationId);
   const [end, setEnd] = useState<HTMLElement | null>(null);
+  const [asked, setAsked] = useState<{ asks: Asks; seen: Shown }>();
   const narrow = useNarrow();
   const parts = [<Risk key="risk" request={r} />, <Arguments key="arguments" request={r} end={setEnd} />];
   const seen = useSeen(end);
@@ -48,8 +51,10 @@ function Card({ request: r, level }: { request: Shown; level: 1 | 2 }) {
           over={over}
           seen={seen}
           onUnread={() => end?.scrollIntoView({ block: "center" })}
+          onAsk={(asks) => setAsked({ asks, seen: r })}
         />
       )}
+      {asked && <AnswerDialog {...asked} now={r} onClose={() => setAsked(undefined)} />}
     </article>
   );
 }
@@ -118,7 +123,10 @@ function Head({ request: r, level }: { request: Shown; level: 1 | 2 }) {
       <p className="muted">
         {r.agentId ? (
           <>
-            {w.by} <AgentText text={r.agentId} short />
+            {w.by}{" "}
+            <Link to="/agents/$id" params={{ id: r.agentId }}>
+              <AgentText text={r.agentId} short />
+            </Link>
           </>
         ) : (
           w.anyAgent
@@ -171,13 +179,7 @@ function Facts({ request: r }: { request: Shown }) {
         {r.amount !== null && r.amount !== undefined && <Fact name={w.amount}>{String(r.amount)}</Fact>}
         {(r.policyName || r.rule) && (
           <Fact name={w.rule}>
-            {r.rule && <AgentText text={r.rule} short />}
-            {r.policyName && (
-              <>
-                {" "}
-                {w.ruleOf} <AgentText text={r.policyName} short />
-              </>
-            )}
+            <Rule request={r} />
             {r.policyRule?.when && (
               <>
                 :{" "}
@@ -226,5 +228,25 @@ function Facts({ request: r }: { request: Shown }) {
         )}
       </dl>
     </section>
+  );
+}
+
+// What decides beside policies has no page, and says its rules in words.
+function Rule({ request: r }: { request: Shown }) {
+  return (
+    <>
+      {r.rule && ((r.policyId && ruleName(r.policyId, r.rule)) || <AgentText text={r.rule} short />)}
+      {r.policyName && r.policyId && (
+        <>
+          {" "}
+          {w.ruleOf}{" "}
+          {deciders.names[r.policyId] ?? (
+            <Link to="/policies/$id" params={{ id: r.policyId }}>
+              <AgentText text={r.policyName} short />
+            </Link>
+          )}
+        </>
+      )}
+    </>
   );
 }

@@ -10,13 +10,15 @@ import { JsonValue } from "../../ui/json/JsonViewer";
 import { approvals as w } from "../../words/approvals";
 import { words } from "../../words/en";
 import type { Given } from "./answer";
-import { noteWrong } from "./NoteDialog";
+import { Late, noteWrong } from "./NoteDialog";
 import { type Bound, type Check, firstBounds, type Leaf, leavesOf, patternOf } from "./pattern";
 import { previewQuery, type Scope, type Shown } from "./queries";
 
 interface WiderProps {
   request: Shown;
   noted: boolean;
+  /** Why no answer is taken any more. */
+  late: string | undefined;
   onClose: () => void;
   onGive: (given: Given) => void;
 }
@@ -28,7 +30,7 @@ const wholeOf = (text: string, to: number) => {
 };
 
 /** WiderDialog gives a standing approval, after the server has said what it permits. */
-export function WiderDialog({ request: r, noted, onClose, onGive }: WiderProps) {
+export function WiderDialog({ request: r, noted, late, onClose, onGive }: WiderProps) {
   const org = useOrg();
   const leaves = useMemo(() => leavesOf((r.arguments ?? {}) as Record<string, Json>), [r.arguments]);
   const kinds = [...(leaves ? ["pattern" as const] : []), ...r.scopes.map((s) => s.kind).filter((k) => k !== "once")];
@@ -44,7 +46,7 @@ export function WiderDialog({ request: r, noted, onClose, onGive }: WiderProps) 
   const preview = useQuery(previewQuery(org.id, r.delegationId, rested));
   // Only what the server said about exactly these bounds counts.
   const permits = scope && rested && written(scope) === written(rested) ? preview.data?.permits : undefined;
-  const refused = permits === undefined ? w.previewFirst : noteWrong(note, noted);
+  const refused = late ?? (permits === undefined ? w.previewFirst : noteWrong(note, noted));
   const give = () => {
     if (refused || !scope) return;
     onGive({ is: "approve", scope, ...(note.trim() ? { note: note.trim() } : {}) });
@@ -90,6 +92,7 @@ export function WiderDialog({ request: r, noted, onClose, onGive }: WiderProps) 
           </span>
           <Problem error={permits === undefined ? preview.error : undefined} />
         </div>
+        <Late text={late} />
         <div className="row end">
           <Button onClick={onClose}>{words.ui.cancel}</Button>
           <Button type="submit" look="primary" refused={refused}>

@@ -9,7 +9,7 @@ import { Empty, SkeletonLines } from "../../ui/states";
 import { toast } from "../../ui/Toast";
 import { approvals as w } from "../../words/approvals";
 import { words } from "../../words/en";
-import { useRequestsLive } from "./parts";
+import { useLeaving, useRequestsLive } from "./parts";
 import { readRequest, requestKey, requestQuery } from "./queries";
 import { Request } from "./Request";
 
@@ -20,6 +20,7 @@ export function ApprovalPage() {
   const { id } = route.useParams();
   const org = useOrg();
   useRequestsLive();
+  useLeaving();
   const request = useQuery(requestQuery(org.id, id));
   usePage({ name: w.title, to: "/approvals" }, { name: request.data?.tool ?? "…" });
   const missing = [404, 400, 422].includes(statusOf(request.error));

@@ -1,11 +1,12 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, type ParsedLocation, useRouter } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { useMe, useOrg } from "../../app/org";
 import { useLive } from "../../live/useLive";
 import { StatusBadge } from "../../ui/Badge";
 import { clean } from "../../ui/clean";
 import { duration } from "../../ui/format";
+import { undoPending } from "../../ui/Toast";
 import { approvals as w } from "../../words/approvals";
 import { type Approval, peopleQuery } from "./queries";
 import type { Answerer } from "./rights";
@@ -65,6 +66,23 @@ export function useRequestsLive(): void {
       void client.invalidateQueries({ queryKey: [org.id, "approvals", part] });
     for (const id of new Set(ids)) void client.invalidateQueries({ queryKey: [org.id, "approvals", "one", id] });
   });
+}
+
+// Another request of the same list is no other view: people answer one and go on to the next.
+const viewOf = ({ pathname, search }: ParsedLocation) => JSON.stringify([pathname, { ...search, id: undefined }]);
+
+/** useLeaving takes back the answer that waits when the view is left: at the click, not when the next one is there. */
+export function useLeaving(): void {
+  const router = useRouter();
+  useEffect(() => {
+    const stop = router.subscribe("onBeforeNavigate", ({ fromLocation: from, toLocation: to }) => {
+      if (!from || viewOf(from) !== viewOf(to)) undoPending();
+    });
+    return () => {
+      stop();
+      undoPending();
+    };
+  }, [router]);
 }
 
 /** useSeconds is the time, renewed every second. */

@@ -23,6 +23,8 @@ export function Standing() {
   usePage({ name: w.title, to: "/approvals" }, { name: w.tabs.standing });
   useRequestsLive();
   const allows = useQuery(allowsQuery(org.id));
+  // It stays when the approval ends meanwhile: what is being typed would go to the page.
+  const [asked, setAsked] = useState<Allow>();
   return (
     <div className="screen">
       <div className="screen-head">
@@ -37,29 +39,45 @@ export function Standing() {
             <ul className="stack">
               {items.map((allow) => (
                 <li key={allow.id} className="card stack tight">
-                  <One allow={allow} />
+                  <One allow={allow} onTakeBack={() => setAsked(allow)} />
                 </li>
               ))}
             </ul>
           )
         }
       </Loaded>
+      {asked && <TakeBack allow={asked} onClose={() => setAsked(undefined)} />}
     </div>
   );
 }
 
-function One({ allow: a }: { allow: Allow }) {
+function TakeBack({ allow: a, onClose }: { allow: Allow; onClose: () => void }) {
   const org = useOrg();
-  const name = useName();
   const client = useQueryClient();
-  const refused = useMay("keys.own");
-  const [asked, setAsked] = useState(false);
   const takeBack = useMutation({
     mutationFn: () =>
       api.delete("/delegation/allows/{id}", { params: { path: { id: a.id }, query: { organizationId: org.id } } }),
     onSuccess: () => toast(w.tookBack),
     onSettled: () => client.invalidateQueries({ queryKey: allowsQuery(org.id).queryKey }),
   });
+  return (
+    <ConfirmDialog
+      open
+      onClose={onClose}
+      title={w.takeBackTitle}
+      act={w.takeBackAct}
+      danger
+      onConfirm={() => takeBack.mutateAsync()}
+    >
+      <p>{a.permits}</p>
+      <p className="muted">{w.takeBackHelp}</p>
+    </ConfirmDialog>
+  );
+}
+
+function One({ allow: a, onTakeBack }: { allow: Allow; onTakeBack: () => void }) {
+  const name = useName();
+  const refused = useMay("keys.own");
   return (
     <>
       <p>{a.permits || <span className="muted">{w.permitsHidden}</span>}</p>
@@ -84,21 +102,10 @@ function One({ allow: a }: { allow: Allow }) {
         </Fact>
       </dl>
       <div className="row">
-        <Button refused={refused} onClick={() => setAsked(true)}>
+        <Button refused={refused} onClick={onTakeBack}>
           {w.takeBack}
         </Button>
       </div>
-      <ConfirmDialog
-        open={asked}
-        onClose={() => setAsked(false)}
-        title={w.takeBackTitle}
-        act={w.takeBackAct}
-        danger
-        onConfirm={() => takeBack.mutateAsync()}
-      >
-        <p>{a.permits}</p>
-        <p className="muted">{w.takeBackHelp}</p>
-      </ConfirmDialog>
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
+import { statusOf } from "../../api/errors";
 import { parseExact } from "../../api/exact";
 import { useMay, useOrg } from "../../app/org";
 import { usePage } from "../../app/shell/page";
@@ -10,7 +11,7 @@ import { CopyButton } from "../../ui/CopyButton";
 import { clean } from "../../ui/clean";
 import { JsonViewer } from "../../ui/json/JsonViewer";
 import { Loaded } from "../../ui/Loaded";
-import { SkeletonLines } from "../../ui/states";
+import { Empty, SkeletonLines } from "../../ui/states";
 import { actionWords } from "../../words/actions";
 import { words } from "../../words/en";
 import { Erase } from "./Erase";
@@ -37,10 +38,29 @@ export function Entry() {
   return (
     <div className="screen">
       {!told && <h1>{w.entry(index)}</h1>}
-      <Loaded query={entry} skeleton={<SkeletonLines lines={10} />}>
-        {(body) => told && <Shown body={body} told={told} index={index} readAt={entry.dataUpdatedAt} />}
-      </Loaded>
+      {[400, 404, 422].includes(statusOf(entry.error)) ? (
+        <NotHere />
+      ) : (
+        <Loaded query={entry} skeleton={<SkeletonLines lines={10} />}>
+          {(body) => told && <Shown body={body} told={told} index={index} readAt={entry.dataUpdatedAt} />}
+        </Loaded>
+      )}
     </div>
+  );
+}
+
+function NotHere() {
+  return (
+    <Empty
+      title={w.notHere}
+      action={
+        <Link className="button" to="/audit">
+          {w.toLog}
+        </Link>
+      }
+    >
+      {w.notHereHelp}
+    </Empty>
   );
 }
 

@@ -1,34 +1,14 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { AgentText, ToolName } from "../../ui/AgentText";
-import { IdChip } from "../../ui/CopyButton";
 import { Time } from "../../ui/Time";
 import { actionWords } from "../../words/actions";
 import { words } from "../../words/en";
 import { Decider } from "./Decider";
+import { Actor, Subject } from "./parties";
 import type { Told } from "./record";
 
 const w = words.audit;
-
-/** Actor is who did something. */
-export function Actor({ actor }: { actor: Told["actor"] }) {
-  return (
-    <span className="row">
-      <span className="muted">{w.kinds[actor.kind] ?? actor.kind}</span>
-      {actor.id && <IdChip id={actor.id} />}
-    </span>
-  );
-}
-
-/** Subject is what something was done to. */
-export function Subject({ subject }: { subject: Told["subject"] }) {
-  return (
-    <span className="row">
-      <span className="muted">{subject.type.replaceAll("_", " ")}</span>
-      {subject.id && <IdChip id={subject.id} />}
-    </span>
-  );
-}
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
@@ -67,14 +47,14 @@ export function Facts({ entry }: { entry: Told }) {
       )}
       {entry.agent && (
         <Fact name={w.agent}>
-          <Link to="/decisions" search={{ agent: entry.agent }}>
+          <Link to="/agents/$id" params={{ id: entry.agent }}>
             <AgentText text={entry.agent} short />
           </Link>
         </Fact>
       )}
       {entry.session && (
         <Fact name={w.session}>
-          <Link to="/decisions" search={{ session: entry.session }}>
+          <Link to="/sessions/$id" params={{ id: entry.session }}>
             <AgentText text={entry.session} short />
           </Link>
         </Fact>
@@ -89,7 +69,14 @@ export function Facts({ entry }: { entry: Told }) {
       )}
       {entry.policy && (
         <Fact name={w.decider}>
-          <Decider policy={entry.policy} rule={entry.rule} />
+          <Decider policy={entry.policy} rule={entry.rule} linked />
+        </Fact>
+      )}
+      {entry.approval && (
+        <Fact name={w.approval}>
+          <Link to="/approvals/$id" params={{ id: entry.approval }}>
+            {w.toApproval}
+          </Link>
         </Fact>
       )}
     </dl>

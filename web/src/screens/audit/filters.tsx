@@ -4,6 +4,7 @@ import { useOrg } from "../../app/org";
 import { verdicts } from "../../ui/Badge";
 import type { Filter } from "../../ui/FilterBar";
 import { actionWords } from "../../words/actions";
+import { deciders } from "../../words/deciders";
 import { words } from "../../words/en";
 import { type EntrySearch, policyNamesQuery } from "./queries";
 
@@ -12,7 +13,7 @@ const w = words.audit;
 const verdictValues = verdicts.map((v) => [v, words.verdicts[v]] as const);
 
 // Parts of Writ that decide beside policies.
-const ownDeciders = ["writ:intent", "writ:approval", "writ:agent", "writ:default"].map((id) => [id, id] as const);
+const ownDeciders = Object.entries(deciders.names).map(([id, name]) => [id, name ?? id] as const);
 
 /** useFilters is what the lists can be narrowed by; a rule only beside its policy. */
 export function useFilters(search: EntrySearch, decisions: boolean): Filter[] {
@@ -38,7 +39,7 @@ export function useFilters(search: EntrySearch, decisions: boolean): Filter[] {
 /** noteOn is what is to be known about a choice of filters. */
 export function noteOn(search: EntrySearch): string | undefined {
   if (search.rule && !search.policy) return w.ruleNeedsPolicy;
-  if (search.policy && search.decision?.includes("allow")) return w.policyRefuses;
+  if (search.policy && search.decision?.includes("allow") !== false) return w.policyRefuses;
   return undefined;
 }
 

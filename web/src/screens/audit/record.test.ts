@@ -23,8 +23,12 @@ describe("an entry as it is shown", () => {
   });
 
   it("gives the reason of the sealed payload, with exact numbers", () => {
-    const entry = { record, payloadText: '{"arguments":{"amount":12345678901234567890},"reason":"too much"}' };
+    const entry = {
+      record,
+      payloadText: '{"arguments":{"amount":12345678901234567890},"reason":"too much","approval":"r1"}',
+    };
     const told = tell(entry as unknown as Entry);
+    expect(told.approval).toBe("r1");
     expect(told.reason).toBe("too much");
     expect(String((told.payload as { arguments: { amount: unknown } }).arguments.amount)).toBe("12345678901234567890");
   });

@@ -19,6 +19,8 @@ export interface Told {
   rule: string | undefined;
   reason: string | undefined;
   step: string | undefined;
+  /** The request for approval that it waited for, or that let it run. */
+  approval: string | undefined;
   payload: Json | undefined;
   /** Whether the record commits to a payload. */
   sealed: boolean;
@@ -46,13 +48,14 @@ export function tell(entry: Entry): Told {
     policy: text("policy"),
     rule: text("rule"),
     step: /^\d{1,4}$/.test(text("step") ?? "") ? text("step") : undefined,
-    reason: text("verdict") ? reasonOf(payload) : undefined,
+    reason: text("verdict") ? textOf(payload, "reason") : undefined,
+    approval: text("verdict") ? textOf(payload, "approval") : undefined,
     payload,
     sealed: record.payload !== undefined,
   };
 }
 
-function reasonOf(payload: Json | undefined): string | undefined {
-  const reason = (payload as { reason?: Json } | undefined)?.reason;
-  return typeof reason === "string" ? reason : undefined;
+function textOf(payload: Json | undefined, name: "reason" | "approval"): string | undefined {
+  const text = (payload as { reason?: Json; approval?: Json } | undefined)?.[name];
+  return typeof text === "string" ? text : undefined;
 }

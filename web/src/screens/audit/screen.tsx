@@ -6,9 +6,9 @@ import { Time } from "../../ui/Time";
 import type { Column } from "../../ui/table/Table";
 import { actionWords } from "../../words/actions";
 import { words } from "../../words/en";
-import { Actor, Subject } from "./facts";
 import { LogBar } from "./LogBar";
 import { EntryList } from "./list";
+import { Actor, Subject } from "./parties";
 import type { ListedEntry } from "./queries";
 
 const w = words.audit;
@@ -16,15 +16,15 @@ const route = getRouteApi("/frame/audit");
 
 const columns: Column<ListedEntry>[] = [
   { id: "time", head: w.columns.time, width: "72px", cell: (e) => <Time at={e.time} /> },
-  { id: "action", head: w.columns.action, width: "minmax(200px, 1.2fr)", cell: (e) => <What entry={e} /> },
+  { id: "action", head: w.columns.action, width: "minmax(186px, 1.2fr)", cell: (e) => <What entry={e} /> },
   { id: "subject", head: w.columns.subject, width: "minmax(180px, 1.6fr)", cell: (e) => <About entry={e} /> },
   {
     id: "agent",
     head: w.columns.agent,
-    width: "minmax(80px, 0.6fr)",
+    width: "minmax(68px, 0.6fr)",
     cell: (e) => <AgentText text={e.agent ?? "–"} line />,
   },
-  { id: "actor", head: w.columns.actor, width: "minmax(120px, 0.8fr)", cell: (e) => <Actor actor={e.actor} /> },
+  { id: "actor", head: w.columns.actor, width: "minmax(156px, 0.8fr)", cell: (e) => <Actor actor={e.actor} /> },
   { id: "entry", head: w.columns.entry, width: "80px", cell: (e) => <ProofLink index={e.index} /> },
 ];
 

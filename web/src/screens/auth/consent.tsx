@@ -1,7 +1,8 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, type Body } from "../../api/client";
+import { linkTo } from "../../app/link";
 import { useMe, useOrg } from "../../app/org";
 import { fresh } from "../../app/queries";
 import { usePage } from "../../app/shell/page";
@@ -120,7 +121,12 @@ function Answer({ request, asked, onAnswered }: AnswerProps) {
           options={agents.map((a) => [a.agentId, clean(a.name ? `${a.name} (${a.agentId})` : a.agentId)] as const)}
         />
       ) : (
-        <p role="alert">{w.noAgent}</p>
+        <p role="alert">
+          {w.noAgent}{" "}
+          <Link {...linkTo("/agents", { org })} target="_blank" rel="noopener">
+            {w.toAgents}
+          </Link>
+        </p>
       )}
       {agent && !agent.bound && <p>{w.firstKey}</p>}
       {answer.error && (

@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { api, type Body } from "../../api/client";
-import { realOne, useMe, useOrg } from "../../app/org";
+import { realOne, useMe, useOrgIfAny } from "../../app/org";
 import { fresh } from "../../app/queries";
 import { usePage } from "../../app/shell/page";
 import { AgentText } from "../../ui/AgentText";
@@ -78,16 +78,19 @@ interface AnswerProps {
 
 function Answer({ request, onAnswered }: AnswerProps) {
   const me = useMe();
-  const here = useOrg();
-  const [org, setOrg] = useState((here.demo ? realOne(me.organizations) : here)?.id ?? here.id);
+  const here = useOrgIfAny();
+  const [org, setOrg] = useState((here?.demo ? realOne(me.organizations) : here)?.id ?? here?.id);
   const offersSession = request.client === "writ";
   const [session, setSession] = useState(offersSession);
+  const member = me.organizations.find((o) => o.id === org);
+  const hasKeys = (member?.rights as string[] | undefined)?.includes("keys.own") ?? false;
+  const keyless = hasKeys ? undefined : withoutKey(offersSession, member?.role);
   const awake = useAwake();
   const answer = useMutation({
     mutationFn: (yes: boolean) =>
       yes
         ? api.post("/auth/device/approve", {
-            body: { userCode: request.userCode, organizationId: org, keyOnly: !session },
+            body: { userCode: request.userCode, ...(org && { organizationId: org, keyOnly: hasKeys && !session }) },
           })
         : api.post("/auth/device/deny", { body: { userCode: request.userCode } }),
     onSuccess: (_, yes) => onAnswered(yes ? "approved" : "denied"),
@@ -101,22 +104,29 @@ function Answer({ request, onAnswered }: AnswerProps) {
         </p>
         <p>{w.deviceLink}</p>
       </div>
-      <Asking request={request} email={me.user.email} />
-      <Choice
-        label={w.deviceOrganization}
-        value={org}
-        onChange={setOrg}
-        options={me.organizations.map((o) => [o.id, clean(o.name)] as const)}
-      />
-      {offersSession && (
+      <Asking request={request} email={me.user.email} keyless={keyless} />
+      {org && (
+        <Choice
+          label={w.deviceOrganization}
+          value={org}
+          onChange={setOrg}
+          options={me.organizations.map((o) => [o.id, clean(o.name)] as const)}
+        />
+      )}
+      {hasKeys && offersSession && (
         <label className="row device-session">
           <input type="checkbox" checked={session} onChange={(e) => setSession(e.target.checked)} />
           <span>{w.deviceSession}</span>
         </label>
       )}
+      {!hasKeys && !offersSession && (
+        <p>
+          {w.deviceNeedsOne} {w.deviceEnds}
+        </p>
+      )}
       {answer.error && (
         <p role="alert" className="wrong-text">
-          {explain(answer.error, true).title} {explain(answer.error, true).help}
+          {explain(answer.error, true).title} {explain(answer.error, true).help} {w.deviceEnds}
         </p>
       )}
       <div className="row end">
@@ -126,7 +136,7 @@ function Answer({ request, onAnswered }: AnswerProps) {
         <Button
           look="primary"
           busy={answer.isPending}
-          refused={awake ? undefined : w.deviceWait}
+          refused={hasKeys || offersSession ? (awake ? undefined : w.deviceWait) : w.deviceNeedsOne}
           onClick={() => answer.mutate(true)}
         >
           {w.deviceApprove}
@@ -136,8 +146,20 @@ function Answer({ request, onAnswered }: AnswerProps) {
   );
 }
 
+/** withoutKey is what a terminal gets that gets no key. */
+function withoutKey(offersSession: boolean, role?: string): string {
+  if (!offersSession) return w.deviceGetsNothing;
+  return role ? w.deviceRoleKey(role) : w.deviceWithoutKey;
+}
+
+interface AskingProps {
+  request: Body<"DeviceRequestBody">;
+  email: string;
+  keyless: string | undefined; // why it gets no key; undefined: it gets one
+}
+
 /** Asking is what the terminal says of itself, and what it would get. */
-function Asking({ request, email }: { request: Body<"DeviceRequestBody">; email: string }) {
+function Asking({ request, email, keyless }: AskingProps) {
   return (
     <dl className="facts">
       <dt>{w.deviceWho}</dt>
@@ -158,15 +180,21 @@ function Asking({ request, email }: { request: Body<"DeviceRequestBody">; email:
       <dd>
         <Time at={request.createdAt} form="absolute" />
       </dd>
-      <dt>{w.deviceGets}</dt>
-      <dd>
-        <ul className="bullets">
-          {request.scopes.map((scope) => (
-            <li key={scope}>{w.scopes[scope] ?? scope}</li>
-          ))}
-        </ul>
-        {w.deviceNever}
-      </dd>
+      <dt>{keyless ? w.deviceGetsNone : w.deviceGets}</dt>
+      {keyless ? <dd>{keyless}</dd> : <KeyScopes scopes={request.scopes} />}
     </dl>
+  );
+}
+
+function KeyScopes({ scopes }: { scopes: string[] }) {
+  return (
+    <dd>
+      <ul className="bullets">
+        {scopes.map((scope) => (
+          <li key={scope}>{w.scopes[scope] ?? scope}</li>
+        ))}
+      </ul>
+      {w.deviceNever}
+    </dd>
   );
 }

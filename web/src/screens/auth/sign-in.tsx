@@ -20,7 +20,7 @@ export function SignIn() {
   const router = useRouter();
   const known = useKnown();
   const session = useSession();
-  const done = () => router.history.push(`/ui${safeNext(next)}`);
+  const done = () => router.history.replace(`/ui${safeNext(next)}`);
   const options = useQuery(optionsQuery);
   const [elsewhere, setElsewhere] = useState(false);
   if (!known) {

@@ -37,7 +37,7 @@ export function Verify() {
       await api.post("/auth/verify-otp", { body: { email, code: code.trim(), password } });
       await login(email, password);
     },
-    onSuccess: () => router.history.push(`/ui${safeNext(search.next)}`),
+    onSuccess: () => router.history.replace(`/ui${safeNext(search.next)}`),
   });
   const resend = useMutation({
     mutationFn: () => api.post("/auth/resend-otp", { body: { email } }),

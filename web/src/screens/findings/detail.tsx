@@ -88,7 +88,9 @@ function Shown({ finding: f }: { finding: Finding }) {
           )}
           {f.agentId && (
             <Fact name={w.agent}>
-              <AgentText text={f.agentId} />
+              <Link to="/agents/$id" params={{ id: f.agentId }}>
+                <AgentText text={f.agentId} />
+              </Link>
             </Fact>
           )}
           <Fact name={w.happened}>
@@ -104,7 +106,7 @@ function Shown({ finding: f }: { finding: Finding }) {
           )}
           {f.sessionId && (
             <Fact name={w.session}>
-              <Link to="/decisions" search={{ session: f.sessionId }}>
+              <Link to="/sessions/$id" params={{ id: f.sessionId }}>
                 <AgentText text={f.sessionId} short />
               </Link>
             </Fact>

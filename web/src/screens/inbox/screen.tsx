@@ -18,6 +18,7 @@ import { Time } from "../../ui/Time";
 import { toast } from "../../ui/Toast";
 import { type Column, Table } from "../../ui/table/Table";
 import { words } from "../../words/en";
+import { placeOf } from "./place";
 import { inboxQuery, type Notification, preferencesQuery } from "./queries";
 import "./inbox.css";
 
@@ -56,7 +57,7 @@ export function Inbox() {
     (n: Notification) => {
       if (!n.readAt) markRead(n.id);
       const to = placeOf(n);
-      if (to) void navigate({ to, params: { id: n.subjectId } });
+      if (to) void navigate(to as Parameters<typeof navigate>[0]);
     },
     [markRead, navigate],
   );
@@ -133,14 +134,6 @@ function Mail() {
   );
 }
 
-// What can be opened: other kinds are about things without a page of their own.
-const placeOf = (n: Notification) =>
-  n.kind.startsWith("approval.")
-    ? ("/approvals/$id" as const)
-    : n.kind.startsWith("profile.")
-      ? ("/policies/proposals/$id" as const)
-      : undefined;
-
 const kindOf = (n: Notification) => w.kinds[n.kind] ?? n.kind;
 
 function columnsOf(markRead: (id: string) => void): Column<Notification>[] {
@@ -169,7 +162,7 @@ function Title({ notification: n, onOpen }: { notification: Notification; onOpen
     <span className={n.readAt ? "row muted" : "row inbox-unread"}>
       {!n.readAt && <span className="inbox-dot" aria-hidden />}
       {to ? (
-        <Link className="one-line" to={to} params={{ id: n.subjectId }} onClick={onOpen}>
+        <Link className="one-line" {...to} onClick={onOpen}>
           <AgentText text={n.title} line />
         </Link>
       ) : (

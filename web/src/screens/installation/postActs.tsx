@@ -15,9 +15,11 @@ type Act = "publish" | "withdraw" | "delete";
 
 /** PostActs shows a post to everybody, takes it back, or deletes it. They are about what was saved. */
 export function PostActs({ post, changed }: { post: Post; changed: boolean }) {
-  const [act, setAct] = useState<Act>();
+  // What was on screen when the dialog was opened is what is published: a colleague may save another revision meanwhile.
+  const [asked, setAsked] = useState<{ act: Act; seen: Post }>();
   const refused = changed ? w.saveFirst : undefined;
-  const close = () => setAct(undefined);
+  const open = (act: Act) => setAsked({ act, seen: post });
+  const close = () => setAsked(undefined);
   return (
     <div className="row wrap">
       <StatusBadge word={post.publishedAt ? w.published : w.draft} />
@@ -29,13 +31,13 @@ export function PostActs({ post, changed }: { post: Post; changed: boolean }) {
           {w.openPost}
         </a>
       )}
-      <Button onClick={() => setAct("delete")}>{w.delete}</Button>
-      <Button refused={refused} onClick={() => setAct(post.publishedAt ? "withdraw" : "publish")}>
+      <Button onClick={() => open("delete")}>{w.delete}</Button>
+      <Button refused={refused} onClick={() => open(post.publishedAt ? "withdraw" : "publish")}>
         {post.publishedAt ? w.withdraw : w.publish}
       </Button>
-      {act === "delete" && <DeletePost post={post} onClose={close} />}
-      {act === "publish" && <ShowPost post={post} to="publish" onClose={close} />}
-      {act === "withdraw" && <ShowPost post={post} to="withdraw" onClose={close} />}
+      {asked?.act === "delete" && <DeletePost post={asked.seen} onClose={close} />}
+      {asked?.act === "publish" && <ShowPost post={asked.seen} to="publish" onClose={close} />}
+      {asked?.act === "withdraw" && <ShowPost post={asked.seen} to="withdraw" onClose={close} />}
     </div>
   );
 }

@@ -18,15 +18,9 @@ export function SecondFactor() {
   const factor = useQuery(factorQuery);
   const [adding, setAdding] = useState(false);
   const [removing, setRemoving] = useState(false);
+  const [renewing, setRenewing] = useState(false);
   const [codes, setCodes] = useState<string[]>();
   const again = () => client.invalidateQueries({ queryKey: factorQuery.queryKey });
-  const renew = useMutation({
-    mutationFn: () => api.post("/user/second-factor/recovery-codes"),
-    onSuccess: (made) => {
-      setCodes(made.codes);
-      return again();
-    },
-  });
   return (
     <section className="card stack">
       <div>
@@ -39,11 +33,8 @@ export function SecondFactor() {
             {w.factorSince} <Time at={factor.data.since ?? ""} form="absolute" />.{" "}
             {w.codesLeft(factor.data.recoveryCodes)}
           </p>
-          <Problem error={renew.error} />
           <div className="row wrap">
-            <Button busy={renew.isPending} title={w.renewHelp} onClick={() => renew.mutate()}>
-              {w.renew}
-            </Button>
+            <Button onClick={() => setRenewing(true)}>{w.renew}</Button>
             <Button look="danger" onClick={() => setRemoving(true)}>
               {w.remove}
             </Button>
@@ -70,6 +61,15 @@ export function SecondFactor() {
           }}
         />
       </Dialog>
+      <Renew
+        open={renewing}
+        onClose={() => setRenewing(false)}
+        onDone={(made) => {
+          setRenewing(false);
+          setCodes(made);
+          void again();
+        }}
+      />
       <Codes codes={codes} onDone={() => setCodes(undefined)} />
       <ConfirmDialog
         open={removing}
@@ -143,6 +143,28 @@ function Add({ onDone }: { onDone: (codes: string[]) => void }) {
         </Button>
       </div>
     </Form>
+  );
+}
+
+interface RenewProps {
+  open: boolean;
+  onClose: () => void;
+  onDone: (codes: string[]) => void;
+}
+
+/** Renew asks before the codes that somebody keeps stop working. */
+function Renew({ open, onClose, onDone }: RenewProps) {
+  return (
+    <ConfirmDialog
+      open={open}
+      onClose={onClose}
+      title={w.renewTitle}
+      act={w.renewAct}
+      keepOpen
+      onConfirm={async () => onDone((await api.post("/user/second-factor/recovery-codes")).codes)}
+    >
+      <p>{w.renewHelp}</p>
+    </ConfirmDialog>
   );
 }
 

@@ -5,11 +5,13 @@ import { leave } from "../../auth/session";
 import { AgentText } from "../../ui/AgentText";
 import { StatusBadge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
+import { clean } from "../../ui/clean";
 import { ConfirmDialog } from "../../ui/Dialog";
 import { ErrorBanner, ErrorPanel, SkeletonLines } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import { toast } from "../../ui/Toast";
 import { words } from "../../words/en";
+import { programOf } from "./program";
 import { type SessionRow, sessionsQuery } from "./queries";
 
 const w = words.me;
@@ -57,10 +59,15 @@ export function Sessions() {
 }
 
 function Row({ session: s, onEnd }: { session: SessionRow; onEnd: () => void }) {
+  const program = programOf(s.userAgent);
   return (
     <li>
       <div className="grow">
-        <AgentText text={s.userAgent || w.unknownProgram} line />
+        {program ? (
+          <span title={clean(s.userAgent)}>{w.program(program.browser, program.system)}</span>
+        ) : (
+          <AgentText text={s.userAgent || w.unknownProgram} line />
+        )}
         <p className="small faint">
           {w.sessionFrom(s.address)} · {w.sessionUsed} <Time at={s.lastUsedAt} />
         </p>

@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Body } from "../../api/client";
-import { linkTo } from "../../app/link";
 import { useOrg } from "../../app/org";
 import { AgentText } from "../../ui/AgentText";
 import { StatusBadge } from "../../ui/Badge";
@@ -43,7 +42,7 @@ function Row({ agent: a }: { agent: Body<"AgentBody"> }) {
   const calls = (a.sparkline ?? []).map(Number);
   return (
     <li className="agent-row">
-      <Link className="agent-name" {...linkTo("/decisions", { agent: a.agentId })}>
+      <Link className="agent-name" to="/agents/$id" params={{ id: a.agentId }}>
         <AgentText text={a.name || a.agentId} line />
         <span className="small faint">{a.lastSeenAt && <Time at={a.lastSeenAt} />}</span>
       </Link>

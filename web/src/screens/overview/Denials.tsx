@@ -10,6 +10,7 @@ import { count } from "../../ui/format";
 import { Loaded } from "../../ui/Loaded";
 import type { Bounds } from "../../ui/range";
 import { SkeletonLines } from "../../ui/states";
+import { deciders, ruleName } from "../../words/deciders";
 import { words } from "../../words/en";
 import { rangeOf } from "./Numbers";
 import { denialsQuery, policyNamesQuery, summaryQuery } from "./queries";
@@ -61,7 +62,7 @@ interface WhyProps {
 }
 
 function Why({ denial: d, names, bounds }: WhyProps) {
-  const own = w.deciders[d.decidedBy];
+  const own = deciders.why[d.decidedBy];
   const search = {
     ...rangeOf(bounds),
     decision: "deny",
@@ -72,7 +73,9 @@ function Why({ denial: d, names, bounds }: WhyProps) {
     <Link className="row why" {...linkTo("/decisions", search)}>
       <span className="one-line">{own ?? <AgentText text={names?.get(d.decidedBy) ?? d.decidedBy} line />}</span>
       {d.rule && (
-        <span className="small muted one-line">{w.ruleNames[d.rule] ?? <AgentText text={d.rule} line />}</span>
+        <span className="small muted one-line">
+          {ruleName(d.decidedBy, d.rule) ?? <AgentText text={d.rule} line />}
+        </span>
       )}
     </Link>
   );
@@ -97,7 +100,7 @@ export function Failing({ bounds }: { bounds: Bounds }) {
                 key: p.policyId,
                 label: (
                   <Link {...linkTo("/decisions", { ...rangeOf(bounds), decision: "deny", policy: p.policyId })}>
-                    {w.deciders[p.policyId] ?? <AgentText text={names?.get(p.policyId) ?? p.policyId} line />}
+                    {deciders.why[p.policyId] ?? <AgentText text={names?.get(p.policyId) ?? p.policyId} line />}
                   </Link>
                 ),
                 value: p.count,

@@ -31,7 +31,9 @@ export function PlanDetail() {
   const { step } = route.useSearch();
   const org = useOrg();
   const plan = useQuery(planQuery(org.id, planId));
-  usePage({ name: w.title, to: "/plans" }, { name: plan.data?.goal || w.noGoal });
+  const hidden = useMay("payloads.read") !== undefined;
+  const goal = plan.data?.goal || (hidden ? planId.slice(0, 8) : w.noGoal);
+  usePage({ name: w.title, to: "/plans" }, { name: plan.data ? goal : "…" });
   return (
     <div className="screen">
       {!plan.data && <h1>{w.title}</h1>}

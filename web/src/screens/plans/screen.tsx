@@ -48,7 +48,7 @@ const columns: Column<ListedPlan>[] = [
     cell: (p) => <AgentText text={p.userEmail || p.userId || "–"} line />,
   },
   { id: "steps", head: w.columns.steps, width: "64px", number: true, cell: (p) => count(p.stepCount) },
-  { id: "ends", head: w.columns.ends, width: "100px", cell: (p) => <Time at={p.endedAt ?? p.expiresAt} /> },
+  { id: "ends", head: w.columns.ends, width: "100px", cell: (p) => <Time at={p.endedAt ?? p.expiresAt} form="ends" /> },
 ];
 
 const keyOf = (p: ListedPlan) => p.id;

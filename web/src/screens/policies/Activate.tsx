@@ -9,8 +9,10 @@ import { AgentText } from "../../ui/AgentText";
 import { clean } from "../../ui/clean";
 import { count } from "../../ui/format";
 import { Loaded } from "../../ui/Loaded";
+import { SkeletonLines } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import { typable } from "../../ui/typable";
+import { words } from "../../words/en";
 import { policies as w } from "../../words/policies";
 import { BindingList } from "./BindingList";
 import { Sentences } from "./parts";
@@ -38,6 +40,8 @@ export function Activate({ policy: p, onClose }: { policy: Policy; onClose: () =
   const found = replays.data?.find((r) => countsFor(r, p));
   const replay = useQuery({ ...replayQuery(org.id, found?.id ?? ""), enabled: found !== undefined });
   const safe = replay.data !== undefined && isSafe(replay.data);
+  // Whether it was replayed is said once it is known.
+  const looking = found === undefined ? replays.isPending : replay.isPending;
   const v = p.policyVersion;
   return (
     <ActDialog<Policy>
@@ -45,7 +49,8 @@ export function Activate({ policy: p, onClose }: { policy: Policy; onClose: () =
       doneTitle={w.activatedTitle(v, clean(p.name))}
       act={w.activateAct(v)}
       wide
-      type={safe ? undefined : typable(p.name) ? p.name : w.word}
+      type={safe || looking ? undefined : typable(p.name) ? p.name : w.word}
+      missing={looking ? words.ui.loading : undefined}
       onClose={onClose}
       onSettled={again}
       send={() =>
@@ -69,7 +74,13 @@ export function Activate({ policy: p, onClose }: { policy: Policy; onClose: () =
         <ForWhom policy={p} />
       </Part>
       <Part title={w.lastCalls}>
-        {replay.data ? <OnCalls replay={replay.data} safe={safe} /> : <p>{w.notReplayed}</p>}
+        {looking ? (
+          <SkeletonLines lines={2} />
+        ) : replay.data ? (
+          <OnCalls replay={replay.data} safe={safe} />
+        ) : (
+          <p>{w.notReplayed}</p>
+        )}
       </Part>
     </ActDialog>
   );

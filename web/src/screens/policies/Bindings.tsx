@@ -21,7 +21,8 @@ export function BindingsTab({ policy: p }: { policy: Policy }) {
   const org = useOrg();
   const mayManage = useMay("policies.manage");
   const bindings = useQuery(bindingsQuery(org.id, p.id));
-  const [changing, setChanging] = useState<Bindings>();
+  // As they were when the dialog was opened: the page behind it reads them again.
+  const [changing, setChanging] = useState<{ seen: Policy; has: Bindings }>();
   return (
     <section className="card stack tight">
       <p className="small muted">{w.bindingsMean}</p>
@@ -33,7 +34,7 @@ export function BindingsTab({ policy: p }: { policy: Policy }) {
             <div className="row">
               <Button
                 refused={mayManage ?? (p.face === "profile" ? w.confirmInstead : undefined)}
-                onClick={() => setChanging(b)}
+                onClick={() => setChanging({ seen: p, has: b })}
               >
                 {w.change}
               </Button>
@@ -41,7 +42,7 @@ export function BindingsTab({ policy: p }: { policy: Policy }) {
           </>
         )}
       </Loaded>
-      {changing && <Bind policy={p} has={changing} onClose={() => setChanging(undefined)} />}
+      {changing && <Bind policy={changing.seen} has={changing.has} onClose={() => setChanging(undefined)} />}
     </section>
   );
 }

@@ -13,6 +13,7 @@ import { Loaded } from "../../ui/Loaded";
 import { Time } from "../../ui/Time";
 import { policies as w } from "../../words/policies";
 import { at, type Policy, readPolicy, type Stats, statsQuery, useAgain } from "./queries";
+import { refuses } from "./says";
 
 /** ShadowTab runs a version beside the active ones, and shows what it would have led to. */
 export function ShadowTab({ policy: p }: { policy: Policy }) {
@@ -55,6 +56,7 @@ export function ShadowTab({ policy: p }: { policy: Policy }) {
 }
 
 function Figures({ policy: p, stats: s }: { policy: Policy; stats: Stats }) {
+  // The log lists by policy and rule what these refused, and nothing that they allowed.
   const open = (search: object) => linkTo("/decisions", { policy: p.id, range: "7d", ...search });
   return (
     <>
@@ -81,15 +83,11 @@ function Figures({ policy: p, stats: s }: { policy: Policy; stats: Stats }) {
         <h2>{w.figures}</h2>
         <ul className="policy-figures">
           <li>
-            <strong>
-              <Link {...open({})}>{count(s.calls)}</Link>
-            </strong>
+            <strong>{count(s.calls)}</strong>
             <span className="muted">{w.calls}</span>
           </li>
           <li>
-            <strong>
-              <Link {...open({ decision: ["allow"] })}>{count(s.allowed)}</Link>
-            </strong>
+            <strong>{count(s.allowed)}</strong>
             <span className="muted">{w.allowed}</span>
           </li>
           <li>
@@ -108,7 +106,11 @@ function Figures({ policy: p, stats: s }: { policy: Policy; stats: Stats }) {
                 <span className="grow">
                   <AgentText text={r.ruleId} short />
                 </span>
-                <Link {...open({ rule: r.ruleId })}>{count(r.count)}</Link>
+                {refuses(p, r.ruleId) ? (
+                  <Link {...open({ rule: r.ruleId })}>{count(r.count)}</Link>
+                ) : (
+                  <span>{count(r.count)}</span>
+                )}
               </li>
             ))}
           </ul>

@@ -12,7 +12,7 @@ import { words } from "../../words/en";
 import { policies as w } from "../../words/policies";
 import { inOrg, type Policy } from "./queries";
 import { Simulate } from "./Simulate";
-import { withTest } from "./says";
+import { hasNoTests, withTest } from "./says";
 import { type Draft, keepTests, readTests } from "./useDraft";
 
 type Results = Body<"TestsBody">;
@@ -40,6 +40,7 @@ export function Tests({ policy: p, draft }: { policy: Policy; draft: Draft }) {
     if (next !== undefined) write(next);
     return next !== undefined;
   };
+  const none = hasNoTests(tests);
   const marks = marksOf(run.error);
   const stale = ran !== undefined && (ran.tests !== tests || ran.text !== draft.text);
   return (
@@ -51,12 +52,12 @@ export function Tests({ policy: p, draft }: { policy: Policy; draft: Draft }) {
           <Button
             look="primary"
             busy={run.isPending}
-            refused={mayDraft}
+            refused={mayDraft ?? (none ? w.noTests : undefined)}
             onClick={() => draft.text !== undefined && run.mutate({ tests, text: draft.text })}
           >
             {w.run}
           </Button>
-          {stale && <span className="small muted">{w.stale}</span>}
+          {(none || stale) && <span className="small muted">{none ? w.noTests : w.stale}</span>}
         </div>
         <Problem error={run.error} />
         {run.data && <Ran results={run.data} />}

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ListedReplay, Policy, Replay } from "./queries";
-import { agentsOf, countsFor, isSafe, markOf, sentenceOf, testOf, withTest } from "./says";
+import { agentsOf, countsFor, hasNoTests, isSafe, markOf, refuses, sentenceOf, testOf, withTest } from "./says";
 
 const rule = (effect: string, ...tools: string[]) => ({ id: "r", effect, tools }) as Policy["rules"][number];
 
@@ -9,6 +9,12 @@ it("says what a policy does", () => {
   expect(
     sentenceOf({ default: "allow", rules: [rule("allow", "a.b"), rule("deny", "a.*", "b.*"), rule("deny", "c.d")] }),
   ).toBe("Allows by default. Denies 3 kinds of tools, allows 1 kind of tools.");
+});
+
+it("knows which rules refuse: only what these decided is listed by policy", () => {
+  const p = { default: "deny", rules: [rule("allow", "a.b"), { ...rule("hold", "c.d"), id: "h" }] } as Policy;
+  expect(["r", "h", "default"].map((id) => refuses(p, id))).toEqual([false, true, true]);
+  expect(refuses({ ...p, default: "allow" }, "default")).toBe(false);
 });
 
 it("finds the place of a problem", () => {
@@ -50,6 +56,13 @@ it("names the agents that are hit", () => {
     ["b", 4],
     ["a", 3],
   ]);
+});
+
+it("knows an empty list of tests", () => {
+  for (const none of ["policy: p.yaml\ntests: []\n", "tests: [ ]\npolicy: p.yaml\n", "policy: p.yaml\ntests:\n"])
+    expect(hasNoTests(none), none).toBe(true);
+  for (const some of ["tests:\n  - name: x\n", "policy: p.yaml\ntests: [{name: x}]\n", "policy: p.yaml\n", ""])
+    expect(hasNoTests(some), some).toBe(false);
 });
 
 it("adds a test where the list of tests ends", () => {

@@ -19,6 +19,10 @@ export function sentenceOf(p: Pick<Policy, "default" | "rules">): string {
   return w.does(w.fallbacks[p.default] ?? "", parts.slice(0, longest + 1));
 }
 
+/** refuses reports whether what a rule decided is a refusal: deny, hold or ask. "default" is what decides without a rule. */
+export const refuses = (p: Pick<Policy, "default" | "rules">, ruleId: string): boolean =>
+  (ruleId === "default" ? p.default : p.rules.find((rule) => rule.id === ruleId)?.effect) !== "allow";
+
 /** wouldChange is how many calls shadows would have answered otherwise. */
 export const wouldChange = (s: Stats) =>
   s.shadow ? s.shadow.wouldDeny + s.shadow.wouldHold + s.shadow.wouldAllow : undefined;
@@ -66,6 +70,12 @@ export function testOf(name: string, call: object, decision: string, rule: strin
   return `  - name: ${JSON.stringify(name)}\n    call: ${JSON.stringify(call)}\n    want: ${JSON.stringify(want)}\n`;
 }
 
+const emptyList = /^tests:\s*\[\s*\]\s*$/m;
+
+/** hasNoTests: the list of tests is there, and empty. */
+export const hasNoTests = (text: string) =>
+  emptyList.test(text) || /^tests:\s*(#.*)?$/.test(text.trim().split("\n").at(-1) ?? "");
+
 /** withTest adds a test to a file of tests; undefined: its list does not stand at its end. */
 export function withTest(text: string, test: string): string | undefined {
   const head = text.trimEnd();
@@ -76,6 +86,6 @@ export function withTest(text: string, test: string): string | undefined {
     .slice(1);
   // Something behind the list would take the test for its own.
   if (last.some((line) => /^[^\s#-]/.test(line))) return undefined;
-  const flat = /^tests:\s*\[\s*\]\s*$/m.exec(head);
+  const flat = emptyList.exec(head);
   return `${flat ? head.replace(flat[0], "tests:") : head}\n${test}`;
 }

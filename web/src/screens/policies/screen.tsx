@@ -44,7 +44,8 @@ function Hits({ policy: p, label = "" }: { policy: Listed; label?: string }) {
   const org = useOrg();
   const { data } = useQuery(statsQuery(org.id, p.id));
   if (!data) return <span className="faint">–</span>;
-  return <Link {...linkTo("/decisions", { policy: p.id, range: "7d" })}>{`${label} ${count(data.calls)}`.trim()}</Link>;
+  // The log lists what a policy refused, not all that it decided: the number would open another list.
+  return <span>{`${label} ${count(data.calls)}`.trim()}</span>;
 }
 
 function Would({ policy: p, label = "" }: { policy: Listed; label?: string }) {

@@ -15,7 +15,8 @@ import { toast } from "../../ui/Toast";
 import { words } from "../../words/en";
 import { servers as w } from "../../words/servers";
 import { Definition } from "./Definition";
-import { listingQuery, of, readServer, type Server, useAgain } from "./queries";
+import { Diff } from "./Diff";
+import { listingQuery, of, readServer, type Server, type Tool, useAgain } from "./queries";
 
 type Doing = "approve" | "deny" | "stop";
 
@@ -31,6 +32,11 @@ export function Acts({ server: s }: { server: Server }) {
       {s.status !== "approved" && (
         <Button refused={mayManage} onClick={() => setDoing("approve")}>
           {w.approve}
+        </Button>
+      )}
+      {s.status === "approved" && Number(s.heldCount) > 1 && (
+        <Button refused={mayManage} onClick={() => setDoing("approve")}>
+          {w.acceptAll}
         </Button>
       )}
       {s.status !== "denied" && (
@@ -91,7 +97,10 @@ const hasStatus = (org: string, id: string, status: Server["status"]) => async (
 
 const Now = ({ server }: { server: Server }) => <p>{w.statusNow(w.statuses[server.status] ?? server.status)}</p>;
 
-/** ApproveDialog approves exactly the tools that it lists: if the server lists something else by now, it is refused. */
+/**
+ * ApproveDialog approves exactly the tools that it lists: if the server lists something else by now, it is refused. Of an
+ * approved server it accepts all that is held.
+ */
 function ApproveDialog({ server, onClose }: DialogProps) {
   const org = useOrg();
   const again = useAgain();
@@ -99,10 +108,12 @@ function ApproveDialog({ server, onClose }: DialogProps) {
   const listing = useQuery(listingQuery(org.id, server.mcpId, useId()));
   const seen = listing.data?.listedHash;
   const unseen = server.url !== "" && seen === "";
+  // As it was when the dialog was opened: the page behind it reads the server again once it is approved.
+  const [held] = useState(server.status === "approved");
   return (
     <ActDialog<Server>
-      title={w.approveTitle(clean(server.name, 60))}
-      act={w.approveAct}
+      title={(held ? w.acceptAllTitle : w.approveTitle)(clean(server.name, 60))}
+      act={held ? w.acceptAllAct : w.approveAct}
       wide
       missing={seen === undefined ? words.ui.loading : unseen ? w.askFirst : reasonMissing(reason)}
       onClose={onClose}
@@ -113,36 +124,54 @@ function ApproveDialog({ server, onClose }: DialogProps) {
           body: { status: "approved", reason: reason.trim(), ...(seen ? { seen } : {}) },
         })
       }
-      look={hasStatus(org.id, server.mcpId, "approved")}
-      done={(now) => <Now server={now} />}
+      look={
+        held
+          ? async () => {
+              const now = await readServer(org.id, server.mcpId);
+              return Number(now.heldCount) === 0 && now.listedHash === seen ? now : undefined;
+            }
+          : hasStatus(org.id, server.mcpId, "approved")
+      }
+      done={(now) => (held ? <p>{w.allAccepted}</p> : <Now server={now} />)}
     >
       <Loaded query={listing}>
         {({ items, listedHash }) => (
-          <>
-            <p className="muted">{w.approveMeans(w.toolCount(count(items.length)))}</p>
-            <ul className="lines" aria-label={w.tabs.tools}>
-              {items.map((t) => (
-                <li key={t.name}>
-                  <span className="grow stack tight">
-                    <strong>
-                      <AgentText text={t.name} short />
-                    </strong>
-                    <AgentText text={t.description} block fold={300} />
-                    <Definition tool={t} />
-                  </span>
-                </li>
-              ))}
-            </ul>
-            {listedHash && (
-              <p className="small muted">
-                {w.hash} <code>{listedHash}</code>
-              </p>
-            )}
-          </>
+          <Listed
+            tools={items.filter((t) => t.state !== "gone" && (t.held || !held))}
+            means={held ? w.acceptAllMeans : w.approveMeans}
+            hash={listedHash}
+          />
         )}
       </Loaded>
       <ReasonField value={reason} onChange={setReason} />
     </ActDialog>
+  );
+}
+
+function Listed({ tools, means, hash }: { tools: Tool[]; means: (tools: string) => string; hash: string }) {
+  return (
+    <>
+      <p className="muted">{means(w.toolCount(count(tools.length)))}</p>
+      <ul className="lines" aria-label={w.tabs.tools}>
+        {tools.map((t) => (
+          <li key={t.name}>
+            <span className="grow stack tight">
+              <strong>
+                <AgentText text={t.name} short />
+              </strong>
+              <AgentText text={t.description} block fold={300} />
+              {t.diff.length > 0 && <Diff changes={t.diff} />}
+              <Definition tool={t} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {hash && (
+        <p className="small muted">
+          {w.hash} <code>{hash}</code>
+        </p>
+      )}
+    </>
   );
 }
 

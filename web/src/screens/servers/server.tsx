@@ -91,6 +91,9 @@ function Notices({ server: s }: { server: Server }) {
     <>
       {s.status === "pending" && <p className="notice">{w.pending}</p>}
       {s.status === "denied" && <p className="notice">{w.denied}</p>}
+      {s.status === "approved" && s.url && !s.listedHash && !s.health.unreadable && (
+        <p className="notice">{w.unseen}</p>
+      )}
       {s.health.unreadable && <p className="notice">{w.unreadable}</p>}
       {s.health.problem && (
         <p className="notice">
@@ -158,7 +161,7 @@ function Facts({ server: s }: { server: Server }) {
         )}
         {s.decidedBy && (
           <Fact name={w.decided}>
-            <Person id={s.decidedBy} /> {s.decidedAt && <Time at={s.decidedAt} />}
+            <Person id={s.decidedBy} /> {s.decidedAt && <Time at={s.decidedAt} form="absolute" />}
             {s.reason && (
               <p className="small muted">
                 <AgentText text={s.reason} />

@@ -13,7 +13,7 @@ import { IdChip } from "../../ui/CopyButton";
 import { clean } from "../../ui/clean";
 import { count, money } from "../../ui/format";
 import { Loaded } from "../../ui/Loaded";
-import { Empty, ErrorBanner, SkeletonLines } from "../../ui/states";
+import { Empty, ErrorBanner, ErrorPanel, SkeletonLines } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import { Timeline } from "../../ui/Timeline";
 import { TraceStatus } from "../../ui/TraceStatus";
@@ -114,10 +114,12 @@ function Shown({ id, session }: ShownProps) {
         {session && <ExportOne id={session.id} />}
       </div>
       {session && <Facts session={session} />}
-      {happened.error !== null && <ErrorBanner error={happened.error} retry={happened.retry} />}
+      {happened.error !== null && !nothing && <ErrorBanner error={happened.error} retry={happened.retry} />}
       {Number(session?.traceCount ?? 0) > mostTraces && <p className="notice">{w.newest(count(mostTraces))}</p>}
       {happened.loading ? (
         <SkeletonLines lines={10} />
+      ) : nothing && happened.error !== null ? (
+        <ErrorPanel error={happened.error} retry={happened.retry} />
       ) : nothing ? (
         <Empty title={w.noTraces} />
       ) : (

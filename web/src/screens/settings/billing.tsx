@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, type Body } from "../../api/client";
 import { useMay, useOrg } from "../../app/org";
@@ -17,10 +18,18 @@ type Plan = Body<"PaidPlanBody">;
 type Account = Body<"BillingPlanBody">;
 type Quota = Body<"QuotaBody">;
 
+const route = getRouteApi("/frame/settings/billing");
+const pays = (account: Account) => ["active", "trialing", "past_due"].includes(account.status);
+
 /** Billing is the organization's plan, how much of it is used, and its invoices. */
 export function Billing() {
   const org = useOrg();
-  const plan = useQuery(billingQuery(org.id));
+  const { checkout } = route.useSearch();
+  const plan = useQuery({
+    ...billingQuery(org.id),
+    // The provider tells the server by itself, after it has sent the person back.
+    refetchInterval: ({ state }) => (checkout === "done" && !(state.data && pays(state.data)) ? 3000 : false),
+  });
   return (
     <SettingsPage tab="billing">
       <Loaded query={plan}>
@@ -29,6 +38,11 @@ export function Billing() {
             <Empty title={w.off}>{w.offHelp}</Empty>
           ) : (
             <>
+              {checkout && (
+                <p className="notice" role="status">
+                  {checkout === "left" ? w.left : pays(account) ? w.paid : w.paying}
+                </p>
+              )}
               <Current account={account} />
               <Used />
               <Plans account={account} />
@@ -134,6 +148,9 @@ function Bar({ name, of: { used, quota }, over }: { name: string; of: Quota; ove
           className="quota"
           min={0}
           max={quota}
+          low={quota * 0.8}
+          high={quota * 0.99}
+          optimum={0}
           value={Math.min(used, quota)}
           aria-label={`${name}: ${percent(used, quota)}`}
         />
@@ -149,7 +166,6 @@ function Plans({ account }: { account: Account }) {
   const { busy, open } = usePaymentPage();
   const choose = (plan: Plan) => () =>
     api.post("/checkout/session", { params: { query: { organizationId: org.id } }, body: { plan: plan.id } });
-  const pays = ["active", "trialing", "past_due"].includes(account.status);
   return (
     <section className="card stack tight setting-form">
       <h2>{w.plans}</h2>
@@ -166,7 +182,7 @@ function Plans({ account }: { account: Account }) {
               <StatusBadge word={w.current} />
             ) : (
               !plan.isFree &&
-              !pays && (
+              !pays(account) && (
                 <Button disabled={busy} refused={refused} onClick={() => void open(choose(plan))}>
                   {w.choose(plan.name)}
                 </Button>

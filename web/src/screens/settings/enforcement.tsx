@@ -6,6 +6,8 @@ import { Button, Choice, Field } from "../../ui/Button";
 import { Check, Form, fieldOf, Problem } from "../../ui/form";
 import { toast } from "../../ui/Toast";
 import { words } from "../../words/en";
+import { AgentLimits } from "./agentLimits";
+import { AgentRules } from "./agentRules";
 import { Loaded, SettingsPage } from "./parts";
 import { enforcementQuery, within } from "./queries";
 
@@ -19,6 +21,8 @@ export function Enforcement() {
     <SettingsPage tab="enforcement" needs="policies.read">
       <p className="muted">{w.enforcementHelp}</p>
       <Loaded query={settings}>{(now) => <Change key={org.id} now={now} />}</Loaded>
+      <AgentRules key={org.id} />
+      <AgentLimits key={`limits ${org.id}`} />
     </SettingsPage>
   );
 }
@@ -73,6 +77,7 @@ function Change({ now }: { now: Body<"SettingsBody"> }) {
           value={planned}
           onChange={setPlanned}
           options={(["hold", "allow"] as const).map((p) => [p, w.planned[p] ?? p] as const)}
+          refused={refused}
         />
         <Problem error={save.error} fields={["maxPlanTtlSeconds"]} />
         <div className="row">

@@ -32,7 +32,7 @@ export function Forwarding() {
           now || begun ? (
             <div className="setting-split">
               <ForwardingForm key={org.id} now={now} />
-              {now && <Status />}
+              {now && <Status onRemoved={() => setBegun(false)} />}
             </div>
           ) : (
             <Empty
@@ -52,7 +52,7 @@ export function Forwarding() {
   );
 }
 
-function Status() {
+function Status({ onRemoved }: { onRemoved: () => void }) {
   const org = useOrg();
   const client = useQueryClient();
   const status = useQuery(forwardingStatusQuery(org.id));
@@ -120,6 +120,7 @@ function Status() {
         onConfirm={async () => {
           await api.delete("/organization/{orgId}/forwarding", { params: within(org.id) });
           client.setQueryData(forwardingQuery(org.id).queryKey, null);
+          onRemoved();
         }}
       >
         <p>{w.forwardingRemoveHelp}</p>

@@ -30,7 +30,7 @@ export function IdentityProvider() {
           now || begun ? (
             <div className="setting-split">
               <ProviderForm key={org.id} now={now} />
-              {now && <Now provider={now} />}
+              {now && <Now provider={now} onRemoved={() => setBegun(false)} />}
             </div>
           ) : (
             <Empty
@@ -63,7 +63,7 @@ function Address({ name, text }: { name: string; text: string }) {
 }
 
 /** Now is what is stored: addresses to register, domains and their proof, the last test. */
-function Now({ provider: p }: { provider: Provider }) {
+function Now({ provider: p, onRemoved }: { provider: Provider; onRemoved: () => void }) {
   const org = useOrg();
   const client = useQueryClient();
   const [removing, setRemoving] = useState(false);
@@ -123,6 +123,7 @@ function Now({ provider: p }: { provider: Provider }) {
         onConfirm={async () => {
           await api.delete("/organization/{orgId}/identity-provider", { params: within(org.id) });
           client.setQueryData(key, null);
+          onRemoved();
         }}
       >
         <p>{w.identityRemoveHelp}</p>

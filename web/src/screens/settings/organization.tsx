@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/client";
+import { useCloseOrg } from "../../app/demo";
 import { useMay, useOrg } from "../../app/org";
 import { meQuery } from "../../app/queries";
 import { Button, Field } from "../../ui/Button";
@@ -86,22 +86,25 @@ function Rename() {
   });
   return (
     <section className="card">
-      <Form onSubmit={() => !refused && rename.mutate()}>
+      <Form onSubmit={() => !refused && !org.demo && rename.mutate()}>
         <Field
           label={w.name}
           value={name}
           required
           maxLength={100}
-          readOnly={refused !== undefined}
+          hint={org.demo ? w.demoName : undefined}
+          readOnly={refused !== undefined || org.demo}
           wrong={fieldOf(rename.error, "name")}
           onChange={(e) => setName(e.target.value)}
         />
         <Problem error={rename.error} fields={["name"]} />
-        <div className="row">
-          <Button type="submit" busy={rename.isPending} refused={refused}>
-            {w.rename}
-          </Button>
-        </div>
+        {!org.demo && (
+          <div className="row">
+            <Button type="submit" busy={rename.isPending} refused={refused}>
+              {w.rename}
+            </Button>
+          </div>
+        )}
       </Form>
     </section>
   );
@@ -109,16 +112,9 @@ function Rename() {
 
 function Close() {
   const org = useOrg();
-  const client = useQueryClient();
-  const navigate = useNavigate();
+  const close = useCloseOrg(w.closed);
   const refused = useMay("organization.close");
   const [open, setOpen] = useState(false);
-  const close = async () => {
-    await api.delete("/organization/{orgId}", { params: { path: { orgId: org.id } } });
-    toast(w.closed);
-    await navigate({ to: "/", search: {} });
-    await client.invalidateQueries({ queryKey: meQuery.queryKey });
-  };
   return (
     <section className="card stack tight danger-zone">
       <h2>{w.close}</h2>

@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, type Body } from "../../api/client";
 import { statusOf } from "../../api/errors";
-import { fresh, listQuery, pageSize } from "../../app/queries";
+import { fresh, listQuery, optionsQuery, pageSize, queryClient } from "../../app/queries";
 
 export type Member = Body<"MemberBody">;
 export type Role = Member["role"];
@@ -52,6 +52,11 @@ const orNone = <T>(reading: Promise<T>): Promise<T | null> =>
     if (statusOf(error) === 404) return null;
     throw error;
   });
+
+/** where reads what the server offers, and does not ask for what it does not: that would be an error in the console. */
+async function where<T>(offers: "billing" | "referrals", read: () => Promise<T>): Promise<T | null> {
+  return (await queryClient.ensureQueryData(optionsQuery))[offers] ? read() : null;
+}
 
 export const providerQuery = (org: string) =>
   queryOptions({
@@ -110,7 +115,8 @@ export const enforcementQuery = (org: string) =>
 export const billingQuery = (org: string) =>
   queryOptions({
     queryKey: [org, "billing", "plan"],
-    queryFn: ({ signal }) => orNone(api.get("/billing/plan", { params: { query: { organizationId: org } }, signal })),
+    queryFn: ({ signal }) =>
+      where("billing", () => api.get("/billing/plan", { params: { query: { organizationId: org } }, signal })),
     staleTime: fresh.settings,
   });
 
@@ -131,7 +137,8 @@ export const invoicesQuery = (org: string) =>
 export const referralsQuery = (org: string) =>
   queryOptions({
     queryKey: [org, "referrals"],
-    queryFn: ({ signal }) => orNone(api.get("/referral/stats", { params: { query: { organizationId: org } }, signal })),
+    queryFn: ({ signal }) =>
+      where("referrals", () => api.get("/referral/stats", { params: { query: { organizationId: org } }, signal })),
     staleTime: fresh.settings,
   });
 

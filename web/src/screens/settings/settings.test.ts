@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { words } from "../../words/en";
 import { headersOf } from "./headers";
+import { limitsOf, tripsOf } from "./limits";
 import { codeOf, linkOf } from "./referralLink";
 
 it("reads headers line by line", () => {
@@ -15,9 +17,30 @@ it("has a sentence for every role", () => {
   expect(Object.keys(words.settings.roles)).toEqual(["owner", "admin", "approver", "member", "viewer"]);
 });
 
+it("says every right of the server in words", () => {
+  const source = readFileSync(new URL("../../../../internal/principal/role.go", import.meta.url), "utf8");
+  const rights = [...source.matchAll(/Action = "([a-z_.]+)"/g)].map((m) => m[1] ?? "");
+  expect(rights.length).toBeGreaterThan(15);
+  expect(rights.filter((right) => !words.settings.rights[right])).toEqual([]);
+});
+
 it("reads a code as people paste it, and writes the link that carries it", () => {
   expect(codeOf(" k3zq 7mpa\n4xwt ")).toBe("K3ZQ7MPA4XWT");
   expect(linkOf("https://writ.example.com", "K3ZQ&x=1")).toBe(
     "https://writ.example.com/ui/settings/referrals?code=K3ZQ%26x%3D1",
   );
+});
+
+it("sends every trip that is set, and none that is empty", () => {
+  const trips = { costPerDay: 2.5, callsPerMinute: 0, findingsPerDay: { lease_gap: 3, of_tomorrow: 1 } };
+  const form = limitsOf({ unregisteredMayAct: true, trips }, ["lease_gap", "sequence_gap", "of_tomorrow"]);
+  expect(form).toEqual({
+    trips: { costPerDay: "2.5", callsPerMinute: "", denialsPerMinute: "", rejectedInARow: "" },
+    findings: { lease_gap: "3", sequence_gap: "", of_tomorrow: "1" },
+    lease: "0",
+  });
+  form.trips.denialsPerMinute = "20";
+  form.findings.lease_gap = " ";
+  expect(tripsOf(form)).toEqual({ costPerDay: 2.5, denialsPerMinute: 20, findingsPerDay: { of_tomorrow: 1 } });
+  expect(tripsOf(limitsOf({ unregisteredMayAct: true }, ["lease_gap"]))).toEqual({});
 });

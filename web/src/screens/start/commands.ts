@@ -2,7 +2,9 @@
 
 export type Language = "curl" | "python" | "typescript" | "otel" | "gemini";
 
-const call = { tool_name: "web.fetch", tool_input: { url: "https://example.com" }, agent_id: "billing" };
+// Server and tool stand apart: "web.fetch" in one would be a tool without a server, as long as nobody knows a server web,
+// and no rule about web.fetch would match it.
+const call = { server: "web", tool_name: "fetch", tool_input: { url: "https://example.com" }, agent_id: "billing" };
 
 /** sendsTraces are the ways that tell what was done, and ask for no decision. */
 export const sendsTraces: ReadonlySet<Language> = new Set<Language>(["otel", "gemini"]);

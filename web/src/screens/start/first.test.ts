@@ -49,7 +49,9 @@ it.each(["curl", "python", "typescript", "otel", "gemini"] as Language[])("gives
   const text = commandOf(l, "http://writ.example:8080", "ak_test_1");
   expect(text).toContain("http://writ.example:8080");
   expect(text).toContain("ak_test_1");
-  if (!sendsTraces.has(l)) expect(text).toContain("/iap/enforce");
+  if (sendsTraces.has(l)) return;
+  expect(text).toContain("/iap/enforce");
+  expect(text).toContain('"server":"web","tool_name":"fetch"');
 });
 
 it("sends Gemini's traces the way that Writ reads", () => {

@@ -5,6 +5,7 @@ import { AgentText } from "../../ui/AgentText";
 import { ProofLink, VerdictBadge } from "../../ui/Badge";
 import { IdChip } from "../../ui/CopyButton";
 import { Time } from "../../ui/Time";
+import { deciders, ruleName } from "../../words/deciders";
 import { words } from "../../words/en";
 import type { Decision } from "./queries";
 import { Fact } from "./SpanFacts";
@@ -14,6 +15,7 @@ const w = words.span;
 /** DecisionFacts is a decision as the log has it, each part one click away. */
 export function DecisionFacts({ decision: d }: { decision: Decision }) {
   const index = Number(d.index);
+  const own = deciders.names[d.policyId];
   return (
     <dl className="facts decision-facts">
       <Fact name={w.verdict}>
@@ -28,15 +30,19 @@ export function DecisionFacts({ decision: d }: { decision: Decision }) {
       </Fact>
       <Fact name={w.rule}>
         <Place path="/decisions" search={{ policy: d.policyId, ...(d.ruleId ? { rule: d.ruleId } : {}) }}>
-          {d.ruleId ? <AgentText text={d.ruleId} /> : <AgentText text={d.policyName || d.policyId} />}
+          {(d.ruleId && ruleName(d.policyId, d.ruleId)) || (
+            <AgentText text={d.ruleId || d.policyName || (own ?? d.policyId)} />
+          )}
         </Place>
       </Fact>
       <Fact name={w.policy}>
-        {d.ruleId && (
-          <Place path="/policies/$id" id={d.policyId}>
-            <AgentText text={d.policyName || d.policyId} />
-          </Place>
-        )}
+        {/* What decides beside policies has no page. */}
+        {d.ruleId &&
+          (own ?? (
+            <Place path="/policies/$id" id={d.policyId}>
+              <AgentText text={d.policyName || d.policyId} />
+            </Place>
+          ))}
       </Fact>
       <Fact name={w.plan}>
         {d.planId && (
@@ -58,7 +64,13 @@ export function DecisionFacts({ decision: d }: { decision: Decision }) {
           </span>
         )}
       </Fact>
-      <Fact name={w.agent}>{d.agentId && <AgentText text={d.agentId} />}</Fact>
+      <Fact name={w.agent}>
+        {d.agentId && (
+          <Place path="/agents/$id" id={d.agentId}>
+            <AgentText text={d.agentId} />
+          </Place>
+        )}
+      </Fact>
     </dl>
   );
 }

@@ -6,7 +6,7 @@ import { usePage } from "../../app/shell/page";
 import { useLive } from "../../live/useLive";
 import { count } from "../../ui/format";
 import { Loaded } from "../../ui/Loaded";
-import { Empty, SkeletonLines } from "../../ui/states";
+import { Empty, ErrorBanner, SkeletonLines } from "../../ui/states";
 import { buildTree, type Tree } from "../../ui/waterfall/tree";
 import { type View, Waterfall } from "../../ui/waterfall/Waterfall";
 import { words } from "../../words/en";
@@ -95,6 +95,7 @@ function Shown({ trace }: { trace: Trace }) {
       <Head trace={trace} />
       <Tools trace={trace} search={search} onChange={change} onCritical={onCritical} />
       {all > trace.spans.length && <p className="notice">{w.cut(count(trace.spans.length), count(all))}</p>}
+      {decisions.error && <ErrorBanner error={decisions.error} retry={() => void decisions.refetch()} />}
       {decisions.data?.cut && <p className="notice">{w.decisionsCut(count(decisions.data.items.length))}</p>}
       <div className="trace-body">
         {tree.nodes.length === 0 ? (

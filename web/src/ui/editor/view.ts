@@ -49,7 +49,7 @@ const look = EditorView.theme({
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "20px" },
   ".cm-content": { caretColor: "var(--text)", paddingBlock: "8px" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
-  "&.cm-focused": { outline: "2px solid var(--focus)", outlineOffset: "-2px" },
+  "&.cm-focused": { outline: "none" }, // its own parts would cover a ring: the frame has it
   ".cm-gutters": { backgroundColor: "var(--surface)", color: "var(--text-3)", border: "0" },
   ".cm-selectionBackground, &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground": {
     background: "var(--selected)",

@@ -12,9 +12,11 @@ import {
 } from "react";
 import { words } from "../../words/en";
 import { count } from "../format";
-import { ErrorBanner, ErrorPanel, Skeleton, useLate } from "../states";
+import { keptPlace } from "../place";
+import { ErrorBanner, ErrorPanel, Slow } from "../states";
 import { useNarrow } from "../useNarrow";
 import { leastWidth } from "./columns";
+import { TableSkeleton } from "./TableSkeleton";
 import "./table.css";
 
 export interface Column<T> {
@@ -53,13 +55,18 @@ export interface TableProps<T> {
 }
 
 const ahead = 600;
-const skeletons = 12;
 
 /** Table is a long list: only rows in view are in the page, the next ones load ahead. Its order is the API's. */
 export function Table<T>(props: TableProps<T>) {
   const { rows, loading, error, retry } = props;
   if (rows.length === 0 && error) return <ErrorPanel error={error} {...(retry ? { retry } : {})} />;
-  if (rows.length === 0 && loading) return <TableSkeleton columns={props.columns} label={props.label} />;
+  if (rows.length === 0 && loading)
+    return (
+      <>
+        <Slow />
+        <TableSkeleton columns={props.columns} label={props.label} />
+      </>
+    );
   if (rows.length === 0) return <>{props.empty}</>;
   return (
     <>
@@ -74,15 +81,19 @@ function Rows<T>(props: TableProps<T>) {
   const scroller = useRef<HTMLDivElement>(null);
   const narrow = useNarrow();
   const rowHeight = useRowHeight();
-  const [wanted, setActive] = useState(0);
+  // Who comes back from a row stands at it again.
+  const [{ came, keep }] = useState(() => keptPlace(label));
+  const [wanted, setActive] = useState(came?.row ?? 0);
   const active = Math.min(wanted, rows.length - 1);
-  const focusing = useRef(-1);
+  const focusing = useRef(came?.row === undefined ? -1 : active);
   const keyOf = useRef(rowKey);
   keyOf.current = rowKey;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => (narrow ? 88 : rowHeight),
+    initialOffset: came?.offset ?? 0,
+    onChange: ({ scrollOffset }) => keep({ offset: scrollOffset ?? 0 }),
     overscan: 12,
     getItemKey: useCallback((i: number) => keyOf.current(rows[i] as T), [rows]),
     // The head covers the first row; the active row stays, for the focus is on it.
@@ -97,6 +108,14 @@ function Rows<T>(props: TableProps<T>) {
   const seen = virtual.measurementsCache[virtual.range?.endIndex ?? 0]?.end ?? 0;
   useLoadAhead(props, virtual.getTotalSize() - seen);
 
+  const openRow = useCallback(
+    (row: T, i: number) => {
+      setActive(i);
+      keep({ offset: scroller.current?.scrollTop ?? 0, row: i });
+      onOpen?.(row);
+    },
+    [keep, onOpen],
+  );
   const focusRow = (to: number) => {
     const next = Math.max(0, Math.min(rows.length - 1, to));
     focusing.current = next;
@@ -112,17 +131,10 @@ function Rows<T>(props: TableProps<T>) {
     else if (event.key === "Home") focusRow(0);
     else if (event.key === "End") focusRow(rows.length - 1);
     else if (event.key === "Enter" && row && (event.target as HTMLElement).getAttribute("role") === "row")
-      onOpen?.(row);
+      openRow(row, active);
     else return;
     event.preventDefault();
   };
-  const onRowClick = useCallback(
-    (row: T, i: number) => {
-      setActive(i);
-      onOpen?.(row);
-    },
-    [onOpen],
-  );
   const template = columns.map((c) => c.width).join(" ");
   const least = { minInlineSize: narrow ? undefined : leastWidth(columns) };
   return (
@@ -138,7 +150,7 @@ function Rows<T>(props: TableProps<T>) {
         <div role="rowgroup" className={narrow ? "hidden-text" : "table-head"} style={least}>
           <div role="row" className="table-row" style={{ gridTemplateColumns: template }}>
             {columns.map((c) => (
-              <div key={c.id} role="columnheader" className={c.number ? "number one-line" : "one-line"}>
+              <div key={c.id} role="columnheader" className={classOf(c)}>
                 {c.head || <span className="hidden-text">{c.name}</span>}
               </div>
             ))}
@@ -157,7 +169,7 @@ function Rows<T>(props: TableProps<T>) {
               measure={narrow ? virtual.measureElement : undefined}
               active={item.index === active}
               focusing={focusing}
-              {...(onOpen ? { onClick: onRowClick } : {})}
+              {...(onOpen ? { onClick: openRow } : {})}
             />
           ))}
         </div>
@@ -166,6 +178,9 @@ function Rows<T>(props: TableProps<T>) {
     </div>
   );
 }
+
+const classOf = <T,>({ id, number }: Column<T>) =>
+  ["one-line", number && "number", id === "act" && "act"].filter(Boolean).join(" ");
 
 // A row that is far away from the others in view is kept as well.
 function withActive(range: Range, active: number): number[] {
@@ -259,7 +274,7 @@ const TableRow = memo(function TableRow<T>({
         <div role="cell">{card(row)}</div>
       ) : (
         columns.map((c) => (
-          <div key={c.id} role="cell" className={c.number ? "number one-line" : "one-line"}>
+          <div key={c.id} role="cell" className={classOf(c)}>
             {c.cell(row)}
           </div>
         ))
@@ -267,22 +282,6 @@ const TableRow = memo(function TableRow<T>({
     </div>
   );
 }) as <T>(props: RowProps<T>) => ReactNode;
-
-function TableSkeleton<T>({ columns, label }: { columns: Column<T>[]; label: string }) {
-  const late = useLate();
-  return (
-    <div className="table-frame" role="status" aria-label={words.ui.loadingThing(label)}>
-      {late &&
-        Array.from({ length: skeletons }, (_, i) => (
-          <div key={i} className="table-row" style={{ gridTemplateColumns: columns.map((c) => c.width).join(" ") }}>
-            {columns.map((c, j) => (
-              <Skeleton key={c.id} width={`${50 + ((i * 7 + j * 13) % 40)}%`} height={12} />
-            ))}
-          </div>
-        ))}
-    </div>
-  );
-}
 
 function useRowHeight(): number {
   const [height] = useState(

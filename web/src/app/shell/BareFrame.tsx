@@ -9,8 +9,8 @@ import { Offline } from "./Offline";
 import { Prove } from "./Prove";
 import { SignInAgain } from "./SignInAgain";
 
-/** OperatorFrame is around the screens of the installation for an operator who is in no organization. */
-export function OperatorFrame() {
+/** BareFrame is around the screens that need no organization, for who is in none. */
+export function BareFrame() {
   return (
     <div className="shell">
       <a className="skip" href="#content">

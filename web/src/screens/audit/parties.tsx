@@ -1,0 +1,33 @@
+import { Person } from "../../app/people";
+import { IdChip } from "../../ui/CopyButton";
+import { words } from "../../words/en";
+import type { Told } from "./record";
+
+const w = words.audit;
+
+// Where room is scarce the word is cut, and the id beside it stays whole: it is what one copies.
+const Kind = ({ name }: { name: string }) => (
+  <span className="muted one-line" title={name}>
+    {name}
+  </span>
+);
+
+/** Actor is who did something. */
+export function Actor({ actor }: { actor: Told["actor"] }) {
+  return (
+    <span className="row">
+      <Kind name={w.kinds[actor.kind] ?? actor.kind} />
+      {actor.id && (actor.kind === "user" ? <Person id={actor.id} /> : <IdChip id={actor.id} />)}
+    </span>
+  );
+}
+
+/** Subject is what something was done to. */
+export function Subject({ subject }: { subject: Told["subject"] }) {
+  return (
+    <span className="row">
+      <Kind name={subject.type.replaceAll("_", " ")} />
+      {subject.id && <IdChip id={subject.id} />}
+    </span>
+  );
+}
