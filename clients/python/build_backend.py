@@ -36,10 +36,12 @@ def _metadata() -> bytes:
     return (METADATA + (HERE / "README.md").read_text(encoding="utf-8")).encode()
 
 
-def _licence():
-    """The licence is that of the repository, and beside its folders in an archive."""
-    file = HERE.parent.parent / "LICENSE"
-    return [(f"{INFO}/LICENSE", file.read_bytes())] if file.is_file() else []
+def _licence(path):
+    """The licence is that of the repository, and beside its folders in an archive; a source archive has it itself."""
+    for file in (HERE / "LICENSE", HERE.parent.parent / "LICENSE"):
+        if file.is_file():
+            return [(path, file.read_bytes())]
+    return []
 
 
 def _sources():
@@ -48,7 +50,8 @@ def _sources():
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    files = [*_sources(), (f"{INFO}/METADATA", _metadata()), (f"{INFO}/WHEEL", WHEEL.encode()), *_licence()]
+    files = [*_sources(), (f"{INFO}/METADATA", _metadata()), (f"{INFO}/WHEEL", WHEEL.encode())]
+    files += _licence(f"{INFO}/LICENSE")
     lines = []
     for path, content in files:
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
@@ -65,7 +68,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 def build_sdist(sdist_directory, config_settings=None):
     root = f"{NAME}-{VERSION}"
-    files = [*_sources(), ("PKG-INFO", _metadata())]
+    files = [*_sources(), ("PKG-INFO", _metadata()), *_licence("LICENSE")]
     files += [(name, (HERE / name).read_bytes()) for name in ("pyproject.toml", "build_backend.py", "README.md")]
     with tarfile.open(Path(sdist_directory) / f"{root}.tar.gz", "w:gz", format=tarfile.PAX_FORMAT) as archive:
         for path, content in files:

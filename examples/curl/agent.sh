@@ -6,7 +6,9 @@ ask() {   # ask ROUTE BODY; no answer within ten seconds is no allow
   printf '%s' "$2" | curl -s --max-time 10 "$WRIT_URL$1" -H "x-api-key: $WRIT_API_KEY" -H 'Content-Type: application/json' --data-binary @-
 }
 text() { printf '"%s"' "$(printf '%s' "$1" | sed 's/[\\"]/\\&/g')"; }   # a text as JSON; the server refuses control characters
-field() { grep -o "\"$1\": *\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }   # a text member of a JSON answer
+field() {   # a text member of a JSON answer
+  grep -oE "\"$1\": *\"([^\"\\\\]|\\\\.)*\"" | head -n 1 | sed -e 's/^"[^"]*": *"//' -e 's/"$//' -e 's/\\\(.\)/\1/g'
+}
 stop() {   # stop WHAT ANSWER; without a decision nothing more is done
   why=$(printf '%s' "$2" | field message)
   [ -n "$2" ] || why="$WRIT_URL does not answer"

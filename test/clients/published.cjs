@@ -27,6 +27,12 @@ async function main() {
   await row('invoke, held', async () => `ran: ${JSON.stringify(await pay(5000))}`);
   await row('invoke, not in the plan', async () =>
     `ran: ${JSON.stringify(await client.invoke('bank', 'close_account', token, {}))}`);
+  await row('invoke, with another `tool` in the step', async () => {
+    const named = { action: 'send_money', tool: 'bank_api', mcp: 'bank', inputs: { to: 'landlord' } };
+    const other = client.capturePlan('test-llm', 'pay', { goal: 'pay the rent', steps: [named] });
+    const paid = await client.invoke('bank', 'send_money', await client.getIntentToken(other), { to: 'landlord', amount: 900 });
+    return `${paid.status}: ${JSON.stringify(paid.result)}`;
+  });
   await row('delegate', async () => {
     const delegation = await client.delegate(token, process.env.DELEGATE_KEY, 60, ['send_money']);
     return delegation.delegatedToken.signature ? delegation.status : 'no token';

@@ -76,6 +76,16 @@ function wheel() {
   return built.equals(shipped) ? [] : ["pip builds another wheel from clients/python than bin/clients has"];
 }
 
+/** refusal is whether the example of a shell repeats a refusal whole: JSON escapes the quotation marks of this one. */
+function refusal() {
+  const create = ["keys", "create", "--name", "traces", "--scope", "ingest", "--url", server.url];
+  const made = spawnSync("writ", create, { env });
+  const another = { ...live, WRIT_API_KEY: `${made.stdout}`.trim() };
+  const { status, stderr } = spawnSync("sh", ["examples/curl/agent.sh"], { cwd: root, env: another, timeout: limit });
+  if (status === 1 && `${stderr}` === 'no plan: this API key does not have the scope "enforce"\n') return [];
+  return [`examples/curl/agent.sh ends with ${status}:\n${made.stderr}${stderr}`];
+}
+
 const port = await new Promise((done) => {
   const probe = createServer().listen(0, "127.0.0.1", () => {
     const { port: free } = probe.address();
@@ -104,6 +114,7 @@ const steps = [
     "syntax of the Python examples",
     () => run(python, ["-m", "compileall", "-q", "-f", "examples/python", "-x", "venv"]),
   ],
+  ["example of curl, refused", refusal],
   ["page README.md", () => page("README.md", { after: `export -p >'${settings}'` }), "always"],
   ...pages.map((name) => [`page ${name}`, () => page(name, { before: `. '${settings}'` })]),
   ["published clients", () => publishedPage(root, server.url, { email, password, apiKey }, update)],

@@ -1,6 +1,8 @@
 """What a guarded function does with answers, good and bad. The package is the one that was built and installed."""
 
 import asyncio
+import enum
+import inspect
 import json
 import os
 import subprocess
@@ -13,11 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from writ_client import Denied, Writ
+from writ_client import Denied, Failed, Plan, Writ, verify_receipt
+from writ_client.http import Connection, ask
 
 CASES = json.loads((Path(__file__).parents[2] / "testdata" / "answers.json").read_text(encoding="utf-8"))
 PLAN = {"goal": "pay", "steps": [{"mcp": "bank", "action": "send_money"}]}
 ALLOW = json.loads(CASES[0]["body"])
+PARTS = ("guard", "decide", "wait", "report", "end")
 
 
 class StandIn(ThreadingHTTPServer):
@@ -91,8 +95,10 @@ class Waiting(StandIn):
 
     request_queue_size = 256
 
-    def __init__(self, until):
+    def __init__(self, until, outages=(), unanswered="pending"):
         self.until, self.waiting, self.approved = until, set(), set()
+        self.unanswered = unanswered  # the status of a request that nobody has answered
+        self.outages = list(outages)  # how the first questions about approvals are answered; 0: not at all
         super().__init__({"status": 200})
         self.RequestHandlerClass = WaitingHandler
 
@@ -104,15 +110,18 @@ class WaitingHandler(Handler):
 
     def play(self, **_):
         server, path = self.server, urllib.parse.urlsplit(self.path)
+        if path.path == "/delegation/poll" and server.outages:
+            status = server.outages.pop(0)
+            return self.send(status, json.dumps({"message": "no"}), {}) if status else None
         if path.path == "/delegation/poll":
             asked = urllib.parse.parse_qs(path.query)["delegationId"][0]
             server.waiting.add(asked)
             if len(server.waiting) >= server.until:
                 server.approved.add(asked)
-            status = "approved" if asked in server.approved else "pending"
+            status = "approved" if asked in server.approved else server.unanswered
             return self.send(200, json.dumps({"status": status}), {})
         approval = str(self.sent["arguments"]["n"])
-        held = {**ALLOW, "allowed": False, "decision": "hold", "approvalId": approval}
+        held = {**ALLOW, "allowed": False, "decision": "hold", "reason": "held", "approvalId": approval}
         self.send(200, json.dumps(ALLOW if approval in server.approved else held), {})
 
 
@@ -175,6 +184,75 @@ class GuardTest(unittest.TestCase):
             self.assertLessEqual(len([name for name in names if name.startswith("writ-client")]), 16)
             self.assertFalse([name for name in names if name.startswith("asyncio")])
 
+    def test_a_server_may_start_anew_while_a_person_is_asked(self):
+        with Waiting(until=1, outages=[0, 503, 0, 429]) as server:
+            plan = declared(server)
+
+            @plan.guard("bank.send_money", wait=600)
+            async def pay_async(n):
+                return n
+
+            self.assertEqual(plan.guard("bank.send_money", wait=600)(lambda n: n)(1), 1)
+            self.assertEqual(asyncio.run(pay_async(2)), 2)
+            self.assertEqual(server.outages, [])
+
+    def test_what_no_waiting_mends_ends_it(self):
+        with Waiting(until=1, outages=[401, 403]) as server:
+            plan, ran = declared(server), []
+
+            @plan.guard("bank.send_money", wait=600)
+            async def pay_async(n):
+                ran.append(n)
+
+            pay = plan.guard("bank.send_money", wait=600)(lambda n: ran.append(n))
+            for call, approval in ((lambda: pay(1), "1"), (lambda: asyncio.run(pay_async(2)), "2")):
+                with self.assertRaisesRegex(Denied, "whether a person has agreed is not known") as denied:
+                    call()
+                self.assertEqual((denied.exception.verdict, denied.exception.approval_id), ("hold", approval))
+            self.assertEqual(ran, [])
+
+    def assert_unanswered(self, server, wait, words):
+        plan, ran = declared(server), []
+
+        @plan.guard("bank.send_money", wait=wait)
+        async def pay_async(n):
+            ran.append(n)
+
+        pay = plan.guard("bank.send_money", wait=wait)(lambda n: ran.append(n))
+        for call, approval in ((lambda: pay(1), "1"), (lambda: asyncio.run(pay_async(2)), "2")):
+            with self.assertRaises(Denied) as caught:
+                call()
+            denied = caught.exception
+            self.assertEqual((denied.reason, str(denied)), (words, words))
+            self.assertEqual((denied.verdict, denied.approval_id), ("hold", approval))
+        self.assertEqual(ran, [])
+
+    def test_a_wait_that_ends_says_that_nobody_answered(self):
+        with Waiting(until=9) as server:
+            self.assert_unanswered(server, 0.2, "held; nobody answered within 200 ms")
+            self.assert_unanswered(server, 1, "held; nobody answered within 1 second")
+
+    def test_a_request_that_expires_says_that_nobody_answered(self):
+        with Waiting(until=9, unanswered="expired") as server:
+            self.assert_unanswered(server, 600, "held; nobody answered before the first request expired")
+
+    def test_times_as_people_say_them(self):
+        with Waiting(until=9) as server:
+            plan = declared(server)
+            plan.wait = lambda *_: {"status": "pending"}
+            for wait, words in (
+                (0.0004, "0.4 ms"), (0.6, "600 ms"), (1.5, "1.5 seconds"), (60, "1 minute"), (90, "90 seconds"),
+                (600.0, "10 minutes"), (5400, "90 minutes"), (3600, "1 hour"), (86400, "24 hours"),
+            ):  # fmt: skip
+                pay = plan.guard("bank.send_money", wait=wait)(lambda n: self.fail("it ran"))
+                self.assertRaisesRegex(Denied, f"nobody answered within {words}$", pay, 1)
+
+    def test_a_time_to_wait_is_a_number(self):
+        with StandIn(CASES[0]) as server:
+            for wait in ("600", -1, float("nan"), None, True):
+                with self.assertRaisesRegex(TypeError, "wait must be a number"):
+                    declared(server).guard("bank.send_money", wait=wait)(lambda to: to)
+
     def test_no_question_waits_for_on_held(self):
         go_on, told = threading.Event(), []
         with Waiting(until=16) as server, StandIn(CASES[0]) as other:
@@ -235,7 +313,20 @@ class GuardTest(unittest.TestCase):
         self.assertEqual(sent, [("acme.bank.pay", {"to": "landlord"}), ("pay", "acme.bank", 2)])
 
     def test_no_server_is_a_deny(self):
-        self.assertRaises(Denied, Writ("http://127.0.0.1:9", "k").declare, PLAN)
+        words = "the server at http://127.0.0.1:9 did not answer: .*refused$"  # and nothing of how it was asked
+        self.assertRaisesRegex(Denied, words, Writ("http://127.0.0.1:9", "k").declare, PLAN)
+
+    def test_https_to_a_server_of_http(self):
+        with StandIn(CASES[0]) as server:
+            url = server.url.replace("http:", "https:")
+            words = f"the server at {url} did not answer: .*; does the server speak http[?]$"
+            self.assertRaisesRegex(Denied, words, Writ(url, "k").declare, PLAN)
+
+    def test_an_address_in_an_error_has_no_secret(self):
+        to = Connection("http://me:secret@127.0.0.1:9/writ?secret=1#secret", "k", 10)
+        with self.assertRaisesRegex(Failed, "at http://127.0.0.1:9/writ did not answer") as caught:
+            ask(to, "/iap/sdk/token")
+        self.assertNotIn("secret", str(caught.exception))
 
     def test_arguments_have_names_and_defaults(self):
         with StandIn(CASES[0]) as server:
@@ -258,6 +349,24 @@ class GuardTest(unittest.TestCase):
             for amount in (object(), float("nan"), {1, 2}, b"text"):
                 self.assertRaisesRegex(Denied, "the argument amount is no JSON", pay, amount)
             self.assertEqual(server.asked, ["POST /iap/sdk/token"])
+
+    def test_an_enum_becomes_its_value(self):
+        plain = enum.Enum("plain", {"EUR": "eur", "BOTH": ("eur", 2)})
+        nested = enum.Enum("nested", {"EUR": plain.EUR, "OTHER": object()})
+        text = enum.Enum("text", {"EUR": "eur"}, type=str)
+        members = (plain.EUR, nested.EUR, text.EUR, enum.IntEnum("number", "ONE").ONE, enum.Flag("flag", "A B").B)
+        with StandIn(CASES[0]) as server:
+            ran = []
+            pay = declared(server).guard("bank.send_money")(lambda given: ran.append(given))
+            for member in members:
+                pay(member)
+            pay([plain.BOTH, {plain.EUR: {"in": plain.EUR}}])
+            self.assertEqual(ran, ["eur", "eur", "eur", 1, 2, [["eur", 2], {"eur": {"in": "eur"}}]])
+            circle = []
+            circle.append(circle)
+            for given in (nested.OTHER, [nested.OTHER], {plain.EUR: b"text"}, circle):
+                self.assertRaisesRegex(Denied, "the argument given is no JSON", pay, given)
+            self.assertEqual(len(ran), 6)
 
     def test_functions_that_cannot_be_guarded(self):
         with StandIn(CASES[0]) as server:
@@ -394,6 +503,14 @@ class GuardTest(unittest.TestCase):
             with self.assertWarnsRegex(RuntimeWarning, "nobody to tell"):
                 self.assertEqual(plan.guard("bank.send_money", on_unreported=complain)(lambda: "ran")(), "ran")
 
+    def test_the_page_has_the_signatures_of_the_code(self):
+        page = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+        methods = {"writ.declare": Writ.declare, **{f"plan.{name}": getattr(Plan, name) for name in PARTS}}
+        for shown, function in {**methods, "Writ": Writ, "verify_receipt": verify_receipt}.items():
+            given = [p for p in inspect.signature(function).parameters.values() if p.name != "self"]
+            bare = inspect.Signature([p.replace(annotation=p.empty) for p in given])
+            self.assertIn(f"\n{shown}{bare}".replace("'", '"'), page)
+
     def test_options(self):
         self.assertRaises(ValueError, Writ, "localhost:8080", "k")
         self.assertRaises(ValueError, Writ, "http://localhost", "")
@@ -402,6 +519,10 @@ class GuardTest(unittest.TestCase):
             self.assertRaisesRegex(ValueError, "url", Writ, url, "k")
         with StandIn(CASES[0]) as server:
             self.assertRaisesRegex(TypeError, "a name", declared(server).guard, lambda to: to)
+        writ = Writ("http://localhost", "k")
+        self.assertRaisesRegex(TypeError, "a plan is a dict", writ.declare, None)
+        for life in (0, -3, 0.5, float("nan"), float("inf"), "1h", True):
+            self.assertRaisesRegex(TypeError, "expires_in must be a number of seconds", writ.declare, PLAN, expires_in=life)
 
     def test_no_error_repeats_a_secret(self):
         secrets = ("ak_test_1\nsecret", "ak_test_secret\x00", "ak_test_secr\u00e9t")
@@ -424,6 +545,11 @@ class GuardTest(unittest.TestCase):
             env = {**ours, "http_proxy": proxy.url, "HTTP_PROXY": proxy.url}
             subprocess.run([sys.executable, "-c", ask, server.url], env=env, check=True, timeout=60)
             self.assertEqual((server.asked, proxy.asked), (["POST /iap/sdk/token"], []))
+
+    def test_what_is_not_there_is_no_wrong_address(self):
+        for said, ends in (("no such approval request", "404\\)$"), ("nothing is here", "is url the address of the server")):
+            with StandIn({"status": 404, "body": json.dumps({"message": said})}) as server:
+                self.assertRaisesRegex(Failed, ends, declared(server).wait, "ID", 1)
 
     def test_other_servers_are_told_from_ours(self):
         for status, body, words in (

@@ -54,6 +54,19 @@ class LiveTest(unittest.TestCase):
         report = person("GET", f"/iap/plan/{self.plan.id}/report")
         self.assertEqual((report["allowed"], report["executed"], report["drift"]), (1, 1, []))
 
+    def test_a_misspelled_member_is_told(self):
+        steps = [{"mcp": "till", "action": "pay", "parms": {"to": "landlord"}}]
+        with self.assertWarnsRegex(RuntimeWarning, "step 0: parms is not read"):
+            plan = Writ(URL, os.environ["WRIT_API_KEY"]).declare({"goal": "pay", "steps": steps})
+        self.assertEqual(len(plan.warnings), 1)
+        self.assertEqual(self.plan.warnings, [])
+
+    def test_a_plan_that_lives_shorter_than_asked_is_told(self):
+        steps = [{"mcp": "till", "action": "pay"}]
+        with self.assertWarnsRegex(RuntimeWarning, "it lives 86400 seconds, not 3600000"):
+            plan = Writ(URL, os.environ["WRIT_API_KEY"]).declare({"goal": "pay", "steps": steps}, expires_in=3600_000)
+        self.assertEqual(len(plan.warnings), 1)
+
     def test_a_server_with_a_dot_in_its_name(self):
         steps = [{"mcp": "acme", "action": "list"}, {"mcp": "acme.till", "action": "pay"}]
         plan = Writ(URL, os.environ["WRIT_API_KEY"], agent="billing").declare({"goal": "pay", "steps": steps})

@@ -49,7 +49,45 @@ class ReceiptTest(unittest.TestCase):
         for forged in [{**receipt, **change} for change in changes] + [{}, None]:
             with self.subTest(str(forged)):
                 self.assertRaises(NotVerified, verify_receipt, forged, keys)
-        self.assertRaises(NotVerified, verify_receipt, receipt, [])
+
+    def test_keys_as_files_have_them(self):
+        receipt, (key,) = VECTORS[0]["receipt"], VECTORS[0]["keys"]
+        for keys in (key, f"{key}\n", f"# ours\r\n{key}\r\n\r\n", [f"{key}\n"], [f" {key}", ""], [f"{key}\n{key}\n"]):
+            with self.subTest(str(keys)):
+                self.assertEqual(verify_receipt(receipt, keys).size, 1)
+
+    def test_keys_that_are_none(self):
+        receipt, (key,) = VECTORS[0]["receipt"], VECTORS[0]["keys"]
+        for keys, words in (
+            ([], "no key was given"),
+            (None, "no key was given"),
+            ("", "no key was given"),
+            (["", "\n"], "no key was given"),
+            ([f"{key}\n", key[:-1]], "key 2 is no key as `writ audit key` prints it"),
+            (["", "no key", key], "key 2 is no key"),
+            (f"{key}\nno key\n", "key 2 is no key"),
+            ([None, key], "key 1 is no key"),
+        ):
+            with self.subTest(str(keys)), self.assertRaisesRegex(NotVerified, words) as caught:
+                verify_receipt(receipt, keys)
+            self.assertEqual(caught.exception.problem, "key")
+
+    def test_problems_are_said_in_words(self):
+        told = set()
+        for vector in VECTORS:
+            try:
+                verify(vector)
+            except NotVerified as error:
+                self.assertRegex(str(error), rf"^the receipt is not verified: .* .* \({error.problem}\)$")
+                told.add(error.problem)
+        self.assertLessEqual({"key", "leaf", "origin", "path", "payload", "signature"}, told)
+        with self.assertRaisesRegex(NotVerified, "it does not have the form of a receipt"):
+            verify_receipt({}, VECTORS[0]["keys"])
+        receipt, keys, record = (VECTORS[0][name] for name in ("receipt", "keys", "record"))
+        with self.assertRaisesRegex(NotVerified, r"against its record: give that too \(payload\)"):
+            verify_receipt(receipt, keys, payload="{}", salt="0" * 64)
+        with self.assertRaisesRegex(NotVerified, r"salt is not that of an entry.*\(payload\)"):
+            verify_receipt(receipt, keys, record=record, payload="{}")
 
 
 # Section 7.1: key, message, signature.

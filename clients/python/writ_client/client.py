@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import urllib.parse
+import warnings
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, Mapping, Optional, TypeVar
+from typing import Any, Callable, Dict, List, Mapping, Optional, TypeVar
 
 from . import guard as _guard
 from .denied import Denied, Failed
@@ -49,6 +50,9 @@ class Writ:
 
         expires_in is in seconds: five minutes unless set. Without a plan nothing runs: every failure is Denied.
         """
+        if not isinstance(plan, Mapping):
+            raise TypeError('a plan is a dict: {"goal": ..., "steps": [...]}')
+        _check_life(expires_in)
         bound = _given(agent_id=self._agent, user_id=user, user_email=user_email, session_id=session)
         body = {"plan": dict(plan), **bound, **_given(context_id=context, expires_in=expires_in)}
         try:
@@ -57,7 +61,31 @@ class Writ:
                 raise Failed("/iap/sdk/token: the answer is no token")
         except Exception as error:
             raise Denied(f"no plan was declared: {error}") from error
-        return Plan(self._to, token, self._agent)
+        declared = Plan(self._to, token, self._agent)
+        declared.warnings += _shortened(token["token"], expires_in)
+        for warning in declared.warnings:
+            warnings.warn(f"writ: the plan: {warning}", RuntimeWarning, stacklevel=2)
+        return declared
+
+
+def _check_life(expires_in: Optional[float]) -> None:
+    """Refuses what is no time that a plan could live: the server would take it for a second, or for five minutes."""
+    if expires_in is None:
+        return
+    number = isinstance(expires_in, (int, float)) and not isinstance(expires_in, bool)
+    if not number or not 1 <= expires_in < float("inf"):
+        raise TypeError("expires_in must be a number of seconds, 1 or more")
+
+
+def _shortened(signed: Mapping[str, Any], expires_in: Optional[float]) -> List[str]:
+    """Says that a plan lives shorter than was asked, as where somebody gives milliseconds."""
+    since, until = signed.get("issued_at"), signed.get("expires_at")
+    if expires_in is None or not isinstance(since, (int, float)) or not isinstance(until, (int, float)):
+        return []
+    life = until - since
+    if life + 1 >= expires_in:
+        return []
+    return [f"it lives {life:.0f} seconds, not {expires_in:.0f}: the organization permits no more"]
 
 
 def _address(url: str) -> str:
@@ -101,6 +129,8 @@ class Plan:
         self._agent = agent
         self.token = token
         self.id: str = token["plan_id"]
+        #: What in the plan is probably not meant so, such as a misspelled member of a step: it fixes nothing.
+        self.warnings: List[str] = [str(warning) for warning in token.get("warnings") or ()]
 
     def guard(
         self,
@@ -137,15 +167,23 @@ class Plan:
         return _allow_of(answer)
 
     def wait(self, approval_id: str, seconds: float) -> Dict[str, Any]:
-        """Waits until a person has answered an approval request, at most so many seconds."""
+        """Waits until a person has answered an approval request, at most so many seconds.
+
+        People take long, and a server may be started anew meanwhile: it is asked again until the time is over.
+        """
         end = time.monotonic() + seconds
         while True:
             asked = time.monotonic()
             left = max(0, min(_POLL_SECONDS, int(end - asked + 0.999)))
             query = urllib.parse.urlencode({"delegationId": approval_id, "waitSeconds": left})
-            approval = ask(self._to, f"/delegation/poll?{query}", longer=left)
+            try:
+                approval = ask(self._to, f"/delegation/poll?{query}", longer=left)
+            except Failed as failed:
+                if not failed.may_pass or time.monotonic() >= end:
+                    raise
+                approval = {"status": "pending"}
             if approval.get("status") not in _STATUSES:
-                raise Failed("/delegation/poll: the answer is no approval request")
+                raise Failed("/delegation/poll: the answer is no approval request", 200)
             if approval["status"] != "pending" or time.monotonic() >= end:
                 return approval
             # A server that many wait for answers at once: it is not asked more than once a second.

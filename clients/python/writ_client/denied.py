@@ -12,6 +12,11 @@ class Failed(Exception):
         super().__init__(message)
         self.status = status
 
+    @property
+    def may_pass(self) -> bool:
+        """Nobody answered, or a server that starts, stops or has too much to do: asking again may help."""
+        return self.status is None or self.status in (408, 429) or self.status >= 500
+
 
 class Denied(Exception):
     """Says that a call did not run, and why, in words that a model can act on."""

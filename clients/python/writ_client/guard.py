@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import enum
 import functools
 import inspect
 import json
@@ -13,7 +14,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, Optional, Tuple
 
-from .denied import Denied
+from .denied import Denied, Failed
 
 if TYPE_CHECKING:
     from .client import Plan
@@ -43,6 +44,8 @@ class _Function(NamedTuple):
 def guard(plan: Plan, name: str, function: Callable[..., Any], options: Options) -> Any:
     """Puts a function behind a plan."""
     of = _guardable(function)
+    if isinstance(options.wait, bool) or not isinstance(options.wait, (int, float)) or not options.wait >= 0:
+        raise TypeError("wait must be a number of seconds, 0 or more")
     if _is_async(function):
 
         @functools.wraps(function)
@@ -158,9 +161,20 @@ def _arguments(
 
 def _copy_of(name: str, value: Any) -> Any:
     try:
-        return json.loads(json.dumps(value, allow_nan=False))
+        return json.loads(json.dumps(_of_enums(value), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise Denied(f"the argument {name} is no JSON: {error}") from error
+
+
+def _of_enums(value: Any) -> Any:
+    """The value, with what each member of an enum stands for in its place: JSON itself knows few kinds of them."""
+    if isinstance(value, enum.Enum):
+        return _of_enums(value.value)
+    if isinstance(value, dict):
+        return {_of_enums(name): _of_enums(member) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_of_enums(member) for member in value]
+    return value
 
 
 def _copy(arguments: Dict[str, Any]) -> Dict[str, Any]:
@@ -213,8 +227,16 @@ def _allowed(plan: Plan, call: _Call, options: Options) -> Dict[str, Any]:
         held = _held(denied, options)
     if options.on_held is not None:
         options.on_held(held)
-    _agreed(held, plan.wait(_approval(held), options.wait))
-    return plan.decide(call.tool, call.arguments)  # the approval allows nothing by itself: this does, once
+    try:
+        approval = plan.wait(_approval(held), options.wait)
+    except Failed as failed:
+        raise _unanswered(held, failed) from failed
+    _agreed(held, approval, options.wait)
+    try:
+        return plan.decide(call.tool, call.arguments)  # the approval allows nothing by itself: this does, once
+    except Denied as denied:
+        _check_expired(approval, denied)
+        raise
 
 
 async def _allowed_async(plan: Plan, call: _Call, options: Options) -> Dict[str, Any]:
@@ -225,8 +247,16 @@ async def _allowed_async(plan: Plan, call: _Call, options: Options) -> Dict[str,
     if options.on_held is not None:
         # It takes as long as it likes, and no question waits for it.
         await _settled(await asyncio.to_thread(options.on_held, held))
-    _agreed(held, await _wait_async(plan, _approval(held), options.wait))
-    return await _in_thread(plan.decide, call.tool, call.arguments)
+    try:
+        approval = await _wait_async(plan, _approval(held), options.wait)
+    except Failed as failed:
+        raise _unanswered(held, failed) from failed
+    _agreed(held, approval, options.wait)
+    try:
+        return await _in_thread(plan.decide, call.tool, call.arguments)
+    except Denied as denied:
+        _check_expired(approval, denied)
+        raise
 
 
 def _held(denied: Denied, options: Options) -> Denied:
@@ -241,13 +271,42 @@ def _approval(held: Denied) -> str:
     return held.approval_id
 
 
-def _agreed(held: Denied, approval: Dict[str, Any]) -> None:
+def _unanswered(held: Denied, failed: Failed) -> Denied:
+    """The denial of a call whose answer nobody could ask for: its request stays open."""
+    return _with(held, f"whether a person has agreed is not known: {failed}")
+
+
+def _agreed(held: Denied, approval: Dict[str, Any], seconds: float) -> None:
     """Raises unless it is worth asking again."""
     if approval["status"] == "pending":
-        raise held
+        raise _with(held, f"nobody answered within {_span(seconds)}") from held
     if "editedArguments" in approval:
         reason = "a person agreed to other arguments: call again with those"
         raise Denied(reason, "deny", held.decision, approval["editedArguments"]) from held
+
+
+def _check_expired(approval: Dict[str, Any], denied: Denied) -> None:
+    """Raises, where a call is held anew because its first request expired, a denial that says so."""
+    if approval["status"] == "expired" and denied.verdict != "deny":
+        raise _with(denied, "nobody answered before the first request expired") from denied
+
+
+def _with(held: Denied, more: str) -> Denied:
+    return Denied(f"{held}; {more}", held.verdict, held.decision)
+
+
+def _span(seconds: float) -> str:
+    """A time as people say it: 600 ms, 1.5 seconds, 10 minutes."""
+    if seconds < 1:
+        return f"{_number(seconds * 1000)} ms"
+    units = (("hour", 3600), ("minute", 60), ("second", 1))
+    name, size = next((unit for unit in units if seconds % unit[1] == 0), units[-1])
+    count = _number(seconds / size)
+    return f"{count} {name}" if count == "1" else f"{count} {name}s"
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
 # The threads in which coroutines ask the server. A question takes as long as its answer, and none waits for a person.
@@ -276,7 +335,12 @@ async def _wait_async(plan: Plan, approval_id: str, seconds: float) -> Dict[str,
     """Plan.wait without a thread that waits: it asks again and again, and sleeps in between."""
     end, pause = time.monotonic() + seconds, _FIRST_PAUSE
     while True:
-        approval: Dict[str, Any] = await _in_thread(plan.wait, approval_id, 0)
+        try:
+            approval: Dict[str, Any] = await _in_thread(plan.wait, approval_id, 0)
+        except Failed as failed:
+            if not failed.may_pass or time.monotonic() >= end:
+                raise
+            approval = {"status": "pending"}
         left = end - time.monotonic()
         if approval["status"] != "pending" or left <= 0:
             return approval

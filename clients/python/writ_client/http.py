@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import ssl
 import time
 import urllib.error
 import urllib.parse
@@ -66,15 +67,30 @@ def ask(to: Connection, path: str, body: Optional[Dict[str, Any]] = None, longer
     except Exception as error:  # of the connection, of HTTP: urllib passes on those of many modules
         # A server ends the connection of a request that is too large, often before its answer can be read.
         size = f"; the request has {len(data)} bytes, which may be too much" if data and len(data) > _LARGE else ""
-        raise Failed(f"{what}: the server did not answer: {error}{size}") from error
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        hint = "; does the server speak http?" if _is_no_tls(reason) else ""
+        raise Failed(f"{what}: the server at {_shown(to.url)} did not answer: {reason}{hint}{size}") from error
     value = _object(text)
     if not 200 <= status < 300:
-        elsewhere = value is not None and status in (404, 405)
+        said = _said(status, value)
+        # "no such approval request" is about what was asked for, and not about the address.
+        elsewhere = value is not None and status in (404, 405) and not said.startswith("no such ")
         hint = ": is url the address of the server, without a path?" if elsewhere else ""
-        raise Failed(f"{what}: {_said(status, value)} ({status}){hint}", status)
+        raise Failed(f"{what}: {said} ({status}){hint}", status)
     if value is None:
         raise Failed(f"{what}: the answer is no JSON object: is url the address of a Writ server?", status)
     return value
+
+
+def _is_no_tls(reason: Any) -> bool:
+    """Whether what came is no TLS at all, as from a server that speaks http; OpenSSL has had two names for it."""
+    return isinstance(reason, ssl.SSLError) and reason.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
+
+
+def _shown(url: str) -> str:
+    """An address without what may be secret in it."""
+    parts = urllib.parse.urlsplit(url)
+    return urllib.parse.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _said(status: int, value: Optional[Dict[str, Any]]) -> str:

@@ -13,17 +13,27 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 from . import ed25519
 
 
-class NotVerified(Exception):
-    """Says which check of a receipt failed.
+#: What each problem is, in words.
+_WORDS = {
+    "key": "a key is none, or none was given",
+    "receipt": "it does not have the form of a receipt",
+    "leaf": "the record is not the one that the receipt is about: it does not hash to the leaf",
+    "record": "the record is of another entry than the receipt says",
+    "signature": "none of the keys signed the checkpoint",
+    "origin": "the checkpoint is of another log or epoch than the receipt says",
+    "path": "the leaf and the proof do not lead to the root of the checkpoint",
+    "payload": "payload and salt are not those that the record commits to",
+}
 
-    problem is key (a key is none, or none is given), receipt (it is not in its form), leaf (the record does not hash
-    to the leaf), record (it is of another entry), signature (no trusted key signed the checkpoint), origin (the
-    checkpoint is of another log or epoch), path (leaf and proof do not give the root) or payload (it is not the one
-    that the record commits to).
+
+class NotVerified(Exception):
+    """Says which check of a receipt failed: in words, and for programs as problem.
+
+    problem is key, receipt, leaf, record, signature, origin, path or payload.
     """
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(f"the receipt is not verified: {problem}")
+    def __init__(self, problem: str, words: Optional[str] = None) -> None:
+        super().__init__(f"the receipt is not verified: {words or _WORDS.get(problem, problem)} ({problem})")
         self.problem = problem
 
 
@@ -63,12 +73,11 @@ def verify_receipt(
 ) -> Verified:
     """Checks a receipt with keys that the caller trusts (GET /audit-log/key, asked once and kept).
 
+    keys is a list of them, or one text with a key on each line, as `writ audit key` prints them.
     With a record, as the log or an export has it, also that the receipt is about it; with its payload and salt, that
     these are the record's. It raises NotVerified.
     """
-    trusted = [_key(text) for text in keys]
-    if not trusted:
-        raise NotVerified("key")
+    trusted = _keys(keys)
     if not _is_receipt(receipt):
         raise NotVerified("receipt")
     leaf = _from_base64(receipt["leaf"])
@@ -109,16 +118,32 @@ def _from_base64(text: str) -> Optional[bytes]:
     return value if base64.b64encode(value).decode() == text else None
 
 
-def _key(text: str) -> _Key:
+def _keys(given: Optional[Sequence[str]]) -> List[_Key]:
+    """The keys of a list, or of the lines of a text; those that are empty, or begin with #, are none."""
+    texts = [given] if isinstance(given, str) else given or []
+    lines = [line.strip() for text in texts for line in str(text).strip().split("\n")]
+    keys = []
+    for number, line in enumerate(lines, 1):
+        if not line or line.startswith("#"):
+            continue
+        key = _key(line)
+        if key is None:
+            raise NotVerified("key", f"key {number} is no key as `writ audit key` prints it")
+        keys.append(key)
+    if not keys:
+        raise NotVerified("key", "no key was given")
+    return keys
+
+
+def _key(text: str) -> Optional[_Key]:
+    """Reads a key in its one spelling; None: it is none."""
     match = re.fullmatch(r"([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)", text)
     raw = _from_base64(match.group(3)) if match else None
     if match is None or raw is None or len(raw) != 33 or raw[0] != 1:
-        raise NotVerified("key")
+        return None
     name = match.group(1)
     key_id = hashlib.sha256(name.encode() + b"\n" + raw).digest()[:4]
-    if key_id.hex() != match.group(2):
-        raise NotVerified("key")
-    return _Key(name, key_id, raw[1:])
+    return _Key(name, key_id, raw[1:]) if key_id.hex() == match.group(2) else None
 
 
 def _record(receipt: Mapping[str, Any], record: str, leaf: Optional[bytes]) -> Dict[str, Any]:
@@ -136,8 +161,10 @@ def _record(receipt: Mapping[str, Any], record: str, leaf: Optional[bytes]) -> D
 
 
 def _check_payload(record: Optional[Mapping[str, Any]], payload: str, salt: Optional[str]) -> None:
-    if record is None or re.fullmatch(r"[0-9a-f]{64}", salt or "") is None:
-        raise NotVerified("payload")
+    if record is None:
+        raise NotVerified("payload", "a payload is checked against its record: give that too")
+    if re.fullmatch(r"[0-9a-f]{64}", salt or "") is None:
+        raise NotVerified("payload", "salt is not that of an entry, which has 64 hexadecimal digits")
     seal = hmac.new(bytes.fromhex(salt or ""), payload.encode(), hashlib.sha256).hexdigest()
     if not hmac.compare_digest(seal, str(record.get("payload"))):
         raise NotVerified("payload")

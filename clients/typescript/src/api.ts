@@ -593,6 +593,8 @@ export interface components {
             /** @description True. */
             success: boolean;
             token: components["schemas"]["SignedTokenBody"];
+            /** @description What in the plan is probably not meant so, such as a misspelled member of a step: it fixes nothing. At most 20. */
+            warnings?: string[] | null;
         } & {
             [key: string]: unknown;
         };

@@ -1,11 +1,11 @@
 import { Denied } from "./denied.js";
 import { wordsOf } from "./http.js";
-import type { Call, Decision } from "./messages.js";
+import type { Approval, Call, Decision } from "./messages.js";
 import type { Plan } from "./plan.js";
 
 /** GuardOptions say what is done where a call is not simply allowed. */
 export interface GuardOptions<R> {
-  /** How long to wait for a person where a call is held, in milliseconds; 0 unless set. */
+  /** How long to wait for a person where a call is held, in milliseconds (expiresIn is in seconds); 0 unless set. */
   wait?: number;
   /** Called when a call begins to wait, with the denial that names its approval request. */
   onHeld?: (held: Denied) => unknown;
@@ -26,6 +26,7 @@ export function guard<A extends object, R>(
   options: GuardOptions<R> = {},
 ): Guarded<A, R> {
   checkGuardable(name, run);
+  checkWait(options.wait);
   return async function (this: unknown, args: A): Promise<Awaited<R>> {
     let call: Call;
     let decision: Decision;
@@ -45,14 +46,24 @@ export function guard<A extends object, R>(
 function checkGuardable(name: unknown, run: unknown): void {
   if (typeof name !== "string" || name === "") throw new TypeError("a guarded tool has a name: guard(name, function)");
   if (typeof run !== "function") throw new TypeError(`what is guarded as ${name} is no function`);
-  if (/Generator/.test(Object.prototype.toString.call(run))) {
-    throw new TypeError(`${name}: a guarded function gives its result at once: it cannot be a generator`);
-  }
+  if (isGenerator(run)) throw new TypeError(`${name}: ${noGenerator}`);
   if (run.length > 1) {
     throw new TypeError(
       `${name}: a guarded function takes one object with all its arguments, because nothing else is judged; ` +
         "what else it needs, it gets from a function around it",
     );
+  }
+}
+
+const noGenerator = "a guarded function gives its result at once: it cannot be a generator";
+
+/** isGenerator tells a function that makes generators, or one that was made. */
+const isGenerator = (value: unknown) => /Generator/.test(Object.prototype.toString.call(value));
+
+/** checkWait refuses a time that is no number: text, as from the environment, would make it last for ever. */
+function checkWait(wait: unknown): void {
+  if (wait !== undefined && !(typeof wait === "number" && wait >= 0)) {
+    throw new TypeError("wait must be a number of milliseconds, 0 or more");
   }
 }
 
@@ -97,16 +108,47 @@ async function allowed<R>(plan: Plan, call: Call, { wait = 0, onHeld }: GuardOpt
   } catch (error) {
     if (!(error instanceof Denied) || error.verdict === "deny" || !error.approvalId || wait <= 0) throw error;
     await onHeld?.(error); // what it throws is a denial, as everything before the call
-    const approval = await plan.wait(error.approvalId, wait);
-    if (approval.status === "pending") throw error;
+    const approval = await plan.wait(error.approvalId, wait).catch((failed: unknown) => {
+      throw heldStill(error, `whether a person has agreed is not known: ${wordsOf(failed)}`, failed);
+    });
+    if (approval.status === "pending") throw heldStill(error, `nobody answered within ${spanOf(wait)}`);
     if (approval.editedArguments) {
       const reason = "a person agreed to other arguments: call again with those";
       const { decision } = error;
       throw new Denied(reason, { ...(decision ? { decision } : {}), editedArguments: approval.editedArguments });
     }
-    return plan.decide(call); // the approval allows nothing by itself: this does, once
+    // The approval allows nothing by itself: this does, once.
+    return plan.decide(call).catch((again: unknown) => {
+      throw deniedAfter(approval, again);
+    });
   }
 }
+
+/** heldStill is the denial of a call that nobody has agreed to, with more words; its request stays open. */
+function heldStill({ message, verdict, decision }: Denied, more: string, cause?: unknown): Denied {
+  return new Denied(`${message}; ${more}`, { verdict, ...(decision ? { decision } : {}), cause });
+}
+
+/** deniedAfter is why a call that was decided again may not run; held anew, it says that the first request expired. */
+function deniedAfter({ status }: Approval, again: unknown): unknown {
+  if (status !== "expired" || !(again instanceof Denied) || again.verdict === "deny") return again;
+  return heldStill(again, "nobody answered before the first request expired");
+}
+
+/** spanOf is a time as people say it: 600 ms, 1.5 seconds, 10 minutes. */
+function spanOf(milliseconds: number): string {
+  if (milliseconds < 1000) return `${tenths(milliseconds)} ms`;
+  const [name, size] = units.find(([, length]) => milliseconds % length === 0) ?? ["second", 1000];
+  const count = tenths(milliseconds / size);
+  return count === 1 ? `1 ${name}` : `${count} ${name}s`;
+}
+
+const units: [string, number][] = [
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+];
+
+const tenths = (value: number) => Math.round(value * 10) / 10;
 
 async function carryOut<A extends object, R>(
   plan: Plan,
@@ -128,6 +170,8 @@ async function carryOut<A extends object, R>(
   let result: Awaited<R>;
   try {
     result = await run(structuredClone(call.arguments) as A);
+    // What it does, it would do after it was reported.
+    if (isGenerator(result)) throw new TypeError(`${call.tool}: ${noGenerator}`);
   } catch (error) {
     await report({ status: "failed", error: wordsOf(error) });
     throw error;

@@ -14,6 +14,11 @@ export class Failed extends Error {
   ) {
     super(message, cause === undefined ? undefined : { cause });
   }
+
+  /** Nobody answered, or a server that starts, stops or has too much to do: asking again may help. */
+  get mayPass(): boolean {
+    return this.status === undefined || this.status === 408 || this.status === 429 || this.status >= 500;
+  }
 }
 
 export interface Connection {
@@ -42,19 +47,38 @@ export async function ask(to: Connection, path: string, body?: unknown, longer =
     text = await textOf(answer);
   } catch (error) {
     if (error instanceof Failed) throw error;
-    throw new Failed(`${what}: the server did not answer: ${wordsOf(error)}`, undefined, error);
+    const hint = isNoTLS(error) ? "; does the server speak http?" : "";
+    const words = `the server at ${shown(to.url)} did not answer: ${wordsOf(error)}${hint}`;
+    throw new Failed(`${what}: ${words}`, undefined, error);
   }
   if (answer.type === "opaqueredirect" || (answer.status >= 300 && answer.status < 400)) {
-    throw new Failed(`${what}: the answer is a redirect, which is not followed: give the server's own address`);
+    const redirect = "the answer is a redirect, which is not followed: give the server's own address";
+    throw new Failed(`${what}: ${redirect}`, answer.status);
   }
   const value = objectOf(text);
   if (!answer.ok) {
     const said = saidOf(value) ?? (value ? "no reason given" : "no answer of a Writ server: is url its address?");
-    const hint = [404, 405].includes(answer.status) ? ": is url the address of the server, without a path?" : "";
-    throw new Failed(`${what}: ${said} (${answer.status})${value ? hint : ""}`, answer.status);
+    // "no such approval request" is about what was asked for, and not about the address.
+    const elsewhere = value && [404, 405].includes(answer.status) && !said.startsWith("no such ");
+    const hint = elsewhere ? ": is url the address of the server, without a path?" : "";
+    throw new Failed(`${what}: ${said} (${answer.status})${hint}`, answer.status);
   }
   if (!value) throw new Failed(`${what}: the answer is no JSON object: is url the address of a Writ server?`, answer.status);
   return value;
+}
+
+/** isNoTLS is whether what came is no TLS at all, as from a server that speaks http; Node has had more names for it. */
+function isNoTLS(error: unknown): boolean {
+  const { code } = ((error as Error | undefined)?.cause ?? {}) as { code?: unknown };
+  return noTLS.includes(code);
+}
+
+const noTLS: unknown[] = ["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"];
+
+/** shown is an address without what may be secret in it. */
+function shown(url: string): string {
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname.replace(/\/+$/, "")}`;
 }
 
 async function textOf(answer: Response): Promise<string> {
@@ -88,5 +112,5 @@ const saidOf = (value?: JSONObject) => (typeof value?.message === "string" ? val
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof Failed) return error.message; // which has the words of its cause
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message.trim()}` : error.message;
 }

@@ -7,5 +7,5 @@ export { Denied, type Verdict } from "./denied.js";
 export type { Guarded, GuardOptions } from "./guard.js";
 export type { Approval, Call, Decision, PlanText, Report, Step, Token } from "./messages.js";
 export { Plan } from "./plan.js";
-export { type Entry, NotVerified, type Problem, type Receipt, type Verified, verifyReceipt } from "./receipt.js";
+export { type Entry, type Keys, NotVerified, type Problem, type Receipt, type Verified, verifyReceipt } from "./receipt.js";
 export { type DeclareOptions, Writ, type WritOptions } from "./writ.js";

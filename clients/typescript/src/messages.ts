@@ -50,6 +50,7 @@ export interface Report extends Call {
   status: "success" | "failed";
   output?: unknown;
   error?: string;
+  /** How long the call took, in milliseconds. */
   durationMs?: number;
   step?: number;
 }

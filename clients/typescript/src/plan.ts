@@ -48,15 +48,21 @@ export class Plan {
     return allowOf(answer);
   }
 
-  /** wait waits until a person has answered an approval request, at most so many milliseconds. */
+  /**
+   * wait waits until a person has answered an approval request, at most so many milliseconds. People take long, and a
+   * server may be started anew meanwhile: it is asked again until the time is over.
+   */
   async wait(approvalId: string, milliseconds: number): Promise<Approval> {
     const end = Date.now() + milliseconds;
     for (;;) {
       const left = Math.max(0, Math.min(pollSeconds, Math.ceil((end - Date.now()) / 1000)));
       const query = new URLSearchParams({ delegationId: approvalId, waitSeconds: String(left) });
       const asked = Date.now();
-      const approval = await ask(this.#to, `/delegation/poll?${query}`, undefined, left * 1000);
-      if (!isApproval(approval)) throw new Failed("/delegation/poll: the answer is no approval request");
+      const approval = await ask(this.#to, `/delegation/poll?${query}`, undefined, left * 1000).catch((failed) => {
+        if (!(failed instanceof Failed && failed.mayPass) || Date.now() >= end) throw failed;
+        return { status: "pending" };
+      });
+      if (!isApproval(approval)) throw new Failed("/delegation/poll: the answer is no approval request", 200);
       if (approval.status !== "pending" || Date.now() >= end) return approval;
       // A server that many wait for answers at once: it is not asked more than once a second.
       await new Promise((done) => setTimeout(done, Math.max(0, Math.min(asked + 1000, end) - Date.now())));

@@ -13,6 +13,9 @@ export interface Entry {
   salt?: string;
 }
 
+/** Keys are those that the caller trusts: a list of them, or a text with one on each line. */
+export type Keys = string | readonly string[];
+
 /** Problem is the first check that fails. */
 export type Problem =
   | "key" // a key is none, or none is given
@@ -24,11 +27,26 @@ export type Problem =
   | "path" // leaf and proof do not give the root
   | "payload"; // the payload is not the one that the record commits to
 
-/** NotVerified says which check of a receipt failed. */
+/** What each problem is, in words. */
+const wordsOf: Record<Problem, string> = {
+  key: "a key is none, or none was given",
+  receipt: "it does not have the form of a receipt",
+  leaf: "the record is not the one that the receipt is about: it does not hash to the leaf",
+  record: "the record is of another entry than the receipt says",
+  signature: "none of the keys signed the checkpoint",
+  origin: "the checkpoint is of another log or epoch than the receipt says",
+  path: "the leaf and the proof do not lead to the root of the checkpoint",
+  payload: "payload and salt are not those that the record commits to",
+};
+
+/** NotVerified says which check of a receipt failed: in words, and for programs as problem. */
 export class NotVerified extends Error {
   override name = "NotVerified";
-  constructor(readonly problem: Problem) {
-    super(`the receipt is not verified: ${problem}`);
+  constructor(
+    readonly problem: Problem,
+    words = wordsOf[problem],
+  ) {
+    super(`the receipt is not verified: ${words} (${problem})`);
   }
 }
 
@@ -46,9 +64,10 @@ export interface Verified {
 
 /**
  * verifyReceipt checks a receipt with keys that the caller trusts (GET /audit-log/key, asked once and kept); with an
- * entry, also that the receipt is about it. It throws NotVerified.
+ * entry, also that the receipt is about it. Keys are a list of them, or one text with a key on each line, as
+ * `writ audit key` prints them. It throws NotVerified.
  */
-export async function verifyReceipt(receipt: Receipt, keys: string[], entry?: Entry): Promise<Verified> {
+export async function verifyReceipt(receipt: Receipt, keys: Keys, entry?: Entry): Promise<Verified> {
   const trusted = await keysOf(keys);
   if (!isReceipt(receipt)) throw new NotVerified("receipt");
   const leaf = fromBase64(receipt.leaf);
@@ -62,9 +81,18 @@ export async function verifyReceipt(receipt: Receipt, keys: string[], entry?: En
   return { installation, log, epoch, size, index: receipt.index, ...(record ? { record } : {}) };
 }
 
-async function keysOf(texts: string[]): Promise<Key[]> {
-  const keys = (await Promise.all(texts.map(parseKey))).filter((key) => key !== undefined);
-  if (keys.length === 0 || keys.length !== texts.length) throw new NotVerified("key");
+/** keysOf reads the keys of a list, or of the lines of a text; those that are empty, or begin with #, are none. */
+async function keysOf(given: Keys): Promise<Key[]> {
+  const texts = typeof given === "string" ? [given] : (given ?? []);
+  const lines = texts.flatMap((text) => String(text).trim().split("\n"));
+  const keys: Key[] = [];
+  for (const [i, line] of lines.map((text) => text.trim()).entries()) {
+    if (line === "" || line.startsWith("#")) continue;
+    const key = await parseKey(line);
+    if (!key) throw new NotVerified("key", `key ${i + 1} is no key as \`writ audit key\` prints it`);
+    keys.push(key);
+  }
+  if (keys.length === 0) throw new NotVerified("key", "no key was given");
   return keys;
 }
 
@@ -92,7 +120,9 @@ async function recordOf(receipt: Receipt, { record }: Entry, leaf?: Bytes): Prom
 async function checkPayload({ payload, salt }: Entry, record: Record<string, unknown>): Promise<void> {
   if (payload === undefined) return;
   const secret = fromHex(salt ?? "");
-  if (secret?.length !== 32) throw new NotVerified("payload");
+  if (secret?.length !== 32) {
+    throw new NotVerified("payload", "salt is not that of an entry, which has 64 hexadecimal digits");
+  }
   const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   const seal = hexOf(new Uint8Array(await crypto.subtle.sign("HMAC", key, utf8(payload))));
   if (seal !== record.payload) throw new NotVerified("payload");

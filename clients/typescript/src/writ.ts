@@ -11,7 +11,7 @@ export interface WritOptions {
   apiKey: string;
   /** How the agent is called. */
   agent?: string;
-  /** How long an answer may take, in milliseconds; 10,000 unless set. */
+  /** How long an answer may take, in milliseconds (expiresIn of a plan is in seconds); 10,000 unless set. */
   timeout?: number;
   /** What sends requests; the global fetch unless set. */
   fetch?: typeof fetch;
@@ -23,7 +23,10 @@ export interface DeclareOptions {
   userEmail?: string;
   session?: string;
   context?: string;
-  /** Seconds; five minutes unless set, and at most what the organization permits. */
+  /**
+   * How long the plan lives, in seconds (wait and timeout are in milliseconds): five minutes, 300, unless set, and at
+   * most what the organization permits.
+   */
   expiresIn?: number;
 }
 
@@ -43,6 +46,7 @@ export class Writ {
 
   /** declare declares what the agent will do. Without a plan nothing runs: every failure is Denied. */
   async declare(plan: PlanText, options: DeclareOptions = {}): Promise<Plan> {
+    checkLife(options.expiresIn);
     const body: DeclareBody = {
       plan: plan as DeclareBody["plan"],
       ...(this.#agent === undefined ? {} : { agent_id: this.#agent }),
@@ -55,11 +59,27 @@ export class Writ {
     try {
       const token = await ask(this.#to, "/iap/sdk/token", body);
       if (!isToken(token)) throw new Failed("/iap/sdk/token: the answer is no token");
+      const warnings = [...(token.warnings ?? []), ...shortened(token, options.expiresIn)];
+      for (const warning of warnings) console.warn("writ: the plan:", warning);
       return new Plan(this.#to, token, this.#agent);
     } catch (error) {
       throw new Denied(`no plan was declared: ${wordsOf(error)}`, { cause: error });
     }
   }
+}
+
+/** checkLife refuses what is no time that a plan could live: the server would take it for a second, or five minutes. */
+function checkLife(seconds: unknown): void {
+  if (seconds !== undefined && !(typeof seconds === "number" && seconds >= 1 && seconds < Infinity)) {
+    throw new TypeError("expiresIn must be a number of seconds, 1 or more");
+  }
+}
+
+/** shortened says that a plan lives shorter than was asked, as where somebody gives milliseconds. */
+function shortened({ token }: Token, seconds?: number): string[] {
+  const life = Number(token.expires_at) - Number(token.issued_at);
+  if (seconds === undefined || !(life + 1 < seconds)) return [];
+  return [`it lives ${life} seconds, not ${seconds}: the organization permits no more`];
 }
 
 /** addressOf checks an address. Errors do not repeat what was given: it may be a key, or have a password in it. */

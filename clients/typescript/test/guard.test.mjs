@@ -47,6 +47,20 @@ test("no server at all is a deny", async () => {
   await assert.rejects(new Writ({ url: "http://127.0.0.1:9", apiKey: "k" }).declare(plan), Denied);
 });
 
+test("an error of the connection names the address", async () => {
+  const { url, stop } = await standIn(allowed);
+  await stop();
+  const words = new RegExp(`the server at ${url}/writ did not answer: .*ECONNREFUSED`);
+  await assert.rejects(new Writ({ url: `${url}/writ/`, apiKey: "k" }).declare(plan), words);
+});
+
+test("https to a server of http says what may be wrong", async () => {
+  const { url, stop } = await standIn(allowed);
+  const secure = url.replace("http:", "https:");
+  const words = new RegExp(`the server at ${secure} did not answer: .*[^\\n]; does the server speak http\\?$`);
+  await assert.rejects(new Writ({ url: secure, apiKey: "k" }).declare(plan), words).finally(stop);
+});
+
 test("what runs is what was judged, though the caller changes it meanwhile", async () => {
   const { url, stop } = await standIn(allowed);
   const ran = [];
@@ -97,12 +111,96 @@ test("what JSON would make something else of is a deny that names it", async () 
   await stop();
 });
 
+/** holding answers that a call is held, plays the outages to who asks about its approval, and then approves it. */
+function holding(...outages) {
+  let approved = false;
+  const held = { ...JSON.parse(allowed.body), allowed: false, decision: "hold", approvalId: "7" };
+  return (path) => {
+    if (!path.startsWith("/delegation/poll")) return approved ? allowed : { status: 200, body: JSON.stringify(held) };
+    if (outages.length > 0) return { status: outages.shift(), body: JSON.stringify({ message: "no" }) };
+    approved = true;
+    return { status: 200, body: JSON.stringify({ status: "approved" }) };
+  };
+}
+
+test("a server may start anew while a person is asked", async () => {
+  const { pay, ran, stop } = await guarded(holding(0, 503), { wait: 600_000 });
+  await pay({ to: "landlord" });
+  assert.deepEqual(ran, [{ to: "landlord" }]);
+  await stop();
+});
+
+test("what no waiting mends ends it, and the request stays known", async () => {
+  const { pay, ran, stop } = await guarded(holding(401), { wait: 600_000 });
+  await assert.rejects(pay({ to: "landlord" }), (error) => {
+    assert.ok(error instanceof Denied);
+    assert.match(error.message, /whether a person has agreed is not known/);
+    assert.deepEqual([error.verdict, error.approvalId], ["hold", "7"]);
+    return true;
+  });
+  assert.deepEqual(ran, []);
+  await stop();
+});
+
+/** unanswered answers that a call is held, and that its approval request has this status. */
+function unanswered(status) {
+  const held = { ...JSON.parse(allowed.body), allowed: false, decision: "hold", reason: "held", approvalId: "7" };
+  return (path) => ({ status: 200, body: JSON.stringify(path.startsWith("/delegation/poll") ? { status } : held) });
+}
+
+test("a wait that ends says that nobody answered", async () => {
+  for (const [status, wait, words] of [
+    ["pending", 200, "held; nobody answered within 200 ms"],
+    ["pending", 1000, "held; nobody answered within 1 second"],
+    ["pending", 1500, "held; nobody answered within 1.5 seconds"],
+    ["expired", 600_000, "held; nobody answered before the first request expired"],
+  ]) {
+    const { pay, ran, stop } = await guarded(unanswered(status), { wait });
+    const expected = { name: "Denied", message: words, verdict: "hold", approvalId: "7" };
+    await assert.rejects(pay({ to: "landlord" }), expected).finally(stop);
+    assert.deepEqual(ran, []);
+  }
+});
+
+test("a long wait is told in minutes or hours", async (context) => {
+  const { url, stop } = await standIn(unanswered("pending"));
+  const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
+  context.after(stop);
+  declared.wait = async () => ({ status: "pending" });
+  for (const [wait, words] of [
+    [60_000, /within 1 minute$/],
+    [600_000, /within 10 minutes$/],
+    [90_000, /within 90 seconds$/],
+    [86_400_000, /within 24 hours$/],
+  ]) {
+    await assert.rejects(declared.guard("bank.send_money", () => 1, { wait })({}), words);
+  }
+});
+
 test("what could run other than it was judged is refused before any call", async () => {
   const { url, stop } = await standIn(allowed);
   const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
   const functions = [function* () {}, async function* () {}, (to, amount) => [to, amount], undefined, "text"];
   for (const run of functions) assert.throws(() => declared.guard("bank.send_money", run), TypeError);
   for (const name of [undefined, "", () => 1]) assert.throws(() => declared.guard(name, () => 1), TypeError);
+  await stop();
+});
+
+test("a generator that is given as the result is refused, and reported as failed", async () => {
+  const { url, asked, stop } = await standIn(allowed);
+  const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
+  async function* parts() {}
+  await assert.rejects(declared.guard("bank.send_money", () => parts())({}), /cannot be a generator/);
+  assert.ok(asked.includes("POST /iap/audit"));
+  await stop();
+});
+
+test("a time to wait that is no number is refused before any call", async () => {
+  const { url, stop } = await standIn(allowed);
+  const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
+  for (const wait of ["600", Number.NaN, -1, null]) {
+    assert.throws(() => declared.guard("bank.send_money", () => 1, { wait }), /wait must be a number/);
+  }
   await stop();
 });
 
@@ -118,6 +216,25 @@ test("a method is called on what it was called on", async () => {
   Bank.prototype.pay = declared.guard("bank.send_money", Bank.prototype.pay);
   assert.equal(await new Bank().pay({ to: "landlord" }), "first: landlord");
   await stop();
+});
+
+test("what is not there is no wrong address", async () => {
+  for (const [message, ends] of [
+    ["no such approval request", /\(404\)$/],
+    ["nothing is here", /is url the address of the server, without a path\?$/],
+  ]) {
+    const { url, stop } = await standIn({ status: 404, body: JSON.stringify({ message }) });
+    const declared = await new Writ({ url, apiKey: "k" }).declare(plan);
+    await assert.rejects(declared.wait("ID", 1), ends);
+    await stop();
+  }
+});
+
+test("a time that no plan could live is refused", async () => {
+  const writ = new Writ({ url: "http://127.0.0.1:9", apiKey: "k" });
+  for (const expiresIn of [0, -3, 0.5, Number.NaN, Number.POSITIVE_INFINITY, "1h"]) {
+    await assert.rejects(writ.declare(plan, { expiresIn }), /^TypeError: expiresIn must be a number of seconds/);
+  }
 });
 
 test("another server than ours is told from it", async () => {
@@ -181,6 +298,26 @@ test("a callback that fails does not end the process, nor make a call that ran l
   console.warn = warn;
   assert.equal(warned.length, 1);
   await stop();
+});
+
+test("the page has the members that the types have", () => {
+  const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const dist = (name) => readFileSync(new URL(`node_modules/@writ/client/dist/${name}.d.ts`, import.meta.url), "utf8");
+  const membersOf = (file, name) => {
+    const [, body] = new RegExp(`interface ${name}\\b[^{]*\\{\\n(.*?)\\n\\}`, "s").exec(dist(file));
+    return [...body.matchAll(/^ {4}(\w+\??):/gm)].map(([, member]) => member);
+  };
+  const call = membersOf("messages", "Call");
+  for (const [before, members] of [
+    ["new Writ(", membersOf("writ", "WritOptions")],
+    ["writ.declare(plan, ", membersOf("writ", "DeclareOptions")],
+    ["plan.guard(tool, run, ", membersOf("guard", "GuardOptions")],
+    ["plan.decide(", call],
+    ["plan.report(", [...call, ...membersOf("messages", "Report")]],
+    ["verifyReceipt(receipt, keys, ", membersOf("receipt", "Entry")],
+  ]) {
+    assert.ok(page.includes(`\n${before}{ ${members.join(", ")} }`), `${before}{ ${members.join(", ")} }`);
+  }
 });
 
 test("a Writ says which of its options is wrong", () => {

@@ -54,6 +54,20 @@ test("an allowed call runs, is reported, and its receipt is verified", async () 
   await assert.rejects(verifyReceipt(receipt, keys, forged), NotVerified);
 });
 
+test("a misspelled member of a step is told", async (t) => {
+  const told = t.mock.method(console, "warn", () => {});
+  const misspelled = [{ mcp: "vault", action: "pay", parms: { to: "landlord" } }];
+  const plan = await writ.declare({ goal: "pay", steps: misspelled });
+  assert.match(plan.token.warnings[0], /^step 0: parms is not read/);
+  assert.equal(told.mock.callCount(), 1);
+});
+
+test("a plan that lives shorter than was asked is told, as where milliseconds are given", async (t) => {
+  const told = t.mock.method(console, "warn", () => {});
+  await writ.declare({ goal: "pay", steps: [{ mcp: "vault", action: "pay" }] }, { expiresIn: 3_600_000 });
+  assert.match(told.mock.calls[0].arguments[1], /^it lives 86400 seconds, not 3600000/);
+});
+
 test("the server knows where a name with dots is cut", async () => {
   const named = [
     { mcp: "acme", action: "list" },

@@ -49,5 +49,49 @@ test("a receipt without its record proves that its leaf is in the log", async ()
   ]) {
     await assert.rejects(verifyReceipt(forged, keys), NotVerified);
   }
-  await assert.rejects(verifyReceipt(receipt, []), NotVerified);
+});
+
+const [{ receipt: good, keys: goodKeys }] = vectors;
+const [key] = goodKeys;
+
+test("keys are taken as files have them", async () => {
+  for (const keys of [
+    key,
+    `${key}\n`,
+    `# ours\r\n${key}\r\n\r\n`,
+    [`${key}\n`],
+    [` ${key}`, ""],
+    [`${key}\n${key}\n`],
+  ]) {
+    assert.equal((await verifyReceipt(good, keys)).size, 1, String(keys));
+  }
+});
+
+test("a key that is none is named", async () => {
+  for (const [keys, words] of [
+    [[], /no key was given/],
+    [undefined, /no key was given/],
+    ["", /no key was given/],
+    [["", "\n"], /no key was given/],
+    [[`${key}\n`, key.slice(0, -1)], /key 2 is no key as `writ audit key` prints it/],
+    [["", "no key", key], /key 2 is no key/],
+    [`${key}\nno key\n`, /key 2 is no key/],
+    [[null, key], /key 1 is no key/],
+  ]) {
+    await assert.rejects(verifyReceipt(good, keys), { name: "NotVerified", problem: "key", message: words });
+  }
+});
+
+test("problems are said in words", async () => {
+  const told = new Set();
+  for (const vector of vectors) {
+    const error = await verifyReceipt(vector.receipt, vector.keys, vector).catch((problem) => problem);
+    if (!(error instanceof NotVerified)) continue;
+    assert.match(error.message, new RegExp(`^the receipt is not verified: .* .* \\(${error.problem}\\)$`));
+    told.add(error.problem);
+  }
+  for (const problem of ["key", "leaf", "origin", "path", "payload", "signature"]) assert.ok(told.has(problem), problem);
+  await assert.rejects(verifyReceipt({}, goodKeys), /it does not have the form of a receipt/);
+  const { record } = vectors[0];
+  await assert.rejects(verifyReceipt(good, goodKeys, { record, payload: "{}" }), /salt is not that of.*\(payload\)/);
 });

@@ -1,7 +1,7 @@
 // A server that answers as a case of answers.json says, to see what a client makes of it.
 import { createServer } from "node:http";
 
-/** standIn gives the address of a server that answers decisions with one case, and what it was asked. */
+/** standIn gives the address of a server that answers with one case, or one of each path, and what it was asked. */
 export async function standIn(answer) {
   const asked = [];
   const server = createServer((request, response) => {
@@ -12,7 +12,7 @@ export async function standIn(answer) {
       if (request.url === "/iap/sdk/token") return send(response, 201, { plan_id: "p", jwt_token: "j", token: {} });
       if (request.url === "/iap/audit") return send(response, 201, { audit_id: "a", iap_sync_status: "synced" });
       if (request.url === "/elsewhere") return send(response, 200, allow);
-      play(answer, request, response);
+      play(typeof answer === "function" ? answer(request.url) : answer, request, response);
     });
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));

@@ -1,4 +1,4 @@
-import { Writ } from "@writ/client";
+import { type Denied, Writ } from "@writ/client";
 
 const sendMoney = async ({ to, amount }: { to: string; amount: number }) => `sent ${amount} to ${to}`;
 
@@ -7,7 +7,7 @@ const plan = await writ.declare(
   { goal: "pay the rent", steps: [{ mcp: "bank", action: "send_money", params: { to: "landlord" } }] },
   { expiresIn: 3600 }, // seconds: the plan outlives the time that a person may take
 );
-const onHeld = ({ approvalId }: { approvalId?: string }) => console.log(`waits for ${approvalId}`);
+const onHeld = ({ approvalId }: Denied) => console.log(`waits for ${approvalId}`);
 const pay = plan.guard("bank.send_money", sendMoney, { wait: 600_000, onHeld });
 
 console.log(await pay({ to: "landlord", amount: 900 }));

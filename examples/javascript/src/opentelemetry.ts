@@ -1,9 +1,11 @@
-import { trace } from "@opentelemetry/api";
+import { DiagConsoleLogger, DiagLogLevel, diag, trace } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { NodeTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-node";
 import { Writ } from "@writ/client";
 
+// Without this the library is silent about spans that are not taken, as with a wrong key.
+diag.setLogger(new DiagConsoleLogger(), DiagLogLevel.ERROR);
 // Nothing here names Writ: OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS do.
 const provider = new NodeTracerProvider({
   resource: resourceFromAttributes({ "service.name": "billing" }),
