@@ -10,7 +10,7 @@ GOFILES = $(shell find . -name '*.go' -not -path '*/node_modules/*' -not -path '
 
 .PHONY: help
 help: ## Print this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: web ## Build bin/writd (the server), bin/writ and bin/writ-client (the client), bin/writ-plan (for coding agents), static
@@ -33,7 +33,7 @@ run: build ## Build and start the server; settings come from the environment
 	@exec bin/writd serve
 
 .PHONY: test
-test: ## Check, test with the race detector on SQLite and PostgreSQL, fuzz briefly
+test: ## Check, test on SQLite and PostgreSQL, with the race detector where goroutines share state, fuzz briefly
 	@scripts/test
 
 EVASIONS = 1000000

@@ -54,6 +54,9 @@ func (r *release) writeHelp(ctx context.Context) error {
 	}
 	for name, path := range map[string]string{"writ": "writ-client", "writd": "writd"} {
 		program := r.program(host(), path)
+		if err := writeManual(ctx, program, r.helpFolder()); err != nil {
+			return err
+		}
 		for shell, form := range shells {
 			text, err := exec.CommandContext(ctx, program, "completion", shell).Output()
 			if err != nil {
@@ -64,7 +67,7 @@ func (r *release) writeHelp(ctx context.Context) error {
 			}
 		}
 	}
-	return writeManual(ctx, r.program(host(), "writ-client"), r.helpFolder())
+	return nil
 }
 
 // hasManual matches the line of the help that lists the command which writes manual pages.
@@ -77,7 +80,7 @@ func writeManual(ctx context.Context, program, folder string) error {
 		return err
 	}
 	if err := exec.CommandContext(ctx, program, "man", folder).Run(); err != nil {
-		return fmt.Errorf("writ man: %w", err)
+		return fmt.Errorf("%s man: %w", filepath.Base(program), err)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (r *release) writePackage(p platform, kind string) error {
 	info.Scripts.PostInstall = filepath.Join(r.source, info.Scripts.PostInstall)
 	info.Scripts.PreRemove = filepath.Join(r.source, info.Scripts.PreRemove)
 	info.Scripts.PostRemove = filepath.Join(r.source, info.Scripts.PostRemove)
-	help, err := r.helpContents()
+	help, err := r.helpContents(kind)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (r *release) writePackage(p platform, kind string) error {
 }
 
 // helpContents puts the manual pages and completions where systems look for them, and the texts where people do.
-func (r *release) helpContents() (files.Contents, error) {
+func (r *release) helpContents(kind string) (files.Contents, error) {
 	contents, err := r.textContents()
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (r *release) helpContents() (files.Contents, error) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		to := helpPlace(filepath.Base(filepath.Dir(at)), entry.Name())
+		to := helpPlace(kind, filepath.Base(filepath.Dir(at)), entry.Name())
 		contents = append(contents, &files.Content{
 			Source: at, Destination: to, FileInfo: &files.ContentFileInfo{Mode: 0o644},
 		})
@@ -88,11 +88,13 @@ func (r *release) helpContents() (files.Contents, error) {
 	return contents, err
 }
 
-// helpPlace is where systems look for a manual page or a completion.
-func helpPlace(folder, name string) string {
+// helpPlace is where systems with packages of that kind look for a manual page or a completion.
+func helpPlace(kind, folder, name string) string {
 	switch {
 	case folder != "completions":
 		return "/usr/share/man/" + folder + "/" + name
+	case strings.HasPrefix(name, "_") && kind == "rpm":
+		return "/usr/share/zsh/site-functions/" + name
 	case strings.HasPrefix(name, "_"):
 		return "/usr/share/zsh/vendor-completions/" + name
 	case strings.HasSuffix(name, ".fish"):

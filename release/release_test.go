@@ -100,14 +100,15 @@ func TestPackageVersions(t *testing.T) {
 }
 
 func TestPlacesOfHelp(t *testing.T) {
-	for at, want := range map[[2]string]string{
-		{"man1", "writ-login.1"}:      "/usr/share/man/man1/writ-login.1",
-		{"completions", "writ.bash"}:  "/usr/share/bash-completion/completions/writ",
-		{"completions", "_writ"}:      "/usr/share/zsh/vendor-completions/_writ",
-		{"completions", "writd.fish"}: "/usr/share/fish/vendor_completions.d/writd.fish",
+	for at, want := range map[[3]string]string{
+		{"deb", "man1", "writ-login.1"}:      "/usr/share/man/man1/writ-login.1",
+		{"deb", "completions", "writ.bash"}:  "/usr/share/bash-completion/completions/writ",
+		{"deb", "completions", "_writ"}:      "/usr/share/zsh/vendor-completions/_writ",
+		{"rpm", "completions", "_writ"}:      "/usr/share/zsh/site-functions/_writ",
+		{"deb", "completions", "writd.fish"}: "/usr/share/fish/vendor_completions.d/writd.fish",
 	} {
-		if got := helpPlace(at[0], at[1]); got != want {
-			t.Errorf("%s/%s goes to %s, want %s", at[0], at[1], got, want)
+		if got := helpPlace(at[0], at[1], at[2]); got != want {
+			t.Errorf("of a .%s, %s/%s goes to %s, want %s", at[0], at[1], at[2], got, want)
 		}
 	}
 	if !hasManual.MatchString("Commands:\n  man         Write manual pages\n") ||

@@ -19,7 +19,10 @@ var documents = []string{
 
 // folders are given whole, so that what the pages lead to is there: the pages, what they run and show, and the clients
 // as source, because they are in no registry.
-var folders = []string{"docs", "examples", "deploy", "actions", "client", "clients", "testdata/enforcement"}
+var folders = []string{"docs", "examples", "deploy", "actions", "client", "clients", "testdata/enforcement", verifiers}
+
+// verifiers are the programs by which auditors check evidence without ours, which our tests use too.
+const verifiers = "test/evidence"
 
 // unshipped are names of folders that are built or installed, serve our own tests, or hold secrets.
 var unshipped = []string{"node_modules", "dist", "out", "__pycache__", ".venv", "test", "tests", "secrets"}
@@ -88,7 +91,7 @@ func (r *release) tracked() ([]string, error) {
 // shipped leaves out tests of ours, what was built or installed, what running the pages leaves behind, and the secrets
 // that they have people make.
 func shipped(name string) bool {
-	parts := strings.Split(name, "/")
+	parts := strings.Split(strings.TrimPrefix(name, verifiers+"/"), "/")
 	folders, last := parts[:len(parts)-1], parts[len(parts)-1]
 	if slices.ContainsFunc(folders, func(folder string) bool { return slices.Contains(unshipped, folder) }) {
 		return false

@@ -91,7 +91,7 @@ func TestNothingBuiltIsShipped(t *testing.T) {
 		"clients/typescript/dist/index.js", "clients/typescript/test/guard.test.mjs",
 		"clients/python/tests/test_guard.py",
 		"client/client.go", "client/client_test.go", "docs/a", "deploy/a", "actions/a", "testdata/enforcement/a",
-		"deploy/secrets/master.key", "deploy/kubernetes/secret.yaml",
+		"test/evidence/verify.mjs", "deploy/secrets/master.key", "deploy/kubernetes/secret.yaml",
 	}, documents...) {
 		if err := os.MkdirAll(filepath.Join(source, filepath.Dir(name)), 0o700); err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func TestNothingBuiltIsShipped(t *testing.T) {
 	}
 	want := append([]string{
 		"examples/javascript/src/agent.ts", "client/client.go", "docs/a", "deploy/a", "actions/a",
-		"testdata/enforcement/a", moduleName,
+		"testdata/enforcement/a", "test/evidence/verify.mjs", moduleName,
 	}, documents...)
 	slices.Sort(names)
 	slices.Sort(want)

@@ -17,6 +17,10 @@
 {{- end }}
 WRIT_ENV: production
 WRIT_PUBLIC_URL: {{ .Values.publicUrl | quote }}
+{{- if not (hasKey .Values.settings "WRIT_HOST_NAMES") }}
+{{- $service := printf "%s.%s.svc" .Release.Name .Release.Namespace }}
+WRIT_HOST_NAMES: {{ printf "%s,%s.cluster.local" $service $service | quote }}
+{{- end }}
 WRIT_METRICS_LISTEN: 0.0.0.0:9090
 {{- end }}
 
