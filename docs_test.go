@@ -93,6 +93,36 @@ func TestLinksOfPages(t *testing.T) {
 	}
 }
 
+// TestMapOfPackages: ARCHITECTURE.md says of every package what it is for, and of none that is gone.
+func TestMapOfPackages(t *testing.T) {
+	t.Parallel()
+	known := []string{"bench", "release", "release/bundle", "deploy"} // modules of their own, without a row
+	for _, row := range table {
+		known = append(known, row.Package)
+	}
+	cell := regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| .+ \\|$")
+	name := regexp.MustCompile("`([^`]+)`")
+	listed := map[string]bool{}
+	for _, row := range cell.FindAllStringSubmatch(pages(t)["ARCHITECTURE.md"], -1) {
+		for _, match := range name.FindAllStringSubmatch(row[1], -1) {
+			// A name may leave out the folders that the rows around it have.
+			at := slices.IndexFunc(known, func(path string) bool {
+				return path == match[1] || strings.HasSuffix(path, "/"+match[1])
+			})
+			if at < 0 {
+				t.Errorf("ARCHITECTURE.md lists %s, which is not there", match[1])
+				continue
+			}
+			listed[known[at]] = true
+		}
+	}
+	for _, path := range known {
+		if !listed[path] {
+			t.Errorf("ARCHITECTURE.md does not say what %s is for", path)
+		}
+	}
+}
+
 // TestMapOfPages: docs/README.md leads to every page, and none is too long.
 func TestMapOfPages(t *testing.T) {
 	t.Parallel()
