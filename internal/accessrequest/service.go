@@ -198,8 +198,8 @@ func (s *Service) decide(
 	return decided, err
 }
 
-// MayRegister is the address that the token of an approval lets register. It works until it ends: who registers proves
-// the address by a mailed code anyway.
+// MayRegister is the address that the token of an approval lets register. The token works until it expires, however
+// often it is used: a mailed code proves the address anyway.
 func (s *Service) MayRegister(ctx context.Context, token string) (string, error) {
 	return findAddress(ctx, s.Database, secret.Hash(token), s.Database.Now())
 }

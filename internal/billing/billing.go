@@ -52,17 +52,17 @@ func ParsePlans(text []byte) ([]Plan, error) {
 	for i, p := range plans {
 		switch {
 		case p.ID == "" || p.Name == "" || len(p.ID) > 50 || len(p.Name) > 100:
-			return nil, fmt.Errorf("plan %d: id (1-50) and name (1-100 characters) must be set", i)
+			return nil, fmt.Errorf("plan %d: id (1-50) and name (1-100 characters) must be set", i+1)
 		case ids[p.ID]:
-			return nil, fmt.Errorf("plan %d: the id %q is taken", i, p.ID)
+			return nil, fmt.Errorf("plan %d: the id %q is taken", i+1, p.ID)
 		case (i == 0) != (p.PriceID == ""):
-			return nil, fmt.Errorf("plan %d: the first plan costs nothing and has no priceId; each other has one", i)
+			return nil, fmt.Errorf("plan %d: the first plan costs nothing and has no priceId; each other has one", i+1)
 		case p.PriceID != "" && prices[p.PriceID]:
-			return nil, fmt.Errorf("plan %d: another plan has the same priceId", i)
+			return nil, fmt.Errorf("plan %d: another plan has the same priceId", i+1)
 		}
 		for name, quota := range map[string]*int64{"decisions": p.Decisions, "spans": p.Spans, "seats": p.Seats} {
 			if quota != nil && (*quota < 1 || *quota > 1e15) {
-				return nil, fmt.Errorf("plan %d: %s must be from 1 to 10^15, or null", i, name)
+				return nil, fmt.Errorf("plan %d: %s must be from 1 to 10^15, or null", i+1, name)
 			}
 		}
 		ids[p.ID], prices[p.PriceID] = true, true
@@ -169,7 +169,7 @@ func (s *Service) SeatLimit(ctx context.Context, r database.Reader, orgID string
 	return s.planOf(account).Seats, err
 }
 
-// strict reads JSON without unknown members: a quota whose name is misspelt must not seem to be set.
+// strict reads JSON without unknown members: a quota whose name is misspelled must not seem to be set.
 func strict(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()

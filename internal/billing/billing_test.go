@@ -22,7 +22,7 @@ func TestPlans(t *testing.T) {
 		`[{"id":"free","name":"Free","sapns":1}]`:                                                "sapns",
 		`[{"id":"","name":"Free"}]`:                                                              "id",
 		`[{"id":"free","name":"Free","priceId":"p"}]`:                                            "costs nothing",
-		`[` + free + `,{"id":"team","name":"Team"}]`:                                             "costs nothing",
+		`[` + free + `,{"id":"team","name":"Team"}]`:                                             "plan 2: the first",
 		`[` + free + `,{"id":"free","name":"Two","priceId":"p"}]`:                                "taken",
 		`[` + free + `,{"id":"custom","name":"Two","priceId":"p"}]`:                              "taken",
 		`[` + free + `,{"id":"a","name":"A","priceId":"p"},{"id":"b","name":"B","priceId":"p"}]`: "same priceId",

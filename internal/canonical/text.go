@@ -31,7 +31,7 @@ func AppendString(dst []byte, text string) ([]byte, error) {
 // no escape a run at a time.
 func appendQuoted[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
-	run := 0 // begin of what is not yet appended
+	run := 0 // beginning of what is not yet appended
 	for i := 0; i < len(text); {
 		c := text[i]
 		if plain[c] {

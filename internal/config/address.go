@@ -23,7 +23,7 @@ func isLoopback(host string) bool {
 // decided elsewhere.
 func parseListen(text string) (string, error) {
 	if _, err := netip.ParseAddr(text); err != nil && text != "localhost" {
-		return "", errors.New("must be an IP address or localhost, without a port")
+		return "", errors.New("must be an IP address or localhost, without a port: PORT sets that")
 	}
 	return text, nil
 }
@@ -61,6 +61,14 @@ func parseNetwork(text string) (netip.Prefix, error) {
 		return netip.Prefix{}, errors.New("must have no address bits beyond its length; a single address is written without one")
 	}
 	return network, nil
+}
+
+func parseHostName(text string) (string, error) {
+	name := strings.ToLower(text)
+	if !hostName.MatchString(name) {
+		return "", errors.New("must be a host name, without a scheme or port")
+	}
+	return name, nil
 }
 
 func parsePublicURL(text string) (string, error) {

@@ -77,11 +77,15 @@ type Billing struct {
 // field without calling its methods.
 type Config struct {
 	Environment     Environment
-	Listen          string // an IP address or "localhost", without a port
-	Port            int    // 0 takes any free port
-	PublicURL       string // an origin without a trailing slash; empty outside production: the app derives one
-	TLSCertificate  string // PEM; empty: the server speaks plain HTTP
+	Doubts          []Problem // variables that may be misspelled settings, or another program's
+	Listen          string    // an IP address or "localhost", without a port
+	Port            int       // 0 takes any free port
+	PublicURL       string    // an origin without a trailing slash; empty outside production: the app derives one
+	HostNames       []string  // in lower case, beside that of PublicURL
+	TLSCertificate  string    // PEM; empty: the server speaks plain HTTP
 	TLSKey          secret.Text
+	TLSCertFile     string // where the certificate was read; empty: it came as text
+	TLSKeyFile      string
 	AgentsListen    string // host:port of a separate listener that asks for agents' certificates; empty: none
 	TrustedProxies  []netip.Prefix
 	CORSOrigins     []string // as a browser sends them: lower case, without the default port
@@ -131,6 +135,10 @@ func (c Config) IsProduction() bool { return c.Environment == Production }
 
 // UsesPostgres reports whether the data is in PostgreSQL rather than SQLite.
 func (c Config) UsesPostgres() bool { return c.DatabaseURL.IsSet() }
+
+// MasterKeyIsWeak reports whether the master key is one of an example, or one that nobody made. It serves all the same:
+// who has begun with it cannot change it, and must be told, not stopped.
+func (c Config) MasterKeyIsWeak() bool { return c.MasterKey.IsSet() && isWeak(c.MasterKey.Reveal()) }
 
 // UsesTLS reports whether the server itself terminates TLS.
 func (c Config) UsesTLS() bool { return c.TLSCertificate != "" }

@@ -93,6 +93,7 @@ func TestDefaults(t *testing.T) {
 func fullEnviron(certificate, key string) []string {
 	return []string{
 		"WRIT_ENV=production", "WRIT_LISTEN=::1", "PORT=0", "WRIT_PUBLIC_URL=https://Writ.example.com:443/",
+		"WRIT_HOST_NAMES=writ, Writ.Writ.svc",
 		"WRIT_TLS_CERT=" + certificate, "WRIT_TLS_KEY=" + key, "WRIT_AGENTS_LISTEN=[::1]:8443",
 		"WRIT_TRUSTED_PROXIES=10.0.0.0/8, 192.0.2.7,2001:db8::/32,::ffff:192.0.2.9",
 		"WRIT_CORS_ORIGINS=https://console.example.com:443, HTTP://Localhost:3000,https://[2001:DB8::1]:8443,https://[::1]",
@@ -131,6 +132,7 @@ func TestEveryVariable(t *testing.T) {
 	want := config.Config{
 		Environment: config.Production, Listen: "::1", Port: 0, PublicURL: "https://writ.example.com",
 		TLSCertificate: certificate, TLSKey: secret.NewText(key),
+		HostNames:    []string{"writ", "writ.writ.svc"},
 		AgentsListen: "[::1]:8443",
 		TrustedProxies: []netip.Prefix{
 			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"),

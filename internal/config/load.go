@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/url"
+	"slices"
 	"time"
 
 	"writ/internal/outbound"
@@ -28,6 +29,8 @@ func Load(environ []string, readFile func(path string) ([]byte, error)) (Config,
 	r.loadWitness(&c.Witness)
 	r.loadMetricsAndLogs(&c)
 	r.refuseUnknown()
+	r.refuseLookalikes()
+	c.Doubts = r.doubts
 
 	if len(r.problems) > 0 {
 		return Config{}, r.problems
@@ -82,6 +85,7 @@ func (r *reader) loadServer(c *Config) {
 		r.require("WRIT_PUBLIC_URL", "in production")
 	}
 	c.PublicURL = read(r, "WRIT_PUBLIC_URL", parsePublicURL)
+	c.HostNames = read(r, "WRIT_HOST_NAMES", listOf(parseHostName))
 	r.loadTLS(c)
 	c.TrustedProxies = read(r, "WRIT_TRUSTED_PROXIES", listOf(parseNetwork))
 	c.CORSOrigins = read(r, "WRIT_CORS_ORIGINS", listOf(parseCORSOrigin))
@@ -108,9 +112,11 @@ func (r *reader) loadStorage(c *Config) {
 }
 
 func (r *reader) loadBilling(b *Billing) {
-	if r.isSet("STRIPE_SECRET_KEY") {
-		r.require("STRIPE_WEBHOOK_SECRET", "with STRIPE_SECRET_KEY")
-		r.require("WRIT_BILLING_PLANS_FILE", "with STRIPE_SECRET_KEY")
+	together := []string{"STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "WRIT_BILLING_PLANS_FILE"}
+	if i := slices.IndexFunc(together, r.isSet); i >= 0 {
+		for _, name := range together {
+			r.require(name, "with "+together[i])
+		}
 	}
 	b.Key = read(r, "STRIPE_SECRET_KEY", token(1))
 	b.WebhookSecret = read(r, "STRIPE_WEBHOOK_SECRET", token(16))
@@ -167,7 +173,7 @@ func (r *reader) loadWitness(w *Witness) {
 	}
 	w.File = r.text("WRIT_WITNESS_FILE")
 	w.URL = read(r, "WRIT_WITNESS_URL", parseWitnessURL)
-	w.Token = read(r, "WRIT_WITNESS_TOKEN", token(16))
+	w.Token = read(r, "WRIT_WITNESS_TOKEN", WitnessToken)
 }
 
 func (r *reader) loadMetricsAndLogs(c *Config) {

@@ -80,6 +80,9 @@ func token(least int) func(string) (secret.Text, error) {
 	}
 }
 
+// WitnessToken reads the token of a witness, for the server that sends it and for the witness.
+func WitnessToken(text string) (secret.Text, error) { return token(16)(text) }
+
 // strongToken is token for one that nobody must guess, and nobody chooses by themselves.
 func strongToken(least int) func(string) (secret.Text, error) {
 	return func(text string) (secret.Text, error) {
@@ -137,7 +140,13 @@ func parseMasterKey(text string) (secret.Text, error) {
 
 func parseDatabaseURL(text string) (secret.Text, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Opaque != "" || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+	// After a raw #, @, / or ? parts of a password would be taken for the host or the database, and stand in messages.
+	_, authority, _ := strings.Cut(text, "://")
+	authority, query, _ := strings.Cut(authority, "?")
+	authority, name, _ := strings.Cut(authority, "/")
+	if err != nil || u.Opaque != "" || u.Scheme != "postgres" && u.Scheme != "postgresql" ||
+		strings.Contains(text, "#") || strings.Contains(name, "@") || strings.Count(authority, "@") > 1 ||
+		strings.Contains(query, "@") && !strings.Contains(authority, "@") {
 		return secret.Text{}, errors.New("must be a postgres:// or postgresql:// URL (with special characters of the password percent-encoded)")
 	}
 	return secret.NewText(text), nil

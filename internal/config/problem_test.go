@@ -59,6 +59,63 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
+// TestSlipsOfNamesWithoutPrefix: nobody is told that DATABASE_URLFILE means nothing unless the server says so, which
+// would start on SQLite.
+func TestSlipsOfNamesWithoutPrefix(t *testing.T) {
+	t.Parallel()
+	for variable, nearest := range map[string]string{
+		"DATABASE_URLFILE":               "DATABASE_URL_FILE",
+		"DATABSE_URL":                    "DATABASE_URL",
+		"DATABASE_ULR":                   "DATABASE_URL",
+		"DATABASEURL":                    "DATABASE_URL",
+		"TELEMETRY_DATABASEURL":          "TELEMETRY_DATABASE_URL",
+		"TELEMETRY_DATABASE_URL_PATH":    "TELEMETRY_DATABASE_URL",
+		"AUDIT_PAYLOAD_RETENTION_DAY":    "AUDIT_PAYLOAD_RETENTION_DAYS",
+		"AUDIT_PAYLOADS_RETENTION_DAY":   "AUDIT_PAYLOAD_RETENTION_DAYS",
+		"OBSERVABILITY_RETENTION_DAYS_2": "OBSERVABILITY_RETENTION_DAYS",
+		"STRIPE_WEBHOOKSECRET":           "STRIPE_WEBHOOK_SECRET",
+		"STRIPE_SECRET_KEYFILE":          "STRIPE_SECRET_KEY_FILE",
+	} {
+		got := problems(t, noFiles, variable+"=x")
+		want := config.Problem{Variable: variable, Message: "is not a setting; the nearest name is " + nearest}
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%s: problems = %q, want %q", variable, got, want)
+		}
+	}
+}
+
+// TestNamesOfOtherProgramsStopNothing: the environment of a machine holds more than our settings.
+func TestNamesOfOtherProgramsStopNothing(t *testing.T) {
+	t.Parallel()
+	for variable, nearest := range map[string]string{
+		"DATABASE_URL_TEST":    "DATABASE_URL",
+		"DATABASE_URLS":        "DATABASE_URL",
+		"DATABASE_URI":         "DATABASE_URL",
+		"STRIPE_SECRET":        "STRIPE_SECRET_KEY",
+		"AUDIT_RETENTION_DAYS": "AUDIT_PAYLOAD_RETENTION_DAYS",
+	} {
+		want := []config.Problem{{
+			Variable: variable, Message: "is not a setting; the nearest name is " + nearest + ", which is not set",
+		}}
+		if diff := cmp.Diff(want, mustLoad(t, variable+"=x").Doubts); diff != "" {
+			t.Errorf("%s: doubts (-want +got):\n%s", variable, diff)
+		}
+	}
+	for _, variable := range []string{
+		"DATABASE_NAME", "DATABASE_UID", "DATABASE_HOST", "DATABASE", "TEST_DATABASE_URL", "AUDIT_LOG", "AUDIT",
+		"STRIPE_PUBLISHABLE_KEY", "OBSERVABILITY_ENDPOINT", "TELEMETRY_ENABLED", "PORTS", "POST", "LOG_LEVEL",
+	} {
+		if doubts := mustLoad(t, variable+"=x").Doubts; len(doubts) > 0 {
+			t.Errorf("%s: doubts = %q", variable, doubts)
+		}
+	}
+	both := mustLoad(t, "AUDIT_PAYLOAD_RETENTION_DAY=3", "AUDIT_PAYLOAD_RETENTION_DAYS=30", "STRIPE_SECRET=x",
+		"AUDIT_RETENTION_DAYS=3")
+	if len(both.Doubts) != 1 || both.Doubts[0].Variable != "STRIPE_SECRET" {
+		t.Errorf("beside a setting that is set: doubts = %q", both.Doubts)
+	}
+}
+
 func TestForeignNamesAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	mustLoad(t, "PATH=/bin", "WRITE_X=1", "writ_env=x", "PORT_FILE=/x", "WRIT_UNKNOWN_BUT_EMPTY=", "no equals sign",

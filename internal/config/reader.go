@@ -15,6 +15,7 @@ type reader struct {
 	readFile    func(path string) ([]byte, error)
 	environment Environment // which defaults apply
 	problems    Problems
+	doubts      []Problem
 }
 
 func newReader(environ []string, readFile func(string) ([]byte, error)) *reader {

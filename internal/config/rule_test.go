@@ -47,6 +47,8 @@ func TestRefused(t *testing.T) {
 		{"public URL with port 0", "WRIT_PUBLIC_URL", "https://writ.example.com:0", wantHost},
 		{"public URL with port too large", "WRIT_PUBLIC_URL", "https://writ.example.com:65536", wantHost},
 		{"public URL broken", "WRIT_PUBLIC_URL", "https://%zz", wantHost},
+		{"host name with port", "WRIT_HOST_NAMES", "writ,writ.svc:8080", "item 2 must be a host name"},
+		{"host name with scheme", "WRIT_HOST_NAMES", "http://writ", "item 1 must be a host name"},
 		{"proxy by name", "WRIT_TRUSTED_PROXIES", "proxy.example.com", wantNetwork},
 		{"proxy with zone", "WRIT_TRUSTED_PROXIES", "fe80::1%eth0", wantNetwork},
 		{"proxy item empty", "WRIT_TRUSTED_PROXIES", "10.0.0.1,", "item 2 must be an IP address"},
@@ -169,7 +171,9 @@ func TestDatabaseURL(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{
 		"mysql://db/writ", "db/writ", "host=db dbname=writ", "postgres:writ", "postgres://user:pass%zz@db/writ",
-		"sqlite://x",
+		"sqlite://x", "postgres://writ:p@ss@db/writ", "postgres://writ:p#ss@db/writ",
+		"postgres://writ:p@ss/w@db/writ", "postgres://writ:12/34@db/writ", "postgres://writ:12345?tail@db/writ",
+		"postgres://writ:543?x@db:5432/writ", "postgres:///writ?user=writ&password=p@ss",
 	} {
 		got := problems(t, noFiles, "DATABASE_URL="+value, "WRIT_MASTER_KEY="+masterKey)
 		if len(got) != 1 || got[0].Variable != "DATABASE_URL" ||
@@ -179,7 +183,8 @@ func TestDatabaseURL(t *testing.T) {
 	}
 	for _, value := range []string{
 		"postgres://db/writ", "postgresql://a:b@db:5432/writ?sslmode=verify-full",
-		"postgres:///writ?host=/run/postgresql", "postgres://a:5432,b:5432/writ",
+		"postgres:///writ?host=/run/postgresql", "postgres://a:5432,b:5432/writ", "postgres:///writ?password=p%40ss",
+		"postgres://writ:p%3Fss@db/writ?application_name=writ@example.com",
 	} {
 		if got := mustLoad(t, "DATABASE_URL="+value, "WRIT_MASTER_KEY="+masterKey); got.DatabaseURL.Reveal() != value {
 			t.Errorf("DatabaseURL = %q, want %q", got.DatabaseURL.Reveal(), value)
@@ -196,6 +201,24 @@ func TestSMTPURL(t *testing.T) {
 		if got := mustLoad(t, "WRIT_SMTP_URL="+value).SMTPURL.Reveal(); got != value {
 			t.Errorf("SMTPURL = %q, want %q", got, value)
 		}
+	}
+}
+
+func TestWeakMasterKeys(t *testing.T) {
+	t.Parallel()
+	for key, weak := range map[string]bool{
+		strings.Repeat("0", 64):                                 true,
+		strings.Repeat("5a", 32):                                true,
+		strings.Repeat("0123456789abcdef", 4):                   true,
+		strings.Repeat("A", 43) + "=":                           true,
+		"9f2ac1" + strings.Repeat("0b7d5e3846", 5) + "a1c4f297": false,
+	} {
+		if got := mustLoad(t, "WRIT_MASTER_KEY="+key).MasterKeyIsWeak(); got != weak {
+			t.Errorf("%.8s…: weak is %t", key, got)
+		}
+	}
+	if mustLoad(t).MasterKeyIsWeak() {
+		t.Error("a key that the server makes is weak")
 	}
 }
 
@@ -228,5 +251,24 @@ func TestRequired(t *testing.T) {
 				t.Errorf("problems = %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestBillingIsConfiguredWhole: a server that lacks a part of it would run without quotas.
+func TestBillingIsConfiguredWhole(t *testing.T) {
+	t.Parallel()
+	all := []string{
+		"STRIPE_SECRET_KEY=stripe-key", "STRIPE_WEBHOOK_SECRET=stripe-webhook-secret",
+		"WRIT_BILLING_PLANS_FILE=plans.json",
+	}
+	if _, err := config.Load(all, noFiles); err != nil {
+		t.Errorf("all of them: %v", err)
+	}
+	for _, alone := range all {
+		name, _, _ := strings.Cut(alone, "=")
+		got := problems(t, noFiles, alone)
+		if len(got) != 2 || !strings.HasSuffix(got[0].Message, "with "+name) {
+			t.Errorf("%s alone: %q", name, got)
+		}
 	}
 }

@@ -42,6 +42,10 @@ func TestEveryFileVariant(t *testing.T) {
 		t.Error("the key from a file is another")
 	}
 	got.TLSKey = want.TLSKey
+	if got.TLSCertFile == "" || got.TLSKeyFile == "" {
+		t.Error("it is not known where the certificate and its key were read")
+	}
+	got.TLSCertFile, got.TLSKeyFile = "", ""
 	if diff := cmp.Diff(want, got, compare); diff != "" {
 		t.Errorf("from files (-want +got):\n%s", diff)
 	}

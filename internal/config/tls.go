@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/pem"
 	"errors"
+	"os"
 	"strings"
 
 	"writ/internal/secret"
@@ -30,6 +31,24 @@ func (r *reader) loadTLS(c *Config) {
 		r.report("WRIT_TLS_KEY",
 			"cannot be used with the certificate in WRIT_TLS_CERT: one of them is damaged, or the key belongs to another certificate")
 	}
+	c.TLSCertFile, c.TLSKeyFile = r.values["WRIT_TLS_CERT"+fileSuffix], r.values["WRIT_TLS_KEY"+fileSuffix]
+}
+
+// RereadTLS is the configuration with the certificate and the key that are in its files now. It fails if those are not
+// fit to serve with; where they came as text, nothing changes.
+func (c Config) RereadTLS() (Config, error) {
+	if c.TLSCertFile == "" || c.TLSKeyFile == "" {
+		return c, nil
+	}
+	r := newReader([]string{
+		"WRIT_TLS_CERT" + fileSuffix + "=" + c.TLSCertFile, "WRIT_TLS_KEY" + fileSuffix + "=" + c.TLSKeyFile,
+	}, os.ReadFile)
+	var now Config
+	if r.loadTLS(&now); len(r.problems) > 0 {
+		return c, r.problems
+	}
+	c.TLSCertificate, c.TLSKey = now.TLSCertificate, now.TLSKey
+	return c, nil
 }
 
 func parseCertificate(text string) (string, error) {

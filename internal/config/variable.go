@@ -39,10 +39,12 @@ func Variables() []Variable {
 		plain("WRIT_ENV", always("development"),
 			"`development` or `production`. Production hides the API docs and requires settings that development fills in."),
 		plain("WRIT_LISTEN", Default{"127.0.0.1", "0.0.0.0"},
-			"IP address to listen on, or `localhost`; without a port."),
+			"IP address to listen on, or `localhost`; without a port, which `PORT` sets."),
 		plain("PORT", always("8080"), "Port to listen on, 0 to 65535; 0 takes any free port."),
 		plain("WRIT_PUBLIC_URL", none,
 			"Address at which people and agents reach the server, such as `https://writ.example.com`; no path. Required in production."),
+		plain("WRIT_HOST_NAMES", none,
+			"Other host names, separated by commas, under which programs reach the server, such as `writ.writ.svc` within a cluster. Requests under names that are neither these nor that of `WRIT_PUBLIC_URL` are refused."),
 		file("WRIT_TLS_CERT", "Certificate chain as PEM text, for TLS in the server itself. Needs `WRIT_TLS_KEY`."),
 		secretFile("WRIT_TLS_KEY", "Private key of the certificate as PEM text, not encrypted."),
 		plain("WRIT_AGENTS_LISTEN", none,
@@ -96,7 +98,7 @@ func Variables() []Variable {
 			"Sender of mail. Required in production with a mail server."),
 
 		plain("WRIT_OUTBOUND_ALLOW", none,
-			"Hosts, IP addresses (either with a port) or networks (CIDR), separated by commas, that webhooks, forwarding, identity providers and calls of MCP servers may reach beyond public addresses at ports 80 and 443, such as `hooks.corp.example:8443,10.20.0.0/16`."),
+			"Hosts, IP addresses (either with a port) or networks (CIDR), separated by commas, that webhooks, forwarding, identity providers and calls of MCP servers may reach beyond public addresses at ports 80 and 443, such as `hooks.corp.example:8443,10.20.0.0/16`. A network or IP address holds whatever name leads there, except `localhost` and names below it: list those by name. A name does not permit URLs with its address."),
 
 		plain("WRIT_DRAFT_URL", none,
 			"Base URL of an OpenAI-compatible API, such as `https://api.openai.com/v1`, whose model drafts policies from a description. Without it, the description selects a template. Without TLS, or in a private network, its host must be in `WRIT_OUTBOUND_ALLOW`. Needs `WRIT_DRAFT_MODEL`."),

@@ -6,14 +6,14 @@
 //
 // What holds against attackers:
 //
-//   - A consent belongs to who began it: the state of the request is good once, for ten minutes, and only for the
-//     signed-in person who asked for it. Nobody can have another person's account connected to their own, or the other
-//     way round.
+//   - A consent belongs to the person who began it: the state of the request is good once, for ten minutes, and only
+//     for that person, signed in. Nobody can have another person's account connected to their own, or the other way
+//     round.
 //   - PKCE (S256) and the resource (RFC 8707) go with each request; a server that does not know PKCE is refused.
 //   - An answer that names another issuer than was asked is refused (RFC 9207), and so is one that names none where
 //     the issuer says that it does.
-//   - Tokens go to the address that the server had when the person consented, and nowhere else: not where it is
-//     registered otherwise later.
+//   - Tokens go to the address that the server had when the person consented, and nowhere else, even if the server is
+//     registered at another address later.
 //   - Tokens, verifiers and secrets are sealed with the row that they belong to.
 //   - Every address comes from a server that somebody registered, and is called through the guard of such addresses.
 //

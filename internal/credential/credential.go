@@ -120,5 +120,5 @@ func Disagree() error {
 }
 
 func notValid() error {
-	return fault.New(fault.Unauthenticated, "the credentials cannot be read")
+	return fault.New(fault.Unauthenticated, "the credentials cannot be read: an API key begins with ak_ and has no spaces")
 }

@@ -72,6 +72,9 @@ func TestFromHeadersRefuses(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: the error shows what was sent", c.name)
 		}
+		if c.name == "no key in x-api-key" && !strings.Contains(err.Error(), "begins with ak_") {
+			t.Errorf("%s: %v does not say what a key looks like", c.name, err)
+		}
 	}
 }
 

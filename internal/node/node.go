@@ -19,6 +19,7 @@ package node
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -94,6 +95,11 @@ type Member struct {
 	Key   string
 	At    Position // of the key
 	Value *Node
+}
+
+// Has reports whether a map has a member of this name. Nothing else has members.
+func (n *Node) Has(name string) bool {
+	return slices.ContainsFunc(n.Members, func(m Member) bool { return m.Key == name })
 }
 
 type problems []Problem

@@ -79,6 +79,7 @@ func (r *yamlReader) inline(outer, depth int) *Node {
 // plain reads text without quotes, which may continue on lines indented further.
 func (r *yamlReader) plain(outer int) *Node {
 	start, n := r.pos, &Node{At: r.at()}
+	line := start // where the text of the last line begins
 	var text strings.Builder
 	text.WriteString(r.plainLine(false))
 	for r.src[r.pos] == '\n' {
@@ -91,11 +92,17 @@ func (r *yamlReader) plain(outer int) *Node {
 		if r.isDash() {
 			r.fail(r.pos, "must be indented like the other items of its list")
 		}
+		line = r.pos
 		length := r.plainLength(false)
 		text.WriteString(folded(breaks) + strings.TrimRight(r.src[r.pos:r.pos+length], " "))
 		r.pos += length
 	}
-	if r.src[r.pos] == ':' {
+	switch {
+	case r.src[r.pos] != ':':
+	case line > start:
+		r.fail(line, "must be indented like what it belongs to: indented more, it continues the text above it, "+
+			"which must then be in quotes")
+	default:
 		r.fail(start, "must be in quotes, or after |: it holds a colon and a space")
 	}
 	return r.resolve(n, text.String())

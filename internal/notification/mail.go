@@ -175,7 +175,7 @@ func composeMail(to, publicURL string, lines []line) mail.Message {
 		fmt.Fprintf(&text, "And %d more.\n\n", more)
 	}
 	text.WriteString("Opening a link approves nothing: you sign in and decide there.\n" +
-		"You can turn off these e-mails under Notifications.\n")
+		"You can turn off these e-mails in the dashboard, under Inbox.\n")
 	return mail.Message{To: to, Subject: subjectOf(lines), Text: text.String()}
 }
 

@@ -38,7 +38,7 @@ func TestOneMailThenADigest(t *testing.T) {
 		text := mails[0].Text
 		if !strings.Contains(text, "https://writ.example.org/ui/approvals/"+first.ID+"\n") ||
 			strings.Contains(text, "4711-0815-4711") || strings.Contains(text, "\r") ||
-			strings.Contains(text, "\nBcc") {
+			strings.Contains(text, "\nBcc") || !strings.Contains(text, "in the dashboard, under Inbox") {
 			t.Errorf("its text: %q", text)
 		}
 		second := open("transfer")

@@ -24,6 +24,9 @@ func TestThePageNamesWhatIsRead(t *testing.T) {
 			}
 		}
 	}
+	if !strings.Contains(string(page), `uuid.UUID("`+sessionSpace.String()+`")`) {
+		t.Error("docs/opentelemetry.md does not say under which id a session is found")
+	}
 	if told < 30 {
 		t.Errorf("only %d names were looked for", told)
 	}

@@ -19,7 +19,8 @@ func (r *Refusal) Error() string { return "the target is not called: " + r.Reaso
 // them.
 var (
 	notPublic = &Refusal{
-		Reason: "its address is not a public one; the operator can allow it with WRIT_OUTBOUND_ALLOW",
+		Reason: "its address is not a public one; the operator can allow it with WRIT_OUTBOUND_ALLOW, " +
+			"by the name or address that the URL has",
 	}
 	unusualPort = &Refusal{Reason: "the port must be 80 or 443, or one the operator allows with WRIT_OUTBOUND_ALLOW"}
 )

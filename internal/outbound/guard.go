@@ -38,7 +38,7 @@ func split(target string) (u *url.URL, host string, port uint16, err error) {
 	u, err = url.Parse(target)
 	switch {
 	case err != nil || u.Opaque != "":
-		err = &Refusal{Reason: "it is not a URL such as https://hooks.example.com/path"}
+		err = &Refusal{Reason: "it is not a URL such as https://example.org/path"}
 	case u.Scheme != "http" && u.Scheme != "https":
 		err = &Refusal{Reason: "the scheme must be https or http"}
 	case u.User != nil:

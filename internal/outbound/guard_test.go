@@ -167,7 +167,7 @@ func TestURLs(t *testing.T) {
 		{"decimal metadata", "http://2852039166/latest/meta-data/", "usual form"},
 		{"address with dot", "http://127.0.0.1./", "not a public one"},
 		{"zone", "http://[fe80::1%25eth0]/", "zone"},
-		{"localhost", "http://localhost/", "not a public one"},
+		{"localhost", "http://localhost/", "WRIT_OUTBOUND_ALLOW, by the name or address that the URL has"},
 		{"localhost with dot", "http://LOCALHOST./", "not a public one"},
 		{"below localhost", "http://a.localhost/", "not a public one"},
 		{"odd port", "http://hooks.example.com:6379/", "port must be 80 or 443"},

@@ -81,12 +81,21 @@ func (p Principal) May(action Action) bool {
 	return p.Kind == System || p.Role.May(action)
 }
 
-// Require is May as an error.
+// Require is May as an error. It names the least role that may, so that people know whom to ask.
 func (p Principal) Require(action Action) error {
 	if p.May(action) {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "your role in this organization does not allow this (%s)", action)
+	return fault.New(fault.Forbidden,
+		"your role in this organization does not allow this (%s): it takes at least the role %s", action, whoMay(action))
+}
+
+// whoMay names the least role that may. An approver uses the kill switch only where the organization says so.
+func whoMay(action Action) string {
+	if action == KillAgents {
+		return string(leastRole(action)) + ", where an admin has set approversMayKill, and else " + string(Admin)
+	}
+	return string(leastRole(action))
 }
 
 // HasScope reports whether a key carries the scope. Only keys have scopes.

@@ -1,14 +1,17 @@
 package principal_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"writ/internal/fault"
 	"writ/internal/principal"
 )
 
-// TestRights is the table of docs and rulings, written out by hand: who may
-// what. A change of rights must be made in both places.
+// TestRights writes the table of rights out again, by hand: who may do what. A change
+// of rights must be made in both places.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	const all = "owner admin approver member viewer"
@@ -46,6 +49,29 @@ func TestRights(t *testing.T) {
 	}
 }
 
+// TestRefusalsNameTheRole: whoever is refused learns whom to ask, and everybody from that role on may.
+func TestRefusalsNameTheRole(t *testing.T) {
+	t.Parallel()
+	viewer := principal.Principal{Kind: principal.User, Role: principal.Viewer}
+	for _, action := range principal.Owner.Rights() {
+		err := viewer.Require(action)
+		if viewer.May(action) {
+			continue
+		}
+		_, named, _ := strings.Cut(fmt.Sprint(err), "it takes at least the role ")
+		named, _, _ = strings.Cut(named, ",") // what an organization may set
+		least := slices.Index(principal.Roles(), principal.Role(named))
+		if least < 0 {
+			t.Fatalf("%s: %v", action, err)
+		}
+		for i, role := range principal.Roles() {
+			if role.May(action) != (i <= least) {
+				t.Errorf("%s takes the role %s, and to the role %s it is allowed: %t", action, named, role, role.May(action))
+			}
+		}
+	}
+}
+
 func TestNobodyMayNothing(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]principal.Principal{
@@ -61,7 +87,7 @@ func TestNobodyMayNothing(t *testing.T) {
 	if person.HasScope(principal.Ingest) {
 		t.Error("a person has a key's scope")
 	}
-	if principal.CLI.Requestable() {
+	if slices.Contains(principal.RequestableScopes(), principal.CLI) {
 		t.Error("anyone may ask for the cli scope")
 	}
 }

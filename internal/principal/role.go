@@ -80,6 +80,17 @@ var rights = map[Role][]Action{
 // May reports whether the role allows the action.
 func (r Role) May(action Action) bool { return slices.Contains(rights[r], action) }
 
+// leastRole is the least of the roles that allow the action; every role above it does too.
+func leastRole(action Action) Role {
+	least := Owner
+	for _, role := range Roles() {
+		if role.May(action) {
+			least = role
+		}
+	}
+	return least
+}
+
 // Rights lists what the role allows.
 func (r Role) Rights() []Action { return slices.Clone(rights[r]) }
 

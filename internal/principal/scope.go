@@ -1,7 +1,5 @@
 package principal
 
-import "slices"
-
 // Scope is something an API key may be used for. No scope activates, confirms,
 // approves or reads dashboards: those need a person.
 type Scope string
@@ -36,6 +34,3 @@ func (s Scope) includes(other Scope) bool {
 
 // WritesPolicies reports whether a key with this scope does a person's work: it may do no more than its owner may.
 func (s Scope) WritesPolicies() bool { return s == DraftPolicy || s == ProposeProfile }
-
-// Requestable reports whether a person may ask for this scope.
-func (s Scope) Requestable() bool { return slices.Contains(RequestableScopes(), s) }

@@ -61,8 +61,11 @@ func New(db *database.DB, log *audit.Log, cents int64, from Sources) *Service {
 	return &Service{db, log, cents, from}
 }
 
+// IsOn reports whether referrals earn something here.
+func (s *Service) IsOn() bool { return s.cents > 0 }
+
 func (s *Service) checkOn() error {
-	if s.cents <= 0 {
+	if !s.IsOn() {
 		return fault.New(fault.NotFound, "referrals are off on this server (WRIT_REFERRAL_CREDIT_CENTS)")
 	}
 	return nil

@@ -151,12 +151,6 @@ func (s *Service) meteredSince(ctx context.Context, of, orgID string) (since int
 	return since, database.Wrap(err, "read since when decisions are counted")
 }
 
-// SpansThisMonth counts the spans that an organization sent since the first of the month, UTC.
-func (s *Service) SpansThisMonth(ctx context.Context, orgID string) (spans int64, err error) {
-	err = s.db.QueryRow(ctx, sumSpans, orgID, monthOf(database.Micros(s.db.Now()))).Scan(&spans)
-	return spans, database.Wrap(err, "count the spans of %s", orgID)
-}
-
 // MeteredOrganization is what one organization used in a time.
 type MeteredOrganization struct {
 	OrgID     string

@@ -269,11 +269,6 @@ func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, er
 	return &TraceDetail{TraceItem: *item, Spans: spans}, nil
 }
 
-// FindTrace reads a trace without its spans; nil: the organization has no such trace.
-func (s *Service) FindTrace(ctx context.Context, orgID, id string) (*TraceItem, error) {
-	return s.findTrace(ctx, orgID, id)
-}
-
 // findTrace reads a trace without its spans; nil: there is none.
 func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, error) {
 	id, ok := decode.TraceID(id)

@@ -102,7 +102,10 @@ func TestFindsAsANaiveScan(t *testing.T) {
 		round := 0
 		rapid.Check(t, func(r *rapid.T) {
 			round++
-			m := &model{db: db, kind: fmt.Sprintf("kind%d", round), things: map[string]*thing{}}
+			m := &model{
+				db: db, kind: fmt.Sprintf("kind%d", round), begin: 1_700_000_000_000_000 + 10*int64(round),
+				things: map[string]*thing{},
+			}
 			r.Repeat(map[string]func(*rapid.T){
 				"make":  m.make,
 				"erase": m.erase,
@@ -117,6 +120,7 @@ func TestFindsAsANaiveScan(t *testing.T) {
 type model struct {
 	db     *database.DB
 	kind   string
+	begin  int64 // of its own: a microsecond has room for 1,024 things
 	things map[string]*thing
 }
 
@@ -132,7 +136,7 @@ func (m *model) make(t *rapid.T) {
 		orgID: someOrg.Draw(t, "org"), plain: someText.Draw(t, "plain"),
 		payload: someText.Draw(t, "payload"), tag: someTag.Draw(t, "tag"),
 		// Some have the same time, and some come late.
-		made: database.Time(1_700_000_000_000_000 + rapid.Int64Range(0, 5).Draw(t, "made")),
+		made: database.Time(m.begin + rapid.Int64Range(0, 5).Draw(t, "made")),
 	}
 	m.write(t, func(ctx context.Context, tx *database.Tx) error {
 		return wordindex.Enqueue(ctx, tx, of.orgID, m.kind, id, of.made)

@@ -2,8 +2,8 @@
 // surface.
 //
 // Words are cut here and not by the databases, which would cut them differently: runs of letters and digits, in lower
-// case. The databases store and find them as they are. A query finds what has all of its words, the last of which may
-// be the begin of one: somebody is still typing it.
+// case. The databases store and find them as they are. A query finds what has all of its words. The last of them may be
+// the beginning of a word, because somebody is still typing it.
 //
 // What is indexed has a number that rises with time, and results come by falling numbers. No index of words returns
 // its matches in that order without reading all of them, so the numbers of an organization are cut into segments of
@@ -11,9 +11,9 @@
 // first and stops when it has enough: a frequent word costs one segment, and a rare one is rare in all of them.
 // Because a segment belongs to one organization, a query cannot even meet the words of another.
 //
-// After the segment comes the class of the word: plain, or of a payload. Who may not read payloads asks for plain
-// words alone, so that no query of theirs matches one. Tags are words that a query may require whole, for rights that
-// depend on the row.
+// After the segment comes the class of the word: plain, or of a payload. A person who may not read payloads asks for
+// plain words alone, so that no query of theirs matches one. Tags are words that a query may require whole, for rights
+// that depend on the row.
 package wordindex
 
 import (
@@ -90,7 +90,7 @@ func spans(text string) func(yield func(begin, end int) bool) {
 // Query is what somebody looks for.
 type Query struct {
 	Words    []string // all of which must be there
-	Open     bool     // the last word may be the begin of one
+	Open     bool     // the last word may be the beginning of one
 	Payloads bool     // whether words of payloads may match
 	Tag      string   // that must be there; empty: none must
 }
@@ -188,7 +188,7 @@ func prefixBytes(text string, characters int) int {
 	return len(text)
 }
 
-// boundary is the last begin of a character at or before a place.
+// boundary is the last beginning of a character at or before a place.
 func boundary(text string, at int) int {
 	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
 		at--

@@ -51,7 +51,7 @@ func TestExitCodes(t *testing.T) {
 			{[]string{"--write", w.workspace + "/absent", "--", "true"}, 125, "no such file"},
 			{[]string{"--net", "example.com", "--", "true"}, 125, "net[0]: must be HOST:PORT"},
 			{[]string{"--net", "none", "--net", "a:1", "--", "true"}, 125, "none cannot stand beside a host"},
-			{[]string{"--timeout", "-1s", "--", "true"}, 125, "--timeout: must be at least"},
+			{[]string{"--timeout", "-1s", "--", "true"}, 125, "for --timeout: must be a time such as"},
 			{[]string{"--report", w.workspace + "/report", "--", "true"}, 125, "could change"},
 		} {
 			r := finish(t, w.command(t, append(slices.Clone(flags), c.args...)...))

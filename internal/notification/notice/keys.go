@@ -9,8 +9,8 @@ import (
 // KeysHandedOver is the kind of event that somebody who left gave their keys to a person.
 const KeysHandedOver Kind = "key.handed_over"
 
-// HandedOver are API keys that somebody who left gave to a person, who must replace them: their secrets are known to
-// who left, and end.
+// HandedOver are API keys that a member who left gave to another person. That person must replace them: the former
+// owner knows the secrets, so they end.
 type HandedOver struct {
 	OrgID string
 	First string // the id of a key

@@ -137,7 +137,11 @@ func (e Event) Title() string {
 	if e.HandedOver != nil {
 		return e.HandedOver.title()
 	}
-	title := e.Request.Name() + " " + cmp.Or(phrases[e.Kind], "changed")
+	phrase := phrases[e.Kind]
+	if e.Kind == Cancelled && e.ActorID == "" {
+		phrase = "was cancelled, because its agent or key was stopped"
+	}
+	title := e.Request.Name() + " " + cmp.Or(phrase, "changed")
 	var marks []string
 	if e.Kind == Opened && e.Request.Risk != "" {
 		marks = append(marks, "risk: "+Line(e.Request.Risk, maxName))

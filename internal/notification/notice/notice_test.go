@@ -25,7 +25,7 @@ func TestTitles(t *testing.T) {
 	wants[notice.AgentTripped] = "Agent billing was stopped by a trip"
 	wants[notice.ProfileProposed] = "The profile mine waits for a confirmation"
 	for _, kind := range notice.Kinds() {
-		e := notice.Event{Kind: kind, Request: request}
+		e := notice.Event{Kind: kind, ActorID: "somebody", Request: request}
 		if kind == notice.ProfileProposed {
 			e = notice.Proposal{Name: "mine"}.Event()
 		}
@@ -35,6 +35,10 @@ func TestTitles(t *testing.T) {
 		if got := e.Title(); got != wants[kind] || e.Kind != kind {
 			t.Errorf("%s: %q, want %q", kind, got, wants[kind])
 		}
+	}
+	killed := notice.Event{Kind: notice.Cancelled, Request: request}
+	if got := killed.Title(); got != "bank.pay was cancelled, because its agent or key was stopped" {
+		t.Errorf("cancelled by nobody who asked: %q", got)
 	}
 	until := time.Date(2026, 11, 24, 9, 30, 0, 0, time.UTC)
 	for keys, want := range map[int]string{

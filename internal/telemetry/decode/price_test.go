@@ -147,7 +147,7 @@ func TestRefusedPriceFiles(t *testing.T) {
 		"a member nobody knows": {
 			"{\n\"currency\":\"EUR\"}", "read the price file: line 2, /currency: unknown member",
 		},
-		"a misspelt price": {
+		"a misspelled price": {
 			file(`{"prefix":"m","vendor":"v","inputs":1}`),
 			"read the price file: line 1, /models/0/inputs: unknown member",
 		},
