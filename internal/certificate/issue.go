@@ -102,12 +102,23 @@ func (s *Service) Rotate(ctx context.Context, p principal.Principal, id string, 
 	return s.issue(ctx, p, o, &before)
 }
 
+// replaceable refuses a certificate that was revoked: another one in its place would undo that without a word.
+func (c *Certificate) replaceable() error {
+	if c == nil || c.RevokedAt == nil {
+		return nil
+	}
+	return fault.New(fault.Conflict, "the certificate is revoked and cannot be replaced: issue a new one (writ cert issue)")
+}
+
 func (s *Service) issue(ctx context.Context, p principal.Principal, o Order, before *Certificate) (Issued, error) {
 	o, err := o.checked(p)
 	if err != nil {
 		return Issued{}, err
 	}
 	subject, err := s.subjectOf(ctx, s.db, p, &o)
+	if err == nil {
+		err = before.replaceable()
+	}
 	if err != nil {
 		return Issued{}, err
 	}
@@ -209,7 +220,15 @@ func (s *Service) store(
 		return err
 	}
 	if before != nil {
-		c.Replaces = before.ID
+		// It may have been revoked meanwhile.
+		again, err := find(ctx, tx, p.OrgID, before.ID)
+		if err == nil {
+			err = again.replaceable()
+		}
+		if err != nil {
+			return err
+		}
+		before, c.Replaces = &again, before.ID
 	}
 	if c.Kind == authority.Server {
 		var err error
@@ -228,11 +247,7 @@ func (s *Service) store(
 	if err := s.record(ctx, tx, p, issued, c, c.payload(), true); err != nil || before == nil || keep {
 		return err
 	}
-	again, err := find(ctx, tx, p.OrgID, before.ID)
-	if err != nil || again.RevokedAt != nil {
-		return err
-	}
-	return s.revoke(ctx, tx, p, &again, authority.Superseded, "replaced by certificate "+c.ID)
+	return s.revoke(ctx, tx, p, before, authority.Superseded, "replaced by certificate "+c.ID)
 }
 
 // checkUse refuses a key that others use, and more certificates than anybody can look after.

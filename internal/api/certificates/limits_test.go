@@ -1,13 +1,17 @@
 package certificates_test
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	"writ/client"
 	"writ/internal/certificate"
 	"writ/internal/certificate/authority"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testserver"
 )
 
 // TestHowManyCertificates: nobody fills revocation lists by replacing a certificate again and again.
@@ -44,6 +48,46 @@ func TestHowManyCertificates(t *testing.T) {
 		list, err := w.Certificates.RevocationList(ctx, last.AuthorityID)
 		if err != nil || len(list) == 0 {
 			t.Errorf("the revocation list: %v", err)
+		}
+	})
+}
+
+// TestRotationOfWhatWasRevoked: a revocation is not undone by replacing what was revoked, and of several who replace a
+// certificate at once only one gets another.
+func TestRotationOfWhatWasRevoked(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		made := w.issue(client.NewCertificate{AgentID: w.agent})
+		if _, err := w.Owner.RevokeCertificate(ctx, w.ID, made.CertificateID, "", "lost"); err != nil {
+			t.Fatal(err)
+		}
+		for _, keep := range []bool{false, true} {
+			order := client.NewCertificate{CertificateID: made.CertificateID, Keep: keep}
+			_, err := w.Owner.RotateCertificate(ctx, w.ID, order)
+			testserver.WantStatus(t, "rotate what was revoked", err, http.StatusConflict)
+			if err != nil && !strings.Contains(err.Error(), "issue a new one") {
+				t.Errorf("%v does not say what to do", err)
+			}
+		}
+		order := client.NewCertificate{CertificateID: w.issue(client.NewCertificate{AgentID: w.agent}).CertificateID}
+		failures := make(chan error)
+		for range 4 {
+			go func() {
+				_, err := w.Owner.RotateCertificate(ctx, w.ID, order)
+				failures <- err
+			}()
+		}
+		replaced := 0
+		for range 4 {
+			if err := <-failures; err == nil {
+				replaced++
+			} else {
+				testserver.WantStatus(t, "rotate what another has replaced", err, http.StatusConflict)
+			}
+		}
+		if replaced != 1 {
+			t.Errorf("replaced %d times, want once", replaced)
 		}
 	})
 }
