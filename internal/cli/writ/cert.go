@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,9 +70,9 @@ func (o *certOrder) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.csrFile, "csr", "", "file with a certificate request in PEM, in place of a key that is made here; - is standard input")
 	f.StringVar(&o.out, "out", "", "writes OUT.pem, OUT.key (unless --csr is given) and OUT-ca.pem")
 	cli.DurationFlag(cmd, &o.life, "life", "how long it is valid, 5m to 7d, as 8h; a day unless given")
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if o.life != 0 && (o.life < leastLife || o.life > mostLife) {
-			return fmt.Errorf("--life must be from 5m to 7d")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("life") && (o.life < leastLife || o.life > mostLife) {
+			return errors.New("--life must be from 5m to 7d")
 		}
 		return nil
 	}
@@ -110,8 +111,8 @@ func (o *certOrder) prepare(s cli.Streams) error {
 		return err
 	}
 	if o.csrFile != "" {
-		text, err := readInput(s, o.csrFile)
-		o.n.CSR = string(text)
+		var err error
+		o.n.CSR, err = readPEM(s, o.csrFile, "a certificate request")
 		return err
 	}
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -129,6 +130,16 @@ func (o *certOrder) prepare(s cli.Streams) error {
 	o.n.CSR = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: request}))
 	o.key = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	return nil
+}
+
+// readPEM reads a file that holds something in PEM. One that is empty, as of a program that failed, would be as none
+// to a server.
+func readPEM(s cli.Streams, file, what string) (string, error) {
+	text, err := readInput(s, file)
+	if err == nil && strings.TrimSpace(string(text)) == "" {
+		err = fmt.Errorf("%s is empty: it must hold %s in PEM", file, what)
+	}
+	return string(text), err
 }
 
 // files are the names of the certificate, the authority's and the key.
@@ -203,67 +214,4 @@ stays here, in OUT.key; with --csr it is wherever the request was made.`,
 	cmd.MarkFlagsMutuallyExclusive("agent", "server")
 	_ = cmd.MarkFlagRequired("out")
 	return cmd
-}
-
-func certRotate(s cli.Streams) *cobra.Command {
-	var o certOrder
-	var a authorityRotation
-	cmd := &cobra.Command{
-		Use:   "rotate (CERTIFICATE --out NAME | --authority)",
-		Short: "Replace a certificate, or the authority that signs them",
-		Long: `Issue a certificate in place of another one, which is revoked unless --keep is given. With --authority, make a new
-certificate authority of the organization: what the one before has signed counts until --overlap ends.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 || a.wanted != (len(args) == 0) || a.wanted != (o.out == "") {
-				return errors.New("give the id of a certificate and --out, or --authority")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.wanted {
-				return a.run(cmd, s, &o.asPerson)
-			}
-			o.n.CertificateID = args[0]
-			return o.run(cmd.Context(), s, func(
-				ctx context.Context, c *client.Client,
-			) (client.IssuedCertificate, error) {
-				return c.RotateCertificate(ctx, o.orgID, o.n)
-			})
-		},
-	}
-	o.addFlags(cmd)
-	f := cmd.Flags()
-	f.BoolVar(&o.n.Keep, "keep", false, "leave the certificate before valid until it expires")
-	f.BoolVar(&a.wanted, "authority", false, "replace the authority")
-	cli.ChoiceFlag(cmd, &a.algorithm, "algorithm", "of the new authority: p256 or ed25519; as before unless given",
-		"p256", "ed25519")
-	a.overlap = 7 * 24 * time.Hour
-	cli.DurationFlag(cmd, &a.overlap, "overlap",
-		"how long the authority before is trusted; 0s ends it and earlier ones at once")
-	return cmd
-}
-
-// authorityRotation replaces the authority.
-type authorityRotation struct {
-	wanted    bool
-	algorithm string
-	overlap   time.Duration
-}
-
-func (a *authorityRotation) run(cmd *cobra.Command, s cli.Streams, p *asPerson) error {
-	made, err := call(cmd.Context(), p, func(
-		ctx context.Context, c *client.Client,
-	) (client.CertificateAuthority, error) {
-		seconds := int64(a.overlap / time.Second)
-		return c.RotateCertificateAuthority(ctx, p.orgID, a.algorithm, &seconds)
-	})
-	if err != nil {
-		return err
-	}
-	return show(&p.server, s, made, func(s cli.Streams, made client.CertificateAuthority) error {
-		return printFacts(s, [][2]string{
-			{"authority", made.AuthorityID}, {"algorithm", made.Algorithm}, {"fingerprint", made.Fingerprint},
-			{"expires", made.ExpiresAt.UTC().Format(time.RFC3339)}, {"list", made.ListURL},
-		})
-	})
 }

@@ -21,7 +21,13 @@ func certRevoke(s cli.Streams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "revoke CERTIFICATE --reason WHY", Short: "Revoke a certificate: the next request with it is refused",
-		Args: cobra.ExactArgs(1), RunE: asking(&p, s, revoke, printCertificate),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+				return err
+			}
+			return refuseFiles(args)
+		},
+		RunE: asking(&p, s, revoke, printCertificate),
 	}
 	p.addFlags(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
@@ -47,11 +53,11 @@ Exit codes: 0 it is good, 1 it is not or nobody could tell, 2 the command line i
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := client.CertificateQuestion{CertificateID: args[0]}
 			if _, err := os.Stat(args[0]); err == nil || args[0] == "-" || uuidOf(args[0]) == "" {
-				text, err := readInput(s, args[0])
+				text, err := readPEM(s, args[0], "a certificate")
 				if err != nil {
 					return err
 				}
-				q = client.CertificateQuestion{Certificate: string(text)}
+				q = client.CertificateQuestion{Certificate: text}
 			}
 			checked, err := callEither(cmd.Context(), &b, func(
 				ctx context.Context, c *client.Client,
