@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"writ/internal/node"
 )
 
 // maxTestFile bounds what is read of a file to see whether it has tests.
@@ -38,7 +40,7 @@ func TestFiles(args []string) ([]string, error) {
 }
 
 // PolicyFiles lists the files that the arguments name, and the policies in folders that they name: all files in YAML
-// and JSON but those with tests.
+// and JSON but those that are plainly something else.
 func PolicyFiles(args []string) ([]string, error) {
 	var files []string
 	for _, arg := range args {
@@ -81,34 +83,74 @@ func filesIn(root string, meant func(path string, named bool) (bool, error)) (fi
 	return files, err
 }
 
-// isPolicy reports whether a file may be a policy.
-func isPolicy(path string, named bool) (bool, error) {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".yaml", ".yml", ".json":
-		tests, err := hasTests(path, named)
-		return err == nil && !tests, err
-	}
-	return false, nil
+// document is a file in YAML or JSON.
+type document struct {
+	name string
+	text []byte
+	root *node.Node // nil: it cannot be read
 }
 
-var testsMember = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^["']?tests["']? *:`) })
+// readDocument reads a file; nil: by its name it is neither in YAML nor in JSON.
+func readDocument(path string) (*document, error) {
+	d := &document{name: strings.ToLower(path)}
+	read := node.ReadYAML
+	switch filepath.Ext(d.name) {
+	case ".yaml", ".yml":
+	case ".json":
+		read = node.ReadJSON
+	default:
+		return nil, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if d.text, err = io.ReadAll(io.LimitReader(file, maxTestFile)); err != nil {
+		return nil, err
+	}
+	d.root, _ = read(d.text)
+	return d, nil
+}
+
+// isPolicy reports whether a file may be a policy.
+func isPolicy(path string, _ bool) (bool, error) {
+	d, err := readDocument(path)
+	return d != nil && d.mayBePolicy(), err
+}
+
+// mayBePolicy is false of tests, and of calls, plans, manifests and other documents that have nothing of a policy. What
+// cannot be read, or is no map, may be a policy: its problems are reported.
+func (d *document) mayBePolicy() bool {
+	switch {
+	case d.root == nil || d.root.Kind != node.Map:
+		return !d.hasTests()
+	case d.root.Has("rules"):
+		return true
+	case d.hasTests(), d.root.Has("identity"): // the latter is of manifests
+		return false
+	}
+	return d.root.Has("version") || d.root.Has("name") || d.root.Has("default")
+}
 
 // hasTests reports whether a file has tests. One that was named always has.
 func hasTests(path string, named bool) (bool, error) {
 	if named {
 		return true, nil
 	}
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".yaml", ".yml":
-		file, err := os.Open(path)
-		if err != nil {
-			return false, err
-		}
-		defer file.Close()
-		text, err := io.ReadAll(io.LimitReader(file, maxTestFile))
-		return testsMember().Match(text), err
-	case ".json":
-		return strings.HasSuffix(strings.ToLower(path), ".test.json"), nil
+	d, err := readDocument(path)
+	return d != nil && d.hasTests(), err
+}
+
+var testsMember = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^["']?tests["']? *:`) })
+
+// hasTests is also true of what looks like tests and cannot be read, whose problems are then reported.
+func (d *document) hasTests() bool {
+	switch {
+	case strings.HasSuffix(d.name, ".test.json"):
+		return true
+	case d.root != nil:
+		return d.root.Has("tests")
 	}
-	return false, nil
+	return filepath.Ext(d.name) != ".json" && testsMember().Match(d.text)
 }

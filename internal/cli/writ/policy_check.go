@@ -133,8 +133,8 @@ func policyLint(s cli.Streams) *cobra.Command {
 	var k checkingFiles
 	cmd := &cobra.Command{
 		Use: "lint FILE|DIR...", Short: "Check policies in files: their form, their conditions, and likely mistakes",
-		Long: `Check policies in files. In a folder, every file *.yaml, *.yml and *.json is checked, but for tests. - reads one
-from the standard input. ` + checkWays,
+		Long: `Check policies in files. In a folder, every file *.yaml, *.yml and *.json is checked that may be a policy: not
+tests, calls, plans and manifests. - reads one from the standard input. ` + checkWays,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return k.run(cmd, s, args, func(ctx context.Context, c *client.Client) (checks.Report, any, error) {

@@ -80,7 +80,8 @@ func (c *command) policyLint() *cobra.Command {
 		Use: "lint FILE|DIR...", Short: "Check policies: their form, their conditions, and what is likely a mistake",
 		Long: `Check policies: their form, their conditions, and likely mistakes: rules that never decide, allows that a deny
 overrules, stars over everything, limits that contradict each other. Warnings and findings change no exit code.
-In a folder, every file *.yaml, *.yml and *.json is checked, but for tests. - reads a policy from the standard input.`,
+In a folder, every file *.yaml, *.yml and *.json is checked that may be a policy: not tests, calls, plans and manifests.
+- reads a policy from the standard input.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			named, err := checks.PolicyFiles(args)
