@@ -75,7 +75,9 @@ func FormatOf(file string, text []byte) Format {
 	case ".yaml", ".yml":
 		return YAML
 	}
-	return Format(strings.HasPrefix(strings.TrimSpace(string(text)), "{"))
+	// YAML too may begin with a brace, and has then a name without quotes behind it.
+	inside, isBraced := strings.CutPrefix(strings.TrimSpace(string(text)), "{")
+	return Format(isBraced && strings.IndexAny(strings.TrimSpace(inside), `"}`) == 0)
 }
 
 // Read reads a manifest as people write it, and replaces its variables. Warnings do not

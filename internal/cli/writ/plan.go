@@ -101,6 +101,9 @@ func (d *declaring) run(ctx context.Context, s cli.Streams, file string) error {
 	for _, warning := range d.warnings {
 		fmt.Fprintf(s.Err, "writ: %s\n", cli.Line(warning))
 	}
+	if len(made.Steps) == 0 {
+		fmt.Fprintln(s.Err, "writ: the plan has no steps: it permits no call")
+	}
 	if d.granted < d.life {
 		fmt.Fprintf(s.Err, "writ: the plan is valid for %s, not %s: this organization has none that live longer\n",
 			duration.Format(d.granted), duration.Format(d.life))
@@ -142,14 +145,12 @@ func (d *declaring) declare(ctx context.Context, c *client.Client) (made declare
 	return declared{PlanID: token.PlanID, ExpiresAt: shown.ExpiresAt, Steps: steps, Token: token.JWT}, err
 }
 
-// planJSON is a plan in a file as JSON. What looks like JSON is read as such, which
-// gives better errors.
+// planJSON is a plan in a file as JSON.
 func planJSON(file string, text []byte) ([]byte, error) {
-	read := node.ReadYAML
-	if filepath.Ext(file) == ".json" || strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
-		read = node.ReadJSON
+	if strings.TrimSpace(string(text)) == "" {
+		return nil, fmt.Errorf("%s is empty: a plan has a goal and steps", file)
 	}
-	root, problems := read(text)
+	root, problems := readPlan(file, text)
 	if len(problems) > 0 {
 		lines := make([]string, len(problems))
 		for i, p := range problems {
@@ -157,5 +158,29 @@ func planJSON(file string, text []byte) ([]byte, error) {
 		}
 		return nil, errors.New(strings.Join(lines, "\n"))
 	}
+	if root.Kind != node.Map {
+		return nil, fmt.Errorf("%s:%s: must be a map with goal and steps", file, root.At)
+	}
 	return node.Read(root, nil).JSON(), nil
+}
+
+// readPlan reads YAML or JSON. What begins with a brace may be either, unless its name says JSON: only JSON may have
+// tabs, and only YAML text without quotes. Where neither reads it, the problems are those of what it looks like.
+func readPlan(file string, text []byte) (*node.Node, []node.Problem) {
+	inside, isBraced := strings.CutPrefix(strings.TrimSpace(string(text)), "{")
+	switch {
+	case filepath.Ext(file) == ".json":
+		return node.ReadJSON(text)
+	case !isBraced:
+		return node.ReadYAML(text)
+	}
+	asJSON, unread := node.ReadJSON(text)
+	if len(unread) == 0 {
+		return asJSON, nil
+	}
+	root, problems := node.ReadYAML(text)
+	if len(problems) > 0 && strings.HasPrefix(strings.TrimSpace(inside), `"`) {
+		return nil, unread
+	}
+	return root, problems
 }
