@@ -57,6 +57,7 @@ type DelegateBody struct {
 	Budget    int64               `json:"budget,omitempty" minimum:"1" doc:"How many calls may be made under it and what is delegated from it. Absent: as many as under the parent."`
 	MaxDepth  *int                `json:"max_depth,omitempty" minimum:"0" maximum:"7" doc:"How many delegations may follow. Absent: as many as the parent permits."`
 	Parent    *PresentedTokenBody `json:"parentToken,omitempty" doc:"In the form of current SDKs: the token of the plan."`
+	Whole     map[string]any      `json:"parentPlan,omitempty" nullable:"true" doc:"In that form: a copy of the plan, which is not read."`
 	Path      string              `json:"subtreePath,omitempty" doc:"In that form: the part of the plan." example:"/steps/[0]"`
 	PublicKey string              `json:"delegatePublicKey,omitempty" doc:"In that form: the delegate's key, which is only recorded."`
 	Validity  float64             `json:"validitySeconds,omitempty" doc:"In that form: validity_seconds."`
