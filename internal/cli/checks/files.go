@@ -116,7 +116,7 @@ func readDocument(path string) (*document, error) {
 // isPolicy reports whether a file may be a policy.
 func isPolicy(path string, _ bool) (bool, error) {
 	d, err := readDocument(path)
-	return d != nil && d.mayBePolicy(), err
+	return err != nil || d != nil && d.mayBePolicy(), nil // one that cannot be opened is a problem of its own
 }
 
 // mayBePolicy is false of tests, and of calls, plans, manifests and other documents that have nothing of a policy. What
