@@ -519,6 +519,7 @@ class GuardTest(unittest.TestCase):
             self.assertRaisesRegex(ValueError, "url", Writ, url, "k")
         with StandIn(CASES[0]) as server:
             self.assertRaisesRegex(TypeError, "a name", declared(server).guard, lambda to: to)
+            self.assertRaisesRegex(TypeError, "arguments of a call are a dict", declared(server).decide, "pay", ["ann"])
         writ = Writ("http://localhost", "k")
         self.assertRaisesRegex(TypeError, "a plan is a dict", writ.declare, None)
         for life in (0, -3, 0.5, float("nan"), float("inf"), "1h", True):

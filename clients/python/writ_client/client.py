@@ -159,6 +159,8 @@ class Plan:
 
     def decide(self, tool: str, arguments: Mapping[str, Any], server: Optional[str] = None) -> Dict[str, Any]:
         """Asks about a call. It gives an allow; everything else is Denied, also where there is no answer."""
+        if not isinstance(arguments, Mapping):
+            raise TypeError('the arguments of a call are a dict: {"name": value}')
         call = {"tool": tool, "arguments": dict(arguments), "intent_token": self.token}
         try:
             answer = ask(self._to, "/iap/sdk/enforce", {**call, **_given(mcp=server, agent_id=self._agent)})
