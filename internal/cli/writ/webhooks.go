@@ -130,7 +130,11 @@ func webhooksCreate(s cli.Streams) *cobra.Command {
 	create := func(ctx context.Context, c *client.Client, args []string) (client.Webhook, error) {
 		n.URL = args[0]
 		return inOrganization(ctx, c, &p, func(orgID string) (client.Webhook, error) {
-			return c.CreateWebhook(ctx, orgID, n)
+			made, err := c.CreateWebhook(ctx, orgID, n)
+			if err == nil {
+				tellSameWebhook(ctx, c, s, orgID, made.Name)
+			}
+			return made, err
 		})
 	}
 	cmd := &cobra.Command{
@@ -149,6 +153,23 @@ func webhooksCreate(s cli.Streams) *cobra.Command {
 	f.BoolVar(&n.SendArguments, "send-arguments", false, "send the arguments of calls too")
 	cli.RequireFlags(cmd, "name")
 	return cmd
+}
+
+// tellSameWebhook says that commands cannot name a webhook by its name, where another one has it too.
+func tellSameWebhook(ctx context.Context, c *client.Client, s cli.Streams, orgID, name string) {
+	found, err := c.Webhooks(ctx, orgID)
+	if err != nil {
+		return // it is made, whether or not it can be compared
+	}
+	same := 0
+	for _, w := range found {
+		if w.Name == name {
+			same++
+		}
+	}
+	if same > 1 {
+		fmt.Fprintf(s.Err, "writ: %d webhooks are called %q now: commands take their ids only\n", same, name)
+	}
 }
 
 // eventKinds are the kinds of events that a webhook can get.
