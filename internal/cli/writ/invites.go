@@ -2,6 +2,7 @@ package writ
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,7 +86,9 @@ func invitesAccept(s cli.Streams) *cobra.Command {
 			if err != nil {
 				return client.Organization{}, fmt.Errorf("read the token: %w", err)
 			}
-			token = strings.TrimSpace(string(text))
+			if token = strings.TrimSpace(string(text)); token == "" {
+				return client.Organization{}, errors.New("read the token: the standard input is empty")
+			}
 		}
 		return c.AcceptInvite(ctx, token)
 	}
@@ -106,11 +109,11 @@ func invitesAccept(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// oneOfLast refuses a last argument that is none of these words.
-func oneOfLast(words []string) cobra.PositionalArgs {
+// oneOfLast refuses a last argument, called so in the usage, that is none of these words.
+func oneOfLast(name string, words []string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if last := args[len(args)-1]; !slices.Contains(words, last) {
-			return fmt.Errorf("%q must be one of %s", last, strings.Join(words, ", "))
+			return fmt.Errorf("%s must be one of %s, not %q", name, strings.Join(words, ", "), last)
 		}
 		return nil
 	}

@@ -41,6 +41,9 @@ func (k *stopping) checkSubject(cmd *cobra.Command, args []string) error {
 		_, rest, _ := strings.Cut(cmd.Use, " ")
 		return fmt.Errorf("SUBJECT is missing: %s %s", cmd.CommandPath(), rest)
 	}
+	if len(args) > 0 && k.scope == "organization" {
+		return fmt.Errorf("%q is not needed: --scope organization is all of it", args[0])
+	}
 	return cobra.MaximumNArgs(1)(cmd, args)
 }
 

@@ -45,6 +45,9 @@ func manifestInit(s cli.Streams) *cobra.Command {
 		Long: `Write a manifest to begin with. It never replaces a file. The agent's id is the folder's name unless given.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			file := fileOf(args)
+			if filepath.Ext(file) == ".json" {
+				return cli.Misuse("FILE is written in YAML: give it a name that ends in .yaml")
+			}
 			if agent == "" {
 				folder, err := filepath.Abs(filepath.Dir(file))
 				if err != nil {

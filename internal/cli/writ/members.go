@@ -131,7 +131,7 @@ func membersRole(s cli.Streams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "role MEMBER ROLE", Short: "Give a member another role: owner, admin, approver, member or viewer",
-		Args: cobra.MatchAll(cobra.ExactArgs(2), oneOfLast(roleNames)),
+		Args: cobra.MatchAll(cobra.ExactArgs(2), oneOfLast("ROLE", roleNames)),
 		RunE: asking(&p, s, change, func(s cli.Streams, m client.Member) error {
 			_, err := fmt.Fprintf(s.Out, "%s is %s now\n", cli.Line(m.Email), cli.Line(m.Role))
 			return err

@@ -121,6 +121,9 @@ func personToken(ctx context.Context, found credentials.Found, file string) (str
 		if err != nil {
 			return "", fmt.Errorf("read the access token: %w", err)
 		}
+		if strings.TrimSpace(text) == "" {
+			return "", fmt.Errorf("read the access token: %s is empty", file)
+		}
 		found.AccessToken, found.TokenFrom = strings.TrimSpace(text), file
 	}
 	switch {

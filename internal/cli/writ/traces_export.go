@@ -144,7 +144,7 @@ func (e *exporting) writeFile(ctx context.Context, args []string) (lines int64, 
 	}
 	part, err := os.CreateTemp(filepath.Dir(e.file), "."+filepath.Base(e.file)+".part-*")
 	if err != nil {
-		return 0, fmt.Errorf("write the export: %w", err)
+		return 0, fmt.Errorf("write the export: no file can be written in %s: %w", filepath.Dir(e.file), cause(err))
 	}
 	defer func() {
 		if err != nil {

@@ -182,8 +182,8 @@ func toldChain(chain *trust.Chain, at time.Time) verifiedChain {
 }
 
 func printChain(s cli.Streams, c verifiedChain) error {
-	fmt.Fprintf(s.Out, "valid at %s\norganization %s, plan %s in %d version(s)\n",
-		c.At.Format(time.RFC3339), cli.Line(c.OrganizationID), cli.Line(c.PlanHash), c.Versions)
+	fmt.Fprintf(s.Out, "valid at %s\norganization %s, plan %s in %s\n",
+		c.At.Format(time.RFC3339), cli.Line(c.OrganizationID), cli.Line(c.PlanHash), cli.Count(c.Versions, "version"))
 	for i, l := range c.Delegations {
 		who := "whoever holds " + l.Delegate
 		if l.AgentID != "" {
