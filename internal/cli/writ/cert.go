@@ -74,6 +74,10 @@ func (o *certOrder) addFlags(cmd *cobra.Command) {
 		if cmd.Flags().Changed("life") && (o.life < leastLife || o.life > mostLife) {
 			return errors.New("--life must be from 5m to 7d")
 		}
+		name := o.out[strings.LastIndexByte(o.out, '/')+1:]
+		if cmd.Flags().Changed("out") && strings.Trim(name, ".") == "" {
+			return fmt.Errorf("--out is a folder: name the files in it too, as %s", filepath.Join(o.out, "NAME"))
+		}
 		return nil
 	}
 }
