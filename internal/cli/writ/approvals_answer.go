@@ -3,7 +3,6 @@ package writ
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -98,18 +97,28 @@ func (a approving) approval(s cli.Streams, id string) (client.Approval, error) {
 	if scope.Kind != "once" {
 		return approval, cli.Misuse("other arguments are approved for one run: leave out --minutes and --uses")
 	}
-	text, err := []byte(a.arguments), error(nil)
-	if !strings.HasPrefix(strings.TrimSpace(a.arguments), "{") {
-		text, err = readInput(s, a.arguments)
+	var err error
+	approval.Arguments, err = a.otherArguments(s)
+	return approval, err
+}
+
+// otherArguments are those that are approved in place of the call's: --arguments has them, or names a file.
+func (a *approving) otherArguments(s cli.Streams) ([]byte, error) {
+	given := strings.TrimSpace(a.arguments)
+	if strings.HasPrefix(given, "{") {
+		if !json.Valid([]byte(given)) {
+			return nil, cli.Misuse(`--arguments is no JSON object: write it as '{"to": "landlord", "amount": 5}'`)
+		}
+		return []byte(given), nil
 	}
-	switch {
-	case err != nil:
-		return approval, fmt.Errorf("read the arguments: %w", err)
-	case !json.Valid(text):
-		return approval, errors.New("the arguments are no JSON")
+	text, err := readInput(s, a.arguments)
+	if err != nil {
+		return nil, fmt.Errorf("read the arguments: %w", err)
 	}
-	approval.Arguments = text
-	return approval, nil
+	if !json.Valid(text) || !strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
+		return nil, fmt.Errorf("%s has no JSON object", a.arguments)
+	}
+	return text, nil
 }
 
 func approvalsReject(s cli.Streams) *cobra.Command {
