@@ -128,7 +128,7 @@ func (s *Service) loadEnvelope(ctx context.Context, c *call, v *view) (err error
 		return nil
 	}
 	v.enveloped = v.plan
-	v.plan, err = s.plans.FindEnvelope(ctx, c.by.OrgID, v.policies.Generation, v.enveloped, c.request.Envelope.Path)
+	v.plan, err = s.plans.FindEnvelope(ctx, c.by.OrgID, v.policies.Generation, v.enveloped, *c.request.Envelope)
 	return err
 }
 

@@ -70,9 +70,9 @@ func (n *newDelegation) compare() error {
 	if err := n.checkActions(); err != nil {
 		return err
 	}
-	n.covered = n.parent.Narrowing(n.plan)
+	n.covered = n.parent.Narrowing(n.plan, n.subtree)
 	for i, by := range n.covered {
-		if by < 0 || !slices.Contains(n.subtree.Steps, by) {
+		if by < 0 {
 			return fault.New(fault.Forbidden, "step %d (%s) permits what its parent does not, or what a person has not "+
 				"agreed to yet: a delegation can only narrow", i, plainText(n.plan.Steps[i].Tool))
 		}

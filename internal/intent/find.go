@@ -41,9 +41,9 @@ func (s *Service) Find(ctx context.Context, orgID string, generation int64, p pl
 // FindEnvelope is Find for the delegation of a sub-tree of a plan, by which a published SDK names it; nil: there is
 // none that counts.
 func (s *Service) FindEnvelope(
-	ctx context.Context, orgID string, generation int64, parent *plan.Declared, path string,
+	ctx context.Context, orgID string, generation int64, parent *plan.Declared, shown plan.Envelope,
 ) (*plan.Declared, error) {
-	id, err := selectEnvelope(ctx, s.db, parent.ID, plan.SubtreePath(path), s.db.Now())
+	id, err := selectEnvelope(ctx, s.db, parent.ID, shown, s.db.Now())
 	if err != nil || id == "" {
 		return nil, err
 	}
