@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -119,8 +120,8 @@ func (s *Service) planID(ctx context.Context, r database.Reader, p plan.Presente
 	if id, ok := strings.CutPrefix(p.Reference, referencePrefix); ok && database.IsID(id) {
 		return id, nil
 	}
-	if p.Signature == "" || p.PlanHash == "" {
-		return "", nil
+	if _, err := hex.DecodeString(p.PlanHash); err != nil || p.Signature == "" || p.PlanHash == "" {
+		return "", nil // no plan has it, and not every database takes any text
 	}
 	hash := sha256.Sum256([]byte(p.Signature))
 	return selectBySignature(ctx, r, hash[:], p.PlanHash)

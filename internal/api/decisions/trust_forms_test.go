@@ -78,3 +78,33 @@ func trustSubtask(tools ...string) m {
 	}
 	return m{"goal": "look it up", "steps": steps}
 }
+
+// TestTokensWithHashesThatAreNone: a token is looked up by the hash that it states, which may be text that no database
+// takes.
+func TestTokensWithHashesThatAreNone(t *testing.T) {
+	t.Parallel()
+	testserver.EachPublished(t, func(t *testing.T, w *testserver.Published) {
+		token := m{"plan_hash": "\x00", "signature": "x"}
+		key := strings.Repeat("ab", 32)
+		for path, tt := range map[string]struct {
+			body   m
+			status int
+		}{
+			"/iap/trust/delegate": {m{"token": token, "delegate_public_key": key}, http.StatusNotFound},
+			"/iap/trust/revoke":   {m{"token": token}, http.StatusNotFound},
+		} {
+			answer := w.Request(t, "POST", path, testserver.JSON(t, tt.body), trustBearer(w.Key)...)
+			if answer.Status != tt.status {
+				t.Errorf("%s: %d %s", path, answer.Status, answer.Body)
+			}
+		}
+		call := m{"tool": "search", "arguments": m{}, "intent_token": token}
+		if _, got := w.Call("/iap/sdk/enforce", testserver.JSON(t, call), w.SDK()...); got["rule"] != "no_plan" {
+			t.Errorf("a call with it: %v", got)
+		}
+		step := m{"token": token, "path": "/steps/[0]/action", "tool_name": "search", "proof": []any{}}
+		if answer := w.Request(t, "POST", "/iap/verify-step", testserver.JSON(t, step)); answer.Status >= 500 {
+			t.Errorf("a step that nobody has signed in for: %d %s", answer.Status, answer.Body)
+		}
+	})
+}
