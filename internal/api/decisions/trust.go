@@ -67,6 +67,9 @@ func (h *Handlers) delegate(w http.ResponseWriter, r *http.Request, caller princ
 	held := HeldProof(r, body)
 	asked.Held, asked.Sent = held.Proof, held.Sent
 	made, err := h.Intent.Delegate(r.Context(), caller, asked)
+	if err != nil && !isSent(in.Plan) { // then the plan is that of the subtask, if there is any
+		return fault.Within(err, "plan", "subtask")
+	}
 	if err != nil {
 		return err
 	}
@@ -104,7 +107,7 @@ func (h *Handlers) reanchor(
 		Widening:  settings.Widening,
 	})
 	if err != nil {
-		return ReanchoredBody{}, err
+		return ReanchoredBody{}, fault.Within(err, "plan", "newPlan")
 	}
 	return reanchoredBody(done), nil
 }

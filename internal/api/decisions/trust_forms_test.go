@@ -108,3 +108,32 @@ func TestTokensWithHashesThatAreNone(t *testing.T) {
 		}
 	})
 }
+
+// TestPlansAreNamedAsTheyWereSent: errors of a plan name the member that holds it.
+func TestPlansAreNamedAsTheyWereSent(t *testing.T) {
+	t.Parallel()
+	testserver.EachPublished(t, func(t *testing.T, w *testserver.Published) {
+		minted := w.Mint(trustPlan)
+		own := m{"token": minted["token"], "delegate_public_key": strings.Repeat("ab", 32)}
+		bad := m{"steps": []m{{"action": "search", "mcp": "bank", "max_calls": 0}}}
+		for _, tt := range []struct {
+			path, member, field string
+			plan                any
+		}{
+			{"/iap/trust/reanchor", "newPlan", "newPlan", m{}},
+			{"/iap/trust/reanchor", "newPlan", "newPlan.steps[0].max_calls", bad},
+			{"/iap/trust/delegate", "subtask", "subtask.steps[0].max_calls", bad},
+			{"/iap/trust/delegate", "plan", "plan.steps[0].max_calls", bad},
+		} {
+			body := m{"planId": minted["plan_id"]}
+			if tt.member != "newPlan" {
+				body = m{"token": own["token"], "delegate_public_key": own["delegate_public_key"]}
+			}
+			body[tt.member] = tt.plan
+			answer := w.Request(t, "POST", tt.path, testserver.JSON(t, body), trustBearer(w.Key)...)
+			if fields := answer.ErrorFields(t, http.StatusBadRequest); len(fields) != 1 || fields[0] != tt.field {
+				t.Errorf("%s of %s: %v: %s", tt.member, tt.path, fields, answer.Body)
+			}
+		}
+	})
+}
