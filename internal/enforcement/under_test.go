@@ -4,8 +4,11 @@ import (
 	"testing"
 
 	"writ/internal/agent"
+	"writ/internal/fault"
 	"writ/internal/intent"
+	"writ/internal/intent/plan"
 	"writ/internal/policy"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
@@ -39,6 +42,8 @@ func TestAcceptedPlansPermitNoMoreThanTheirHolder(t *testing.T) {
 			if got := e.decide(run); got.Verdict != verdict.Deny {
 				t.Errorf("%s: what was accepted under it is still allowed: %s", name, got.Reason)
 			}
+			_, err := e.plans.SetStatus(t.Context(), e.owner, run.Presented.PlanID, plan.Active)
+			testenv.WantFault(t, name+": made active again", err, fault.Conflict)
 			if got := e.asOther(e.asks(h, "bash", `{"command":"make"}`)); got.Verdict != verdict.Deny {
 				t.Errorf("%s: what was delegated from that is still allowed: %s", name, got.Reason)
 			}
