@@ -197,7 +197,7 @@ func (v *view) stops() []*agent.Stopped {
 	return stops
 }
 
-// planIDs are the plan of the call and those that it was delegated from, with those that any of them was accepted under.
+// planIDs are the plan of the call and those that it was delegated from, each with the one that it was accepted under.
 func (v *view) planIDs() []string {
 	if v.plan == nil {
 		return nil

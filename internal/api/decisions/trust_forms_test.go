@@ -58,7 +58,10 @@ func TestNoRestrictionOfADelegationIsPassedOver(t *testing.T) {
 		if answer := ask(own, more); answer.Status != http.StatusCreated {
 			t.Errorf("steps of allowed_actions alone: %d %s", answer.Status, answer.Body)
 		}
-		for _, null := range []m{{"parentToken": nil, "subtreePath": nil, "validitySeconds": nil}, {"parentPlan": nil}} {
+		for _, null := range []m{
+			{"parentToken": nil, "subtreePath": nil, "validitySeconds": nil},
+			{"parentPlan": nil},
+		} {
 			if answer := ask(own, null); answer.Status != http.StatusCreated {
 				t.Errorf("nulls of the other form: %d %s", answer.Status, answer.Body)
 			}
