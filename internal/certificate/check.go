@@ -14,7 +14,8 @@ import (
 	"writ/internal/principal"
 )
 
-// Revoke revokes a certificate: the next request with it is refused.
+// Revoke revokes a certificate: the next request with it is refused. If others have its private key, the certificates
+// of the same key are revoked with it; that may be found out of one that was revoked before.
 func (s *Service) Revoke(
 	ctx context.Context, p principal.Principal, id string, cause authority.Cause, reason string,
 ) (Certificate, error) {
@@ -40,19 +41,36 @@ func (s *Service) Revoke(
 		if err := p.Require(manages(c.Kind)); err != nil {
 			return err
 		}
-		if c.RevokedAt != nil {
+		if c.RevokedAt != nil && (cause != authority.KeyCompromise || c.Cause == cause) {
 			return fault.New(fault.Conflict, "the certificate is revoked already")
 		}
-		return s.revoke(ctx, tx, p, &c, cause, reason)
+		if err := s.revoke(ctx, tx, p, &c, cause, reason); err != nil || cause != authority.KeyCompromise {
+			return err
+		}
+		return s.revokeKey(ctx, tx, p, &c)
 	})
 	return c, err
+}
+
+// revokeKey revokes what else counts of the key of a revoked certificate, for the same cause.
+func (s *Service) revokeKey(ctx context.Context, tx *database.Tx, by principal.Principal, lost *Certificate) error {
+	live, err := liveOf(ctx, tx, lost.OrgID, lost.Kind, lost.Subject, tx.Now())
+	for i := range live {
+		if err == nil && live[i].keyHash == lost.keyHash {
+			err = s.revoke(ctx, tx, by, &live[i], lost.Cause, lost.Reason)
+		}
+	}
+	return err
 }
 
 func (s *Service) revoke(
 	ctx context.Context, tx *database.Tx, by principal.Principal, c *Certificate, cause authority.Cause, reason string,
 ) error {
-	now := tx.Now()
-	c.RevokedAt, c.RevokedBy, c.Cause, c.Reason = &now, by.UserID, cause, reason
+	if c.RevokedAt == nil {
+		now := tx.Now()
+		c.RevokedAt = &now
+	}
+	c.RevokedBy, c.Cause, c.Reason = by.UserID, cause, reason
 	if err := markRevoked(ctx, tx, c); err != nil {
 		return err
 	}

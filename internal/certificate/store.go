@@ -119,11 +119,11 @@ func insertCertificate(ctx context.Context, tx *database.Tx, c *Certificate) err
 	return database.Wrap(err, "store a certificate")
 }
 
-// markRevoked revokes a certificate.
+// markRevoked revokes a certificate, or says another cause of one that was revoked.
 func markRevoked(ctx context.Context, tx *database.Tx, c *Certificate) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE certificate SET revoked_at = $2, revoked_by = $3, cause = $4, reason = $5
-		WHERE id = $1 AND revoked_at IS NULL`,
+		WHERE id = $1`,
 		c.ID, database.OptionalMicros(c.RevokedAt), c.RevokedBy, string(c.Cause), c.Reason)
 	return database.Wrap(err, "revoke a certificate")
 }
@@ -199,13 +199,17 @@ func list(
 	return found, database.Wrap(err, "list certificates")
 }
 
-// Prune forgets certificates that expired long ago. The audit log keeps what was said of them.
+// Prune forgets certificates that expired long ago, but for those whose keys others have: nobody gets a certificate for
+// such a key again. The audit log keeps what was said of them.
 func (s *Service) Prune(ctx context.Context) error {
 	before := database.Micros(s.db.Now().Add(-keptFor))
 	return s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, `
 			DELETE FROM certificate
-			WHERE id IN (SELECT id FROM certificate WHERE expires_at < $1 ORDER BY expires_at LIMIT 10000)`, before)
+			WHERE id IN (
+				SELECT id FROM certificate
+				WHERE expires_at < $1 AND cause <> 'key_compromise'
+				ORDER BY expires_at LIMIT 10000)`, before)
 		return database.Wrap(err, "forget old certificates")
 	}})
 }

@@ -128,7 +128,7 @@ func (s *Service) loadEnvelope(ctx context.Context, c *call, v *view) (err error
 		return nil
 	}
 	v.enveloped = v.plan
-	v.plan, err = s.plans.FindEnvelope(ctx, c.by.OrgID, v.policies.Generation, v.enveloped, c.request.Envelope.Path)
+	v.plan, err = s.plans.FindEnvelope(ctx, c.by.OrgID, v.policies.Generation, v.enveloped, *c.request.Envelope)
 	return err
 }
 
@@ -197,14 +197,14 @@ func (v *view) stops() []*agent.Stopped {
 	return stops
 }
 
-// planIDs are the plan of the call, the one that it was accepted under, and those that it was delegated from.
+// planIDs are the plan of the call and those that it was delegated from, each with the one that it was accepted under.
 func (v *view) planIDs() []string {
 	if v.plan == nil {
 		return nil
 	}
-	ids := []string{v.plan.ID, cmp.Or(v.plan.Under, v.plan.ID)}
-	for _, link := range v.plan.Chain {
-		ids = append(ids, link.ID)
+	var ids []string
+	for _, link := range v.plan.Lineage() {
+		ids = append(ids, link.ID, cmp.Or(link.Under, link.ID))
 	}
 	return ids
 }

@@ -8,6 +8,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -95,6 +96,25 @@ func Fields(details ...Detail) *Error {
 		message = details[0].Field + ": " + details[0].Message
 	}
 	return &Error{Kind: Invalid, Message: message, Details: details}
+}
+
+// Within names the fields of an error by the member of the request that holds them, where whoever made the error calls
+// that something else.
+func Within(err error, called, member string) error {
+	f, ok := errors.AsType[*Error](err)
+	if !ok || len(f.Details) == 0 {
+		return err
+	}
+	details := make([]Detail, len(f.Details))
+	for i, d := range f.Details {
+		if rest, ok := strings.CutPrefix(d.Field, called); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			d.Field = member + rest
+		}
+		details[i] = d
+	}
+	named := Fields(details...)
+	named.Cause = f.Cause
+	return named
 }
 
 // KindOf is the kind of err: Internal for an error that holds no fault, and

@@ -92,17 +92,18 @@ func selectRepeated(
 	return id, database.OrMissing(err, nil, "look for an equal delegation")
 }
 
-// selectEnvelope is the newest live envelope of a sub-tree of a plan; empty: there is none.
+// selectEnvelope is the live envelope of a sub-tree of a plan that ends last, of the version that has a root if one is
+// shown; empty: there is none.
 func selectEnvelope(
-	ctx context.Context, r database.Reader, planID, path string, now time.Time,
+	ctx context.Context, r database.Reader, planID string, shown plan.Envelope, now time.Time,
 ) (id string, err error) {
 	err = r.QueryRow(ctx, `
 		SELECT d.plan_id
 		FROM delegation d JOIN plan p ON p.id = d.plan_id
 		WHERE d.root_id = $1 AND d.kind = 'envelope' AND d.subtree = $2 AND p.parent_id = $1 AND p.status = 'active'
-			AND p.expires_at > $3
+			AND p.expires_at > $3 AND ($4 = '' OR d.parent_root = $4)
 		ORDER BY p.expires_at DESC, d.plan_id DESC
-		LIMIT 1`, planID, path, database.Micros(now)).Scan(&id)
+		LIMIT 1`, planID, plan.SubtreePath(shown.Path), database.Micros(now), shown.ParentRoot).Scan(&id)
 	return id, database.OrMissing(err, nil, "find the delegation of a sub-tree")
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -41,9 +42,9 @@ func (s *Service) Find(ctx context.Context, orgID string, generation int64, p pl
 // FindEnvelope is Find for the delegation of a sub-tree of a plan, by which a published SDK names it; nil: there is
 // none that counts.
 func (s *Service) FindEnvelope(
-	ctx context.Context, orgID string, generation int64, parent *plan.Declared, path string,
+	ctx context.Context, orgID string, generation int64, parent *plan.Declared, shown plan.Envelope,
 ) (*plan.Declared, error) {
-	id, err := selectEnvelope(ctx, s.db, parent.ID, plan.SubtreePath(path), s.db.Now())
+	id, err := selectEnvelope(ctx, s.db, parent.ID, shown, s.db.Now())
 	if err != nil || id == "" {
 		return nil, err
 	}
@@ -119,8 +120,8 @@ func (s *Service) planID(ctx context.Context, r database.Reader, p plan.Presente
 	if id, ok := strings.CutPrefix(p.Reference, referencePrefix); ok && database.IsID(id) {
 		return id, nil
 	}
-	if p.Signature == "" || p.PlanHash == "" {
-		return "", nil
+	if _, err := hex.DecodeString(p.PlanHash); err != nil || p.Signature == "" || p.PlanHash == "" {
+		return "", nil // no plan has it, and not every database takes any text
 	}
 	hash := sha256.Sum256([]byte(p.Signature))
 	return selectBySignature(ctx, r, hash[:], p.PlanHash)

@@ -74,7 +74,7 @@ func (s *Service) tryMint(ctx context.Context, n *newPlan) (m Minted, stale bool
 		if stale, err = n.stillCurrent(ctx, tx); err != nil || stale {
 			return err
 		}
-		if err := s.stillUnder(ctx, tx, n); err != nil {
+		if stale, err = s.stillUnder(ctx, tx, n); err != nil || stale {
 			return err
 		}
 		return s.add(ctx, tx, n)
@@ -114,6 +114,9 @@ type newPlan struct {
 	binding  plan.Binding
 	identity string
 	parentID string
+	// parentAnchor is the version of the plan that a plugin's own was accepted under.
+	parentAnchor int64
+
 	issuedAt time.Time // in whole seconds
 	expires  time.Time
 	issued   sealedPlan

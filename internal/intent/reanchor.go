@@ -233,6 +233,9 @@ func (s *Service) addAnchor(ctx context.Context, tx *database.Tx, n *newAnchor, 
 	if err := insertAnchor(ctx, tx, n, clean && n.before.Grounds); err != nil {
 		return err
 	}
+	if err := endAccepted(ctx, tx, n.before.ID, plan.Expired); err != nil {
+		return err
+	}
 	added, err := s.log.Append(ctx, tx, audit.Entry{
 		Log:     n.by.OrgID,
 		Action:  reanchoredAction,

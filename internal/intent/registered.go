@@ -44,7 +44,7 @@ func (s *Service) allowUnderRegistered(ctx context.Context, n *newPlan) error {
 			}
 			continue
 		}
-		n.parentID = id
+		n.parentID, n.parentAnchor = id, holder.Anchor
 		if holder.Expires.Before(n.expires) {
 			n.expires = holder.Expires
 		}
@@ -67,21 +67,37 @@ func (s *Service) hasEnded(ctx context.Context, r database.Reader, d *plan.Decla
 	return s.ended(ctx, r, d.Binding.OrgID, d.Binding.AgentID, d.Binding.KeyID, d.ID, d.Under)
 }
 
-// stillUnder refuses a plan whose parent has ended since allowUnderRegistered.
-func (s *Service) stillUnder(ctx context.Context, tx *database.Tx, n *newPlan) error {
+// stillUnder refuses a plan whose parent has ended since allowUnderRegistered. It is stale if that has another version
+// now, which may not permit the call.
+func (s *Service) stillUnder(ctx context.Context, tx *database.Tx, n *newPlan) (stale bool, err error) {
 	if n.parentID == "" {
-		return nil
+		return false, nil
 	}
 	at, err := selectState(ctx, tx, n.parentID)
 	if err != nil {
-		return fmt.Errorf("read plan %s: %w", n.parentID, err)
+		return false, fmt.Errorf("read plan %s: %w", n.parentID, err)
 	}
 	if at.status != plan.Active {
-		return errSelfPlanned()
+		return false, errSelfPlanned()
+	}
+	if at.anchor != n.parentAnchor {
+		return true, nil
 	}
 	ended, err := s.ended(ctx, tx, n.binding.OrgID, n.binding.AgentID, n.binding.KeyID, n.parentID)
 	if err == nil && ended {
 		err = errSelfPlanned()
 	}
-	return err
+	return false, err
+}
+
+// endAccepted ends the plans that were accepted under one, because that permits their calls no more, or not as it did.
+// What was delegated from it is judged with it, and stays as it is.
+func endAccepted(ctx context.Context, tx *database.Tx, holderID string, status plan.Status) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE plan
+		SET status = $2, ended_at = $3
+		WHERE parent_id = $1 AND status = 'active'
+			AND NOT EXISTS (SELECT 1 FROM delegation d WHERE d.plan_id = plan.id)`,
+		holderID, string(status), database.Micros(tx.Now()))
+	return database.Wrap(err, "end the plans that were accepted under plan %s", holderID)
 }

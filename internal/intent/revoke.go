@@ -143,6 +143,9 @@ func (s *Service) revoke(
 	if err != nil {
 		return nil, err
 	}
+	if err := endAccepted(ctx, tx, row.ID, plan.Failed); err != nil {
+		return nil, err
+	}
 	with := int64(0)
 	if r.Cascade {
 		if with, err = markRevoked(ctx, tx, row.ID, `id IN (`+below+`)`, at); err != nil {

@@ -33,11 +33,10 @@ func (s *Service) SetStatus(ctx context.Context, p principal.Principal, id strin
 		if err := mayChange(p, row, status); err != nil {
 			return err
 		}
-		if status == plan.Active && row.RevokedAt != nil {
-			return fault.New(fault.Conflict, "the plan was revoked: declare a new one")
-		}
-		if status == plan.Active && !row.ExpiresAt.After(tx.Now()) {
-			return fault.New(fault.Conflict, "the plan's time is over: declare a new one")
+		if status == plan.Active {
+			if err := mayRevive(ctx, tx, row); err != nil {
+				return err
+			}
 		}
 		return s.changeStatus(ctx, tx, p, row, status, "")
 	}})
@@ -45,6 +44,25 @@ func (s *Service) SetStatus(ctx context.Context, p principal.Principal, id strin
 		return View{}, err
 	}
 	return s.Get(ctx, p, id)
+}
+
+// mayRevive refuses to make a plan active again that was ended for good. One that was accepted under another is among
+// them: nobody compares it with that again.
+func mayRevive(ctx context.Context, tx *database.Tx, row planRow) error {
+	switch {
+	case row.RevokedAt != nil:
+		return fault.New(fault.Conflict, "the plan was revoked: declare a new one")
+	case !row.ExpiresAt.After(tx.Now()):
+		return fault.New(fault.Conflict, "the plan's time is over: declare a new one")
+	case row.ParentID == "":
+		return nil
+	}
+	var delegated bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM delegation WHERE plan_id = $1)`, row.ID).Scan(&delegated)
+	if err == nil && !delegated {
+		return fault.New(fault.Conflict, "the plan was accepted under another one: the plugin makes a new one")
+	}
+	return database.Wrap(err, "read whether plan %s was delegated", row.ID)
 }
 
 // changeStatus sets another status, and records it with its cause, if there is one to tell.

@@ -213,7 +213,7 @@ type revokeCertificateInput struct {
 	route.OrganizationQuery
 	Body struct {
 		CertificateID string `json:"certificateId" maxLength:"100"`
-		Cause         string `json:"cause,omitempty" enum:"unspecified,key_compromise,superseded,cessation_of_operation,privilege_withdrawn" doc:"As the revocation list says it: unspecified unless given. With key_compromise no certificate is issued for the key any more."`
+		Cause         string `json:"cause,omitempty" enum:"unspecified,key_compromise,superseded,cessation_of_operation,privilege_withdrawn" doc:"As the revocation list says it: unspecified unless given. With key_compromise every certificate of the key is revoked, and none is issued for it any more."`
 		Reason        string `json:"reason" minLength:"1" maxLength:"500"`
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -142,7 +143,7 @@ func readEnvelope(header http.Header) *plan.Envelope {
 	sent, ok := false, true
 	for _, name := range []string{subtreeHeader, subtreeRootHeader, parentRootHeader, subtreeProofHeader} {
 		sent = sent || len(header[name]) > 0
-		ok = ok && len(header[name]) <= 1
+		ok = ok && len(header[name]) <= 1 && utf8.ValidString(header.Get(name)) // else no database takes it
 	}
 	if !sent {
 		return nil

@@ -33,6 +33,7 @@ var signatures = []x509.SignatureAlgorithm{
 
 var (
 	oidBasicConstraints = asn1.ObjectIdentifier{2, 5, 29, 19}
+	oidKeyUsage         = asn1.ObjectIdentifier{2, 5, 29, 15}
 	oidSubjectAltName   = asn1.ObjectIdentifier{2, 5, 29, 17}
 	oidCommonName       = asn1.ObjectIdentifier{2, 5, 4, 3}
 )
@@ -115,7 +116,8 @@ func checkNames(request *x509.CertificateRequest, n Name) error {
 			if !isOnlyURIs(extension.Value) {
 				return fmt.Errorf("asks for alternative names of another kind than %s", n.SPIFFE())
 			}
-		case extension.Id.Equal(oidBasicConstraints) && asksForCA(extension.Value):
+		case extension.Id.Equal(oidBasicConstraints) && asksForCA(extension.Value),
+			extension.Id.Equal(oidKeyUsage) && asksToSign(extension.Value):
 			return errors.New("asks for an authority's certificate, which nobody is given")
 		}
 	}
@@ -149,4 +151,14 @@ func asksForCA(der []byte) bool {
 	}
 	rest, err := asn1.Unmarshal(der, &constraints)
 	return err != nil || len(rest) > 0 || constraints.IsCA
+}
+
+// The bits of key usage that only authorities have: to sign certificates and revocation lists.
+const keyCertSign, crlSign = 5, 6
+
+// asksToSign reports whether a key usage is that of an authority. What cannot be read counts as such.
+func asksToSign(der []byte) bool {
+	var usage asn1.BitString
+	rest, err := asn1.Unmarshal(der, &usage)
+	return err != nil || len(rest) > 0 || usage.At(keyCertSign) == 1 || usage.At(crlSign) == 1
 }

@@ -58,6 +58,9 @@ func TestRequestsThatAreTaken(t *testing.T) {
 		"no authority": request(t, p256, &x509.CertificateRequest{ExtraExtensions: []pkix.Extension{
 			{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: []byte{0x30, 0}},
 		}}),
+		"to sign and encrypt": request(t, p256, &x509.CertificateRequest{ExtraExtensions: []pkix.Extension{
+			{Id: asn1.ObjectIdentifier{2, 5, 29, 15}, Value: []byte{3, 2, 5, 0xa0}},
+		}}),
 	} {
 		if _, err := authority.ReadRequest(text, pilot); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -135,6 +138,12 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		}}), "of another kind"},
 		{"an authority", request(t, p256, &x509.CertificateRequest{ExtraExtensions: []pkix.Extension{
 			{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: []byte{0x30, 3, 1, 1, 0xff}},
+		}}), "asks for an authority"},
+		{"a key that signs certificates", request(t, p256, &x509.CertificateRequest{ExtraExtensions: []pkix.Extension{
+			{Id: asn1.ObjectIdentifier{2, 5, 29, 15}, Value: []byte{3, 2, 2, 0x84}},
+		}}), "asks for an authority"},
+		{"a use that cannot be read", request(t, p256, &x509.CertificateRequest{ExtraExtensions: []pkix.Extension{
+			{Id: asn1.ObjectIdentifier{2, 5, 29, 15}, Value: []byte{4, 1, 0x80}},
 		}}), "asks for an authority"},
 		{"altered", authority.PEM(authority.RequestBlock, block.Bytes), "is not signed with its own key"},
 	} {

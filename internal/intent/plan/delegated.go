@@ -25,15 +25,15 @@ type Delegation struct {
 // Lineage is the plan and all that it was delegated from, the nearest first.
 func (d *Declared) Lineage() []*Declared { return append([]*Declared{d}, d.Chain...) }
 
-// Narrowing finds, for each step of a plan that is delegated, the step of this one that covers it; -1: none does.
-// What a person has not agreed to yet covers nothing. A plan whose steps are ordered covers only ordered steps, in
-// its order.
-func (d *Declared) Narrowing(child *Plan) []int {
+// Narrowing finds, for each step of a plan that is delegated, the step of a part of this one that covers it; -1: none
+// does. What a person has not agreed to yet covers nothing. A plan whose steps are ordered covers only ordered steps,
+// in its order.
+func (d *Declared) Narrowing(child *Plan, part Subtree) []int {
 	by := make([]int, len(child.Steps))
 	last := 0
 	for i := range child.Steps {
 		by[i] = -1
-		for j := range d.Plan.Steps {
+		for _, j := range part.Steps {
 			if !d.widens(j) && CoversAt(d.Plan, j, child, i) && (!d.Plan.Ordered || j >= last) {
 				by[i], last = j, j
 				break
