@@ -126,16 +126,16 @@ func (s Scope) Words(r Request) string {
 		return r.stepWords(tool)
 	}
 	if s.once() {
-		which := "these"
-		if len(r.editedDigest) > 0 {
-			which = "the changed"
+		which, after := "these", ""
+		if len(r.editedDigest) > 0 { // nobody has judged the call with them
+			which, after = "the changed", " What its plan or a rule denies stays denied."
 		}
 		under := ""
 		if r.PlanID != "" {
 			under = " under the same plan,"
 		}
-		return fmt.Sprintf("One call of %s with exactly %s arguments,%s within %s.", tool, which, under,
-			lasting(r.GrantLife()))
+		return fmt.Sprintf("One call of %s with exactly %s arguments,%s within %s.%s", tool, which, under,
+			lasting(r.GrantLife()), after)
 	}
 	var what string
 	switch s.Kind {

@@ -65,6 +65,7 @@ call with those.
 		"other arguments for the call: a JSON object, or a file with one; - is stdin")
 	f.BoolVar(&a.preview, "preview", false, "only print what it would permit")
 	cmd.MarkFlagsMutuallyExclusive("session", "plan", "pattern", "arguments")
+	cmd.MarkFlagsMutuallyExclusive("arguments", "preview") // the server describes only the call as it waits
 	return cmd
 }
 
