@@ -126,16 +126,16 @@ func (s Scope) Words(r Request) string {
 		return r.stepWords(tool)
 	}
 	if s.once() {
-		which, after := "these", ""
-		if len(r.editedDigest) > 0 { // nobody has judged the call with them
-			which, after = "the changed", " What its plan or a rule denies stays denied."
-		}
-		under := ""
+		which, under, denier := "these", "", "a rule"
 		if r.PlanID != "" {
-			under = " under the same plan,"
+			under, denier = " under the same plan,", "the plan or a rule"
 		}
-		return fmt.Sprintf("One call of %s with exactly %s arguments,%s within %s.%s", tool, which, under,
-			lasting(r.GrantLife()), after)
+		words := "One call of %s with exactly %s arguments,%s within %s."
+		if len(r.editedDigest) > 0 { // nobody has judged the call with them
+			which = "the changed"
+			words += " What " + denier + " denies stays denied."
+		}
+		return fmt.Sprintf(words, tool, which, under, lasting(r.GrantLife()))
 	}
 	var what string
 	switch s.Kind {
