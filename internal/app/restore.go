@@ -61,6 +61,9 @@ type Restored struct {
 
 // Restore replaces the database with a backup and begins a new epoch in every audit log.
 func Restore(ctx context.Context, o Options, path string) (Restored, error) {
+	if err := requireBackup(o.Config, path); err != nil {
+		return Restored{}, err
+	}
 	if err := requireMasterKey(o.Config); err != nil {
 		return Restored{}, err
 	}
@@ -77,6 +80,18 @@ func Restore(ctx context.Context, o Options, path string) (Restored, error) {
 			"writd restore --loaded before a server starts: %w", err)
 	}
 	return report, nil
+}
+
+// requireBackup refuses what is no backup by its name alone. One of PostgreSQL may be a folder.
+func requireBackup(c config.Config, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("look for the backup: %w", err)
+	}
+	if info.IsDir() && !c.UsesPostgres() {
+		return fmt.Errorf("%s is a folder: name the backup in it", path)
+	}
+	return nil
 }
 
 // restoreSQLite prepares a copy of the backup in a folder of its own, and moves files only
