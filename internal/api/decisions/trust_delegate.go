@@ -83,8 +83,8 @@ func (in *wireDelegate) check() error {
 		value  jsontext.Value
 		asText bool
 	}{
-		{"token", in.Token, true}, {"parentToken", in.Parent, true}, {"plan", in.Plan, false}, {"subtask",
-			in.Subtask, false},
+		{"token", in.Token, true}, {"parentToken", in.Parent, true}, {"parentPlan", in.ParentPlan, false},
+		{"plan", in.Plan, false}, {"subtask", in.Subtask, false},
 	} {
 		kind := member.value.Kind()
 		if isSent(member.value) && kind != jsontext.KindBeginObject && !(member.asText && kind == jsontext.KindString) {
