@@ -136,14 +136,21 @@ func (o *certOrder) prepare(s cli.Streams) error {
 	return nil
 }
 
-// readPEM reads a file that holds something in PEM. One that is empty, as of a program that failed, would be as none
-// to a server.
+// readPEM reads a file that holds something in PEM, to send it to a server: no private key, which a slip may name. An
+// empty file, as of a program that failed, would be as none to the server.
 func readPEM(s cli.Streams, file, what string) (string, error) {
 	text, err := readInput(s, file)
-	if err == nil && strings.TrimSpace(string(text)) == "" {
+	switch {
+	case err != nil:
+	case strings.TrimSpace(string(text)) == "":
 		err = fmt.Errorf("%s is empty: it must hold %s in PEM", file, what)
+	case strings.Contains(string(text), "PRIVATE KEY-----"):
+		err = fmt.Errorf("%s holds a private key, which is not sent: give %s", file, what)
 	}
-	return string(text), err
+	if err != nil {
+		return "", err
+	}
+	return string(text), nil
 }
 
 // files are the names of the certificate, the authority's and the key.

@@ -32,7 +32,7 @@ func decisionsList(s cli.Streams) *cobra.Command {
 	var names map[string]string // of policies, read once
 	list := listing[client.LogEntry]{
 		headings: "ENTRY\tWHEN\tVERDICT\tTOOL\tAGENT\tBY\tREASON",
-		none:     "no decision fits: agents ask for them, and writ check does",
+		none:     "no decision fits: agents ask for them, and writ check does; filters take whole names",
 		read: func(
 			ctx context.Context, c *client.Client, p *asPerson, page client.List,
 		) (client.Page[client.LogEntry], error) {
@@ -62,7 +62,11 @@ func decisionsList(s cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&filter.Agent, "agent", "", "of this agent")
 	flags.StringVar(&filter.Server, "server", "", "about tools of this server")
-	flags.StringVar(&filter.Tool, "tool", "", "about this tool")
+	flags.StringVar(&filter.Tool, "tool", "", "about this tool: SERVER.TOOL as listed, or TOOL of any server")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		takeListedTool(&filter)
+		return nil
+	}
 	flags.StringVar(&filter.Plan, "plan", "", "under this plan; latest is the one declared last from here")
 	flags.StringVar(&filter.Session, "session", "", "of this session")
 	return list.command(cmd, &f, s)
@@ -84,6 +88,19 @@ func toolOf(e client.LogEntry) string {
 		return e.Tool
 	}
 	return e.Server + "." + e.Tool
+}
+
+// takeListedTool takes a tool as the list shows it, with its server. Servers may have dots in their names; of the tools,
+// mostly those of no server do.
+func takeListedTool(f *client.LogFilter) {
+	if f.Server != "" {
+		return
+	}
+	if tool, isLocal := strings.CutPrefix(f.Tool, "local."); isLocal {
+		f.Server, f.Tool = "local", tool
+	} else if dot := strings.LastIndexByte(f.Tool, '.'); dot > 0 && dot < len(f.Tool)-1 {
+		f.Server, f.Tool = f.Tool[:dot], f.Tool[dot+1:]
+	}
 }
 
 // policyNames are the names of policies by their ids. Without them, as for those who may not read policies, the ids are
