@@ -19,6 +19,12 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
+// IsPublicPlain reports whether people reach the server without TLS, from other machines.
+func (c Config) IsPublicPlain() bool {
+	u, err := url.Parse(c.PublicURL)
+	return err == nil && u.Scheme == "http" && !isLoopback(u.Hostname())
+}
+
 // parseListen accepts no host names but localhost: what they resolve to, and so who can reach the server, would be
 // decided elsewhere.
 func parseListen(text string) (string, error) {

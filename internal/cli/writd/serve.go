@@ -110,6 +110,10 @@ func (c *command) announceSettings(settings config.Config, s *app.Server) {
 	if settings.MetricsListen != "" {
 		fmt.Fprintf(c.streams.Out, "  metrics on  %s\n", settings.MetricsListen)
 	}
+	if settings.IsPublicPlain() {
+		fmt.Fprintln(c.streams.Out, "  warning     WRIT_PUBLIC_URL begins with http://, so passwords and keys cross the network in clear: "+
+			"have a proxy speak TLS, or set WRIT_TLS_CERT and WRIT_TLS_KEY")
+	}
 	if settings.MasterKeyIsWeak() {
 		fmt.Fprintln(c.streams.Out, "  warning     WRIT_MASTER_KEY is easily guessed, and whoever has it can forge plans and logs: "+
 			"begin anew with one of `openssl rand -hex 32`")
