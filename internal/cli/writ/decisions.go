@@ -90,8 +90,8 @@ func toolOf(e client.LogEntry) string {
 	return e.Server + "." + e.Tool
 }
 
-// takeListedTool takes a tool as the list shows it, with its server. Servers may have dots in their names; of the tools,
-// mostly those of no server do.
+// takeListedTool takes a tool as the list shows it, with its server. Names of servers may have dots; of tools, mostly
+// those of no server have them.
 func takeListedTool(f *client.LogFilter) {
 	if f.Server != "" {
 		return
