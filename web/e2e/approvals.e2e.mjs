@@ -91,6 +91,31 @@ export function tests({ test, env }) {
     return ended(wrong, ann, bob);
   });
 
+  test("approvals: a call that is held before the page hears of events is shown", async () => {
+    const s = await seeded();
+    const ann = await browserOf(s, "ann");
+    const page = await ann.newPage();
+    let hear;
+    const mayHear = new Promise((resolve) => {
+      hear = resolve;
+    });
+    await page.route(/stream/, async (route) => {
+      await mayHear;
+      await route.continue();
+    });
+    await ask(s);
+    await page.goto("/ui/approvals");
+    await page.locator('[id^="request-"]').first().waitFor(patience);
+    const id = await ask(s);
+    const news = page.getByRole("button", { name: "1 new requests" });
+    const wrong = [];
+    if (await news.count()) wrong.push("the page heard of it some other way");
+    hear();
+    await news.click(patience);
+    await page.locator(`#request-${id}`).waitFor(patience);
+    return ended(wrong, ann);
+  });
+
   test("approvals: on a phone", async () => {
     const s = await seeded();
     const ann = await browserOf(s, "ann", phone);

@@ -24,7 +24,7 @@ import { Prove } from "./Prove";
 import { useRecent } from "./recent";
 import { SignInAgain } from "./SignInAgain";
 import { TopBar } from "./TopBar";
-import { useCountsLive } from "./useCounts";
+import { useNotified } from "./useNotified";
 import "./shell.css";
 import "./print.css";
 
@@ -101,7 +101,7 @@ function Frame() {
   const [drawer, setDrawer] = useState(false);
   const [overlay, setOverlay] = useState<"palette" | "keys">();
   useKeys(setOverlay);
-  useCountsLive();
+  useNotified();
   useScroll();
   useRecent();
   useEffect(() => {

@@ -12,7 +12,7 @@ import { Empty } from "../../ui/states";
 import { useNarrow } from "../../ui/useNarrow";
 import { approvals as w } from "../../words/approvals";
 import { words } from "../../words/en";
-import { Left, useLeaving, useRequestsLive } from "./parts";
+import { Left, useLeaving } from "./parts";
 import { type Approval, pendingQuery } from "./queries";
 import { beside, inOrder, queueOf, type Queue as Rows } from "./queue";
 import { Request } from "./Request";
@@ -23,7 +23,6 @@ const none: Approval[] = [];
 export function Queue({ id }: { id: string | undefined }) {
   const org = useOrg();
   const narrow = useNarrow();
-  useRequestsLive();
   useLeaving();
   const pending = useQuery(pendingQuery(org.id));
   const waiting = pending.data?.items ?? none;

@@ -9,7 +9,7 @@ import { Empty, SkeletonLines } from "../../ui/states";
 import { toast } from "../../ui/Toast";
 import { approvals as w } from "../../words/approvals";
 import { words } from "../../words/en";
-import { useLeaving, useRequestsLive } from "./parts";
+import { useLeaving } from "./parts";
 import { readRequest, requestKey, requestQuery } from "./queries";
 import { Request } from "./Request";
 
@@ -19,7 +19,6 @@ const route = getRouteApi("/frame/approvals/$id");
 export function ApprovalPage() {
   const { id } = route.useParams();
   const org = useOrg();
-  useRequestsLive();
   useLeaving();
   const request = useQuery(requestQuery(org.id, id));
   usePage({ name: w.title, to: "/approvals" }, { name: request.data?.tool ?? "…" });

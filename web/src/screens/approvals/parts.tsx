@@ -1,8 +1,7 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link, type ParsedLocation, useRouter } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { useMe, useOrg } from "../../app/org";
-import { useLive } from "../../live/useLive";
 import { StatusBadge } from "../../ui/Badge";
 import { clean } from "../../ui/clean";
 import { duration } from "../../ui/format";
@@ -53,19 +52,6 @@ export function useName(): (id: string | undefined) => string {
   const { user } = useMe();
   const people = useQuery(peopleQuery(useOrg().id));
   return (id) => (id === user.id ? w.you : clean((id && people.data?.get(id)) || w.somebody));
-}
-
-/** useRequestsLive reads requests again when something happened to them. */
-export function useRequestsLive(): void {
-  const client = useQueryClient();
-  const org = useOrg();
-  useLive((events) => {
-    const ids = events.flatMap((e) => (e.kind === "notification" ? [e.notification.requestId] : []));
-    if (ids.length === 0) return;
-    for (const part of ["pending", "allows", "like"])
-      void client.invalidateQueries({ queryKey: [org.id, "approvals", part] });
-    for (const id of new Set(ids)) void client.invalidateQueries({ queryKey: [org.id, "approvals", "one", id] });
-  });
 }
 
 // Another request of the same list is no other view: people answer one and go on to the next.

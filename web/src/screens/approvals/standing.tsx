@@ -14,14 +14,13 @@ import { Empty } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import { toast } from "../../ui/Toast";
 import { approvals as w } from "../../words/approvals";
-import { Fact, Tabs, useName, useRequestsLive } from "./parts";
+import { Fact, Tabs, useName } from "./parts";
 import { type Allow, allowsQuery } from "./queries";
 
 /** Standing lists the standing approvals that have not ended, with what each permits, and takes them back. */
 export function Standing() {
   const org = useOrg();
   usePage({ name: w.title, to: "/approvals" }, { name: w.tabs.standing });
-  useRequestsLive();
   const allows = useQuery(allowsQuery(org.id));
   // It stays when the approval ends meanwhile: what is being typed would go to the page.
   const [asked, setAsked] = useState<Allow>();
