@@ -1,50 +1,12 @@
-// Approvals: people answer while agents wait, at the desk and on a phone, and whatever goes wrong is shown truly.
-import { agentOf, ask, askBeside, pay, seedApprovals, until } from "./approvals.seed.mjs";
-import { axeProblems, openContext, problemsOf, settled, signInContext } from "./browser.mjs";
+// Approvals: people answer while agents wait, at the desk and on a phone.
+import { deskOf, patience, phone } from "./approvals.desk.mjs";
+import { ask, askBeside, pay, until } from "./approvals.seed.mjs";
+import { axeProblems, problemsOf, settled } from "./browser.mjs";
 import { caller } from "./server.mjs";
-
-const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
-const patience = { timeout: 20_000 };
 
 export function tests({ test, env }) {
   const { url } = env.server;
-  let seeding;
-  /** The organization that tests share, and an agent for one of them alone. */
-  const seeded = async () => {
-    seeding ??= seedApprovals(env);
-    const s = await seeding;
-    return { ...s, ...(await agentOf(env, s.org)) };
-  };
-  /** A browser of somebody's own. */
-  const browserOf = async (s, name, options = {}) => {
-    const context = await openContext(env.browser, url, options);
-    await signInContext(context, url, s.people[name].email, s.password);
-    return context;
-  };
-  const open = async (context, path) => {
-    const page = await context.newPage();
-    await page.goto(`/ui${path}`);
-    return page;
-  };
-  const read = (s, id) => s.people.bob.call("GET", `/delegation/requests/${id}?organizationId=${s.org}`);
-  /** Ends with what is wrong in the pages of the contexts. */
-  const ended = async (wrong, ...contexts) => {
-    for (const context of contexts) {
-      for (const page of context.pages()) wrong.push(...(await problemsOf(page)));
-      await context.close();
-    }
-    return wrong;
-  };
-  /** posts counts what a page sends to a path. */
-  const posts = (page, path) => {
-    const sent = [];
-    page.on("request", (r) => r.method() === "POST" && new URL(r.url()).pathname === path && sent.push(r));
-    return sent;
-  };
-  const yes = (page) => page.getByRole("button", { name: /^Approve once/ });
-  const awake = (page) => page.locator('.approval-yes:not([aria-disabled="true"])').waitFor(patience);
-  /** live is when a page hears of what others do. */
-  const live = (page) => page.getByText("Live", { exact: true }).waitFor(patience);
+  const { seeded, browserOf, open, read, ended, posts, yes, awake, live } = deskOf(env);
 
   // A request lives a minute at least: it is opened first, and looked at when the others are done.
   let expiring;
@@ -132,7 +94,7 @@ export function tests({ test, env }) {
     const wrong = [];
     const argument = (name) => page.locator(".argument").filter({ has: page.getByText(name, { exact: true }) });
     await argument("to").getByText("differs from the plan").waitFor(patience);
-    const to = await argument("to").innerText();
+    const to = await argument("to").textContent();
     if (!to.includes("mallory") || !to.includes("landlord")) wrong.push(`to says ${to}`);
     if ((await page.content()).includes("hunter2")) wrong.push("a secret is shown");
     wrong.push(...(await axeProblems(page)));
@@ -312,121 +274,6 @@ export function tests({ test, env }) {
     await env.shoot(page, "approvals-differs-dark");
     wrong.push(...(await axeProblems(page)));
     await s.people.bob.call("POST", `/delegation/reject?organizationId=${s.org}`, { delegationId: id, note: "no" });
-    return ended(wrong, ann);
-  });
-
-  test("approvals: two people answer at once", async () => {
-    const s = await seeded();
-    const bob = await browserOf(s, "bob");
-    const id = await ask(s);
-    const page = await open(bob, `/approvals/${id}`);
-    await awake(page);
-    // Ann is quicker, and Bob's page does not hear of it before it sends.
-    await page.route("**/delegation/approve*", async (route) => {
-      await s.people.ann.call("POST", `/delegation/reject?organizationId=${s.org}`, { delegationId: id, note: "mine" });
-      await route.continue();
-    });
-    const sent = posts(page, "/delegation/approve");
-    await yes(page).click();
-    await page.getByText("Your answer does not count").waitFor(patience);
-    await page.getByText("Answered by ann").waitFor(patience);
-    await page.getByText("mine").first().waitFor();
-    await env.shoot(page, "approvals-late");
-    const wrong = [];
-    if (await yes(page).count()) wrong.push("it can be answered again");
-    const now = await read(s, id);
-    if (now.status !== "rejected" || now.decidedBy !== s.people.ann.id) wrong.push(`it is ${now.status}`);
-    if (sent.length !== 1) wrong.push(`it was sent ${sent.length} times`);
-    return ended(wrong, bob);
-  });
-
-  test("approvals: a colleague answers while somebody writes a reason", async () => {
-    const s = await seeded();
-    const ann = await browserOf(s, "ann");
-    const [id, next] = [await ask(s), await ask(s)];
-    const page = await open(ann, `/approvals?id=${id}`);
-    await awake(page);
-    await live(page);
-    await page.getByRole("button", { name: /^Reject/ }).click();
-    const reason = page.getByRole("dialog").getByLabel("Reason");
-    await reason.pressSequentially("I would ");
-    await s.people.bob.call("POST", `/delegation/reject?organizationId=${s.org}`, { delegationId: id, note: "bob's" });
-    await page.getByRole("alert").filter({ hasText: "Rejected meanwhile by bob" }).waitFor(patience);
-    // Keys of the queue: without the dialog they would go to the next request and answer it.
-    await page.keyboard.type("enjoy", { delay: 100 });
-    const wrong = [];
-    if ((await reason.inputValue()) !== "I would enjoy") wrong.push(`it says ${await reason.inputValue()}`);
-    if (!page.url().includes(id)) wrong.push(`the page went to ${page.url()}`);
-    if (!(await page.locator('[role=dialog] [type=submit][aria-disabled="true"]').count()))
-      wrong.push("it can be sent");
-    if ((await read(s, next)).status !== "pending") wrong.push("the next request was answered");
-    await s.people.bob.call("POST", `/delegation/reject?organizationId=${s.org}`, { delegationId: next, note: "no" });
-    return ended(wrong, ann);
-  });
-
-  for (const arrives of [true, false])
-    test(`approvals: the network drops, and the answer ${arrives ? "had arrived" : "had not"}`, async () => {
-      const s = await seeded();
-      const ann = await browserOf(s, "ann");
-      const id = await ask(s);
-      const page = await open(ann, `/approvals/${id}`);
-      await awake(page);
-      const sent = posts(page, "/delegation/approve");
-      let readable = true;
-      // The request cannot be read either, until that was seen.
-      await page.route(`**/delegation/requests/${id}*`, (route) => (readable ? route.continue() : route.abort()));
-      await page.route("**/delegation/approve*", async (route) => {
-        readable = false;
-        if (arrives) await route.fetch();
-        await route.abort();
-      });
-      await yes(page).click();
-      await page.getByText("It is not known whether yours arrived").waitFor(patience);
-      const wrong = [];
-      if ((await yes(page).getAttribute("aria-disabled")) !== "true") wrong.push("it can be sent before it was read");
-      await env.shoot(page, `approvals-unknown-${arrives}`);
-      readable = true;
-      await page
-        .getByText(arrives ? "It waits for the agent" : "had not arrived when the request was read")
-        .waitFor(patience);
-      if (sent.length !== 1) wrong.push(`it was sent ${sent.length} times`);
-      const { status } = await read(s, id);
-      if (status !== (arrives ? "approved" : "pending")) wrong.push(`it is ${status}`);
-      if (!arrives) {
-        await page.unroute("**/delegation/approve*");
-        await awake(page);
-        await yes(page).click();
-        await page.getByText("It waits for the agent").waitFor(patience);
-      }
-      return ended(wrong, ann);
-    });
-
-  test("approvals: the session ends in the middle", async () => {
-    const s = await seeded();
-    const ann = await browserOf(s, "ann");
-    const id = await ask(s);
-    const page = await open(ann, `/approvals/${id}`);
-    await awake(page);
-    const taken = [];
-    page.on("response", (r) => r.url().includes("/delegation/approve") && r.ok() && taken.push(r));
-    // However long that takes, the answer gets to the server when her sessions have ended.
-    const { items } = await s.people.ann.call("GET", "/auth/sessions");
-    const ending = async (route) => {
-      for (const session of items.filter((i) => !i.current))
-        await s.people.ann.call("DELETE", `/auth/sessions/${session.id}`);
-      await route.continue();
-    };
-    await page.route("**/delegation/approve*", ending, { times: 1 });
-    await yes(page).click();
-    await page.getByText("in 2 s").waitFor();
-    const dialog = page.getByRole("dialog", { name: "Sign in again" });
-    await dialog.waitFor(patience);
-    const wrong = [];
-    if ((await read(s, id)).status !== "pending") wrong.push("it was answered without a session");
-    await dialog.getByLabel("Password").fill(s.password);
-    await dialog.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByText("It waits for the agent").waitFor(patience);
-    if (taken.length !== 1) wrong.push(`it was taken ${taken.length} times`);
     return ended(wrong, ann);
   });
 

@@ -1,7 +1,7 @@
 // What people do to policies and servers, with the keyboard alone; and what a screen reader has of it.
 import { axeProblems, problemsOf, settled, tabTo } from "./browser.mjs";
 import { startMcp, tool } from "./mcp.mjs";
-import { newPolicy } from "./policies.e2e.mjs";
+import { newPolicy } from "./policies.acts.mjs";
 import { profileOf } from "./policies.seed.mjs";
 import { caller } from "./server.mjs";
 import { newServer } from "./servers.e2e.mjs";
