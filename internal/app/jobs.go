@@ -81,6 +81,7 @@ func (s *Server) startRareJobs(ctx context.Context) {
 		s.attempt(ctx, "sweep consents to OAuth clients", s.OAuth.Sweep)
 		s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
 		s.attempt(ctx, "sweep limits", s.Policies.Sweep)
+		s.attempt(ctx, "erase the texts of plans that ended", s.Intent.EraseEnded)
 		s.attempt(ctx, "forget old Idempotency-Keys", s.Intent.Prune)
 		s.attempt(ctx, "forget what is known of old sessions", s.Scopes.Prune)
 		s.attempt(ctx, "forget old notifications", s.Notifications.Prune)

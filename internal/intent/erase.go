@@ -61,4 +61,21 @@ func eraseText(ctx context.Context, tx *database.Tx, orgID, planID string) error
 	return database.Wrap(err, "erase the text of plan %s", planID)
 }
 
+// EraseEnded erases the exact texts of plans that were erased while they were live, and have ended since, however they
+// ended.
+func (s *Service) EraseEnded(ctx context.Context) error {
+	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `
+			UPDATE plan_anchor
+			SET sealed = $1
+			WHERE shown = '' AND plan_id IN (
+				SELECT a.plan_id
+				FROM plan_anchor a JOIN plan p ON p.id = a.plan_id
+				WHERE a.shown = '' AND length(a.sealed) > 0 AND (p.status <> 'active' OR p.expires_at <= $2)
+				LIMIT 10000)`, []byte{}, database.Micros(tx.Now()))
+		return err
+	}})
+	return database.Wrap(err, "erase the texts of plans that ended")
+}
+
 func errErased() error { return fault.New(fault.NotFound, "the text of this plan was erased") }

@@ -233,7 +233,8 @@ func (s *Service) addAnchor(ctx context.Context, tx *database.Tx, n *newAnchor, 
 	if err := insertAnchor(ctx, tx, n, clean && n.before.Grounds); err != nil {
 		return err
 	}
-	if err := endAccepted(ctx, tx, n.before.ID, plan.Expired); err != nil {
+	ended, err := endAccepted(ctx, tx, n.before.ID, plan.Expired)
+	if err != nil {
 		return err
 	}
 	added, err := s.log.Append(ctx, tx, audit.Entry{
@@ -242,13 +243,14 @@ func (s *Service) addAnchor(ctx context.Context, tx *database.Tx, n *newAnchor, 
 		Actor:   n.by,
 		Subject: audit.Subject{Type: "plan", ID: n.before.ID},
 		Payload: recordedAnchor{
-			From:    n.anchor.From,
-			To:      n.anchor.To,
-			Anchor:  n.anchor.Number,
-			Steps:   len(n.plan.Steps),
-			Tools:   n.tools(),
-			Widened: n.compared.Widened,
-			Reason:  redaction.Text(plainText(reason)),
+			From:          n.anchor.From,
+			To:            n.anchor.To,
+			Anchor:        n.anchor.Number,
+			Steps:         len(n.plan.Steps),
+			Tools:         n.tools(),
+			Widened:       n.compared.Widened,
+			Reason:        redaction.Text(plainText(reason)),
+			endedAccepted: ended,
 		},
 	})
 	if err != nil {
@@ -269,4 +271,6 @@ type recordedAnchor struct {
 	Tools   []string `json:"tools"`
 	Widened []int    `json:"widened,omitempty"`
 	Reason  string   `json:"reason,omitzero"`
+
+	endedAccepted
 }

@@ -90,14 +90,25 @@ func (s *Service) stillUnder(ctx context.Context, tx *database.Tx, n *newPlan) (
 	return false, err
 }
 
+// accepted selects the live plans that were accepted under plan $1 at time $2. What was delegated from it is judged with
+// it, and is none of them. Those that expired are left alone: a plan that lives for weeks has any number of them.
+const accepted = `parent_id = $1 AND status = 'active' AND expires_at > $2
+	AND NOT EXISTS (SELECT 1 FROM delegation d WHERE d.plan_id = plan.id)`
+
+// endedAccepted is what an entry of the log says about the plans that endAccepted has ended.
+type endedAccepted struct {
+	Plans []string `json:"endedPlans,omitempty"` // the first of them
+	Count int64    `json:"endedPlanCount,omitempty"`
+}
+
 // endAccepted ends the plans that were accepted under one, because that permits their calls no more, or not as it did.
-// What was delegated from it is judged with it, and stays as it is.
-func endAccepted(ctx context.Context, tx *database.Tx, holderID string, status plan.Status) error {
-	_, err := tx.Exec(ctx, `
-		UPDATE plan
-		SET status = $2, ended_at = $3
-		WHERE parent_id = $1 AND status = 'active'
-			AND NOT EXISTS (SELECT 1 FROM delegation d WHERE d.plan_id = plan.id)`,
-		holderID, string(status), database.Micros(tx.Now()))
-	return database.Wrap(err, "end the plans that were accepted under plan %s", holderID)
+func endAccepted(ctx context.Context, tx *database.Tx, holderID string, status plan.Status) (e endedAccepted, err error) {
+	now := database.Micros(tx.Now())
+	e.Plans, err = database.Collect(ctx, tx, database.Column[string], `
+		SELECT id FROM plan WHERE `+accepted+` ORDER BY created_at, id LIMIT $3`, holderID, now, shownPlans)
+	if err == nil && len(e.Plans) > 0 {
+		e.Count, err = tx.Exec(ctx, `UPDATE plan SET status = $3, ended_at = $2 WHERE `+accepted, holderID, now,
+			string(status))
+	}
+	return e, database.Wrap(err, "end the plans that were accepted under plan %s", holderID)
 }

@@ -143,17 +143,18 @@ func (s *Service) revoke(
 	if err != nil {
 		return nil, err
 	}
-	if err := endAccepted(ctx, tx, row.ID, plan.Failed); err != nil {
-		return nil, err
-	}
 	with := int64(0)
 	if r.Cascade {
 		if with, err = markRevoked(ctx, tx, row.ID, `id IN (`+below+`)`, at); err != nil {
 			return nil, err
 		}
 	}
+	ended, err := endAccepted(ctx, tx, row.ID, plan.Failed)
+	if err != nil {
+		return nil, err
+	}
 	cascaded, err = selectRevokedBelow(ctx, tx, row.ID, at)
-	if err != nil || changed+with == 0 {
+	if err != nil || changed+with+ended.Count == 0 {
 		return cascaded, err
 	}
 	_, err = s.log.Append(ctx, tx, audit.Entry{
@@ -162,10 +163,11 @@ func (s *Service) revoke(
 		Actor:   p,
 		Subject: audit.Subject{Type: "plan", ID: row.ID},
 		Payload: recordedRevocation{
-			Reason:   redaction.Text(plainText(r.Reason)),
-			Cascade:  r.Cascade,
-			Count:    with,
-			Cascaded: cascaded[:min(len(cascaded), recordedCascaded)],
+			Reason:        redaction.Text(plainText(r.Reason)),
+			Cascade:       r.Cascade,
+			Count:         with,
+			Cascaded:      cascaded[:min(len(cascaded), recordedCascaded)],
+			endedAccepted: ended,
 		},
 	})
 	return cascaded, err
@@ -188,6 +190,8 @@ type recordedRevocation struct {
 	Cascade  bool     `json:"cascade"`
 	Count    int64    `json:"cascadedCount"`
 	Cascaded []string `json:"cascaded"` // the first of them
+
+	endedAccepted
 }
 
 // selectRevokedBelow lists what was revoked at a time and came from a plan.

@@ -29,6 +29,7 @@ func decisionsList(s cli.Streams) *cobra.Command {
 	var f listFlags
 	var verdicts []string
 	filter := client.LogFilter{Action: decidedAction}
+	var server, tool string
 	var names map[string]string // of policies, read once
 	list := listing[client.LogEntry]{
 		headings: "ENTRY\tWHEN\tVERDICT\tTOOL\tAGENT\tBY\tREASON",
@@ -44,7 +45,17 @@ func decisionsList(s cli.Streams) *cobra.Command {
 			if names == nil {
 				names = policyNames(ctx, c, p.orgID)
 			}
-			return c.LogEntries(ctx, p.orgID, filter)
+			if page.Cursor != "" {
+				return c.LogEntries(ctx, p.orgID, filter)
+			}
+			var found client.Page[client.LogEntry]
+			for _, name := range toolNames(server, tool) {
+				filter.Server, filter.Tool = name[0], name[1]
+				if found, err = c.LogEntries(ctx, p.orgID, filter); err != nil || len(found.Items) > 0 {
+					break
+				}
+			}
+			return found, err
 		},
 		row: func(e client.LogEntry) []any {
 			return []any{
@@ -61,12 +72,8 @@ func decisionsList(s cli.Streams) *cobra.Command {
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&filter.Agent, "agent", "", "of this agent")
-	flags.StringVar(&filter.Server, "server", "", "about tools of this server")
-	flags.StringVar(&filter.Tool, "tool", "", "about this tool: SERVER.TOOL as listed, or TOOL of any server")
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		takeListedTool(&filter)
-		return nil
-	}
+	flags.StringVar(&server, "server", "", "about tools of this server")
+	flags.StringVar(&tool, "tool", "", "about this tool: SERVER.TOOL as listed, or TOOL of any server")
 	flags.StringVar(&filter.Plan, "plan", "", "under this plan; latest is the one declared last from here")
 	flags.StringVar(&filter.Session, "session", "", "of this session")
 	return list.command(cmd, &f, s)
@@ -90,17 +97,18 @@ func toolOf(e client.LogEntry) string {
 	return e.Server + "." + e.Tool
 }
 
-// takeListedTool takes a tool as the list shows it, with its server. Names of servers may have dots; of tools, mostly
-// those of no server have them.
-func takeListedTool(f *client.LogFilter) {
-	if f.Server != "" {
-		return
+// toolNames are the servers and tools that a name may mean: a tool as the list shows it, with its server, or a tool of
+// any server. Names of both may have dots.
+func toolNames(server, tool string) (names [][2]string) {
+	if server != "" {
+		return [][2]string{{server, tool}}
 	}
-	if tool, isLocal := strings.CutPrefix(f.Tool, "local."); isLocal {
-		f.Server, f.Tool = "local", tool
-	} else if dot := strings.LastIndexByte(f.Tool, '.'); dot > 0 && dot < len(f.Tool)-1 {
-		f.Server, f.Tool = f.Tool[:dot], f.Tool[dot+1:]
+	for dot := len(tool) - 1; dot > 0; dot-- {
+		if tool[dot] == '.' && dot < len(tool)-1 {
+			names = append(names, [2]string{tool[:dot], tool[dot+1:]})
+		}
 	}
+	return append(names, [2]string{"", tool})
 }
 
 // policyNames are the names of policies by their ids. Without them, as for those who may not read policies, the ids are
