@@ -23,24 +23,30 @@ need its session.`,
 }
 
 func keysList(s cli.Streams) *cobra.Command {
-	var v server
+	var p asPerson
+	var all bool
 	var page client.List
 	cmd := &cobra.Command{
 		Use: "list", Short: "List your keys of the organization you work in", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			listed, found, err := callWithKey(cmd.Context(), &v,
+		Long: `List your keys of the organization you work in. With --all, those of everybody there, also of people who have left, with
+their owners; that needs a session, and an owner or admin: others see their own.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if all {
+				return listAllKeys(&p, s, page)(cmd, args)
+			}
+			listed, found, err := callWithKey(cmd.Context(), &p.server,
 				func(ctx context.Context, c *client.Client) (client.Page[client.Key], error) {
 					return c.Keys(ctx, "", page)
 				})
 			if err != nil {
 				return needsTerminalKey(err)
 			}
-			return show(&v, s, listed, func(s cli.Streams, listed client.Page[client.Key]) error {
+			return show(&p.server, s, listed, func(s cli.Streams, listed client.Page[client.Key]) error {
 				return printKeys(s, listed, found.APIKey)
 			})
 		},
 	}
-	v.addFlags(cmd)
+	addAllFlags(cmd, &p, &all)
 	addPageFlags(cmd, &page)
 	return cmd
 }
@@ -49,16 +55,20 @@ func keysList(s cli.Streams) *cobra.Command {
 func printKeys(s cli.Streams, listed client.Page[client.Key], mine string) error {
 	rows := make([][]any, len(listed.Items))
 	for i, k := range listed.Items {
-		mark, used := "", "never"
+		mark := ""
 		if k.Prefix != "" && strings.HasPrefix(mine, k.Prefix) {
 			mark = "*"
 		}
-		if k.LastUsedAt != nil {
-			used = ago(k.LastUsedAt)
-		}
-		rows[i] = []any{mark, k.ID, k.Name, k.Status, k.Prefix + "…", used, strings.Join(k.Scopes, " ")}
+		rows[i] = []any{mark, k.ID, k.Name, k.Status, k.Prefix + "…", lastUsed(k), strings.Join(k.Scopes, " ")}
 	}
 	return printPage(s, "\tID\tNAME\tSTATUS\tKEY\tUSED\tSCOPES", rows, listed.NextCursor)
+}
+
+func lastUsed(k client.Key) string {
+	if k.LastUsedAt == nil {
+		return "never"
+	}
+	return ago(k.LastUsedAt)
 }
 
 func keysCreate(s cli.Streams) *cobra.Command {
@@ -129,11 +139,21 @@ one is not accepted any more.`,
 var environments = []string{"sandbox", "production"}
 
 func keysRevoke(s cli.Streams) *cobra.Command {
-	var v server
+	var p asPerson
+	var all bool
+	print := func(s cli.Streams, revoked revokedKey) error {
+		_, err := fmt.Fprintf(s.Out, "revoked %s\n", cli.Line(revoked.named))
+		return err
+	}
 	cmd := &cobra.Command{
 		Use: "revoke KEY", Short: "Revoke one of your keys, by id or exact name", Args: cobra.ExactArgs(1),
+		Long: `Revoke one of your keys, by id or exact name. With --all, a key of anybody in the organization you work in, also of
+somebody who has left; that needs a session, and an owner or admin.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, _, err := callWithKey(cmd.Context(), &v, func(ctx context.Context, c *client.Client) (string, error) {
+			if all {
+				return asking(&p, s, revokeAnyKey(&p), print)(cmd, args)
+			}
+			id, _, err := callWithKey(cmd.Context(), &p.server, func(ctx context.Context, c *client.Client) (string, error) {
 				id, err := keyID(ctx, c, "", args[0])
 				if err != nil {
 					return "", err
@@ -143,14 +163,10 @@ func keysRevoke(s cli.Streams) *cobra.Command {
 			if err != nil {
 				return needsTerminalKey(err)
 			}
-			revoked := map[string]string{"id": id, "status": "revoked"}
-			return show(&v, s, revoked, func(s cli.Streams, _ map[string]string) error {
-				_, err := fmt.Fprintf(s.Out, "revoked %s\n", cli.Line(args[0]))
-				return err
-			})
+			return show(&p.server, s, revoked(id, args[0]), print)
 		},
 	}
-	v.addFlags(cmd)
+	addAllFlags(cmd, &p, &all)
 	return cmd
 }
 
@@ -198,29 +214,4 @@ func keysCalled(
 		}
 	}
 	return found, nil
-}
-
-// keyIDs finds keys of the organization by their ids or exact names.
-func (p *asPerson) keyIDs(ctx context.Context, c *client.Client, named []string) ([]string, error) {
-	if len(named) == 0 {
-		return nil, nil
-	}
-	ids := make([]string, len(named))
-	for i, name := range named {
-		if ids[i] = uuidOf(name); ids[i] != "" {
-			continue
-		}
-		found, err := inOrganization(ctx, c, p, func(orgID string) ([]string, error) {
-			return keysCalled(ctx, c, orgID, name, func(client.Key) bool { return true })
-		})
-		if err != nil {
-			return nil, err
-		}
-		if len(found) != 1 {
-			return nil, fmt.Errorf("%s called %q: give %s of writ keys list",
-				howMany(len(found), "key here", "keys here"), name, idOrName(len(found)))
-		}
-		ids[i] = found[0]
-	}
-	return ids, nil
 }

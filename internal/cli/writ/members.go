@@ -160,10 +160,12 @@ func membersRemove(s cli.Streams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "remove MEMBER", Short: "Remove a member", Args: cobra.ExactArgs(1),
+		Long: `Remove a member. Their sessions in the organization and the keys of their terminals end. Keys that they made for agents
+belong to the organization and go on: they are listed, so that somebody revokes those whose secret nobody else needs.`,
 		RunE: asking(&p, s, remove, func(s cli.Streams, gone removedMember) error {
 			for _, key := range gone.KeysLeft {
-				fmt.Fprintf(s.Err, "writ: the key %s (%s) goes on: it belongs to the organization\n", cli.Line(key.ID),
-					cli.Line(key.Name))
+				fmt.Fprintf(s.Err, "writ: the key %s (%s) goes on: it belongs to the organization; end it with "+
+					"writ keys revoke %[1]s --all\n", cli.Line(key.ID), cli.Line(key.Name))
 			}
 			_, err := fmt.Fprintf(s.Out, "removed %s\n", cli.Line(gone.Email))
 			return err
