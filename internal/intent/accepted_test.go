@@ -14,8 +14,8 @@ import (
 const selfMade = `{"goal":"g","steps":[{"action":"Bash","mcp":"sh","metadata":{"inputs":{"command":"make"}}}],
 	"metadata":{"source":"claude-code"}}`
 
-// TestEndedAcceptedPlansAreTold: the log names the plans that end with the one that they were accepted under. Those that
-// had expired are not touched.
+// TestEndedAcceptedPlansAreTold: the log names the plans that end with the one that they were accepted under.
+// Those that had expired are not touched.
 func TestEndedAcceptedPlansAreTold(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
@@ -50,8 +50,8 @@ func TestEndedAcceptedPlansAreTold(t *testing.T) {
 	})
 }
 
-// TestAcceptedPlansOfARevokedOneEndLate: an earlier build left them in force. Revoking again ends them, and servers that
-// know them hear of it.
+// TestAcceptedPlansOfARevokedOneEndLate: an earlier build left them in force. Revoking again ends them, and servers
+// that know them hear of it.
 func TestAcceptedPlansOfARevokedOneEndLate(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
@@ -78,7 +78,8 @@ func TestAcceptedPlansOfARevokedOneEndLate(t *testing.T) {
 	})
 }
 
-// TestErasedTextsEndWithTheirPlans: what is erased while its plan is live goes once the plan has ended, however it ended.
+// TestErasedTextsEndWithTheirPlans: what is erased while its plan is live goes once the plan has ended,
+// however it ended.
 func TestErasedTextsEndWithTheirPlans(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {

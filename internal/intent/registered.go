@@ -90,8 +90,8 @@ func (s *Service) stillUnder(ctx context.Context, tx *database.Tx, n *newPlan) (
 	return false, err
 }
 
-// accepted selects the live plans that were accepted under plan $1 at time $2. What was delegated from it is judged with
-// it, and is none of them. Those that expired are left alone: a plan that lives for weeks has any number of them.
+// accepted selects the live plans that were accepted under plan $1 at time $2. What was delegated from it is judged
+// with it, and is none of them. Those that expired are left alone: a plan that lives for weeks has any number of them.
 const accepted = `parent_id = $1 AND status = 'active' AND expires_at > $2
 	AND NOT EXISTS (SELECT 1 FROM delegation d WHERE d.plan_id = plan.id)`
 
@@ -102,7 +102,9 @@ type endedAccepted struct {
 }
 
 // endAccepted ends the plans that were accepted under one, because that permits their calls no more, or not as it did.
-func endAccepted(ctx context.Context, tx *database.Tx, holderID string, status plan.Status) (e endedAccepted, err error) {
+func endAccepted(
+	ctx context.Context, tx *database.Tx, holderID string, status plan.Status,
+) (e endedAccepted, err error) {
 	now := database.Micros(tx.Now())
 	e.Plans, err = database.Collect(ctx, tx, database.Column[string], `
 		SELECT id FROM plan WHERE `+accepted+` ORDER BY created_at, id LIMIT $3`, holderID, now, shownPlans)

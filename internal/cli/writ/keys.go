@@ -153,13 +153,14 @@ somebody who has left; that needs a session, and an owner or admin.`,
 			if all {
 				return asking(&p, s, revokeAnyKey(&p), print)(cmd, args)
 			}
-			id, _, err := callWithKey(cmd.Context(), &p.server, func(ctx context.Context, c *client.Client) (string, error) {
+			revokeMine := func(ctx context.Context, c *client.Client) (string, error) {
 				id, err := keyID(ctx, c, "", args[0])
 				if err != nil {
 					return "", err
 				}
 				return id, c.RevokeKey(ctx, id)
-			})
+			}
+			id, _, err := callWithKey(cmd.Context(), &p.server, revokeMine)
 			if err != nil {
 				return needsTerminalKey(err)
 			}
