@@ -4,6 +4,7 @@ import { Check as CheckIcon } from "lucide-react";
 import { useCallback, useMemo } from "react";
 import { api } from "../../api/client";
 import { useOrg } from "../../app/org";
+import { remember } from "../../app/remember";
 import { usePage } from "../../app/shell/page";
 import { useCounts } from "../../app/shell/useCounts";
 import { TellMe } from "../../app/TellMe";
@@ -117,7 +118,7 @@ function Mail() {
   const change = useMutation({
     mutationFn: (mail: boolean) =>
       api.put("/notifications/preferences", { params: { query: { organizationId: org.id } }, body: { mail } }),
-    onSuccess: (now) => client.setQueryData(query.queryKey, now),
+    onSuccess: (now) => remember(client, query, now),
   });
   if (!preferences.data) return null;
   return (

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { api } from "../../api/client";
 import { statusOf } from "../../api/errors";
 import { useMe } from "../../app/org";
+import { remember } from "../../app/remember";
 import { Button } from "../../ui/Button";
 import { clean } from "../../ui/clean";
 import { Loaded } from "../../ui/Loaded";
@@ -93,12 +94,12 @@ function Edit({ latest }: { latest: Post }) {
         params: { path: { id: latest.id } },
         body: { ...content, revision: base },
       }),
-    onSuccess: (saved) => {
+    onSuccess: async (saved) => {
       keepMine(latest.id, undefined);
       setMine(undefined);
       toast(w.saved);
-      client.setQueryData(postQuery(latest.id).queryKey, saved);
-      return client.invalidateQueries({ queryKey: postsQuery.queryKey });
+      await remember(client, postQuery(latest.id), saved);
+      await client.invalidateQueries({ queryKey: postsQuery.queryKey });
     },
     onError: (error) => {
       if (statusOf(error) === 409) void client.invalidateQueries({ queryKey: postQuery(latest.id).queryKey });

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/client";
+import { remember } from "../../app/remember";
 import { StatusBadge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { ConfirmDialog } from "../../ui/Dialog";
@@ -56,7 +57,7 @@ function ShowPost({ post, to, onClose }: ShowProps) {
       to === "publish"
         ? await api.post("/admin/blog/posts/{id}/publish", sent)
         : await api.post("/admin/blog/posts/{id}/withdraw", sent);
-    client.setQueryData(postQuery(post.id).queryKey, shown);
+    await remember(client, postQuery(post.id), shown);
     toast(to === "publish" ? w.isPublished : w.isWithdrawn);
     await client.invalidateQueries({ queryKey: postsQuery.queryKey });
     await client.invalidateQueries({ queryKey: ["blog"] });

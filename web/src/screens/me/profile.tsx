@@ -4,6 +4,7 @@ import { useState } from "react";
 import { api, type Body } from "../../api/client";
 import { useMe } from "../../app/org";
 import { meQuery } from "../../app/queries";
+import { remember } from "../../app/remember";
 import { AgentText } from "../../ui/AgentText";
 import { Button, Field } from "../../ui/Button";
 import { Form, fieldOf, Problem } from "../../ui/form";
@@ -63,10 +64,10 @@ function Edit({ profile }: { profile: Body<"ProfileBody"> }) {
   const [timeZone, setTimeZone] = useState(profile.timeZone);
   const save = useMutation({
     mutationFn: () => api.patch("/user/profile", { body: { name, locale, timeZone } }),
-    onSuccess: (changed) => {
-      client.setQueryData(profileQuery.queryKey, changed);
+    onSuccess: async (changed) => {
+      await remember(client, profileQuery, changed);
       toast(a.saved);
-      return client.invalidateQueries({ queryKey: meQuery.queryKey, exact: true });
+      await client.invalidateQueries({ queryKey: meQuery.queryKey, exact: true });
     },
   });
   const fields = ["name", "locale", "timeZone"];

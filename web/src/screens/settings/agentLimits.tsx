@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api, type Body } from "../../api/client";
 import { agentSettingsQuery } from "../../app/kill/queries";
 import { useMay, useOrg } from "../../app/org";
+import { remember } from "../../app/remember";
 import { Button, Field } from "../../ui/Button";
 import { Form, fieldOf, Problem } from "../../ui/form";
 import { toast } from "../../ui/Toast";
@@ -51,8 +52,8 @@ function Change({ now }: { now: Body<"AgentSettingsBody"> }) {
           leaseSeconds: Number(limits.lease),
         },
       }),
-    onSuccess: (next) => {
-      client.setQueryData(agentSettingsQuery(org.id).queryKey, next);
+    onSuccess: async (next) => {
+      await remember(client, agentSettingsQuery(org.id), next);
       toast(w.saved);
     },
   });

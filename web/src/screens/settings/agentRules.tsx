@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Body } from "../../api/client";
 import { agentSettingsQuery } from "../../app/kill/queries";
 import { useMay, useOrg } from "../../app/org";
+import { remember } from "../../app/remember";
 import { Check, Problem } from "../../ui/form";
 import { toast } from "../../ui/Toast";
 import { words } from "../../words/en";
@@ -36,8 +37,8 @@ function Rules({ now }: { now: Body<"AgentSettingsBody"> }) {
           ...changed,
         },
       }),
-    onSuccess: (next) => {
-      client.setQueryData(agentSettingsQuery(org.id).queryKey, next);
+    onSuccess: async (next) => {
+      await remember(client, agentSettingsQuery(org.id), next);
       toast(w.saved);
     },
   });

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, type Body } from "../../api/client";
 import { useMay, useOrg } from "../../app/org";
+import { remember } from "../../app/remember";
 import { Button, Choice, Field } from "../../ui/Button";
 import { Check, Form, fieldOf, Problem } from "../../ui/form";
 import { toast } from "../../ui/Toast";
@@ -45,8 +46,8 @@ function Change({ now }: { now: Body<"SettingsBody"> }) {
           plannedArguments: planned,
         },
       }),
-    onSuccess: (next) => {
-      client.setQueryData(enforcementQuery(org.id).queryKey, next);
+    onSuccess: async (next) => {
+      await remember(client, enforcementQuery(org.id), next);
       toast(w.saved);
     },
   });

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api/client";
 import { useOrg } from "../../app/org";
+import { remember } from "../../app/remember";
 import { AgentText } from "../../ui/AgentText";
 import { StatusBadge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
@@ -119,7 +120,7 @@ function Status({ onRemoved }: { onRemoved: () => void }) {
         danger
         onConfirm={async () => {
           await api.delete("/organization/{orgId}/forwarding", { params: within(org.id) });
-          client.setQueryData(forwardingQuery(org.id).queryKey, null);
+          await remember(client, forwardingQuery(org.id), null);
           onRemoved();
         }}
       >

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api/client";
 import { useOrg } from "../../app/org";
+import { remember } from "../../app/remember";
 import { Button, Choice, Field } from "../../ui/Button";
 import { Area, Check, Form, fieldOf, Problem } from "../../ui/form";
 import { toast } from "../../ui/Toast";
@@ -38,7 +39,7 @@ export function ForwardingForm({ now }: { now: ForwardingSettings | null }) {
         },
       }),
     onSuccess: async (next) => {
-      client.setQueryData(forwardingQuery(org.id).queryKey, next);
+      await remember(client, forwardingQuery(org.id), next);
       setHeaders("");
       toast(w.saved);
       await client.invalidateQueries({ queryKey: [org.id, "forwarding"] });

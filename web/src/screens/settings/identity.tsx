@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api/client";
 import { useOrg } from "../../app/org";
+import { remember } from "../../app/remember";
 import { StatusBadge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { CopyButton } from "../../ui/CopyButton";
@@ -67,11 +68,11 @@ function Now({ provider: p, onRemoved }: { provider: Provider; onRemoved: () => 
   const org = useOrg();
   const client = useQueryClient();
   const [removing, setRemoving] = useState(false);
-  const key = providerQuery(org.id).queryKey;
+  const query = providerQuery(org.id);
   const test = useMutation({
     mutationFn: () => api.post("/organization/{orgId}/identity-provider/test", { params: within(org.id) }),
-    onSuccess: (now) => {
-      client.setQueryData(key, now);
+    onSuccess: async (now) => {
+      await remember(client, query, now);
       toast(w.identityTested);
     },
   });
@@ -122,7 +123,7 @@ function Now({ provider: p, onRemoved }: { provider: Provider; onRemoved: () => 
         danger
         onConfirm={async () => {
           await api.delete("/organization/{orgId}/identity-provider", { params: within(org.id) });
-          client.setQueryData(key, null);
+          await remember(client, query, null);
           onRemoved();
         }}
       >

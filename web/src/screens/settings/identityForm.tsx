@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api/client";
 import { useOrg } from "../../app/org";
+import { remember } from "../../app/remember";
 import { Button, Choice, Field } from "../../ui/Button";
 import { Area, Check, Form, fieldOf, Problem } from "../../ui/form";
 import { toast } from "../../ui/Toast";
@@ -39,8 +40,8 @@ export function ProviderForm({ now }: { now: Provider | null }) {
           ...(form.clientSecret ? { clientSecret: form.clientSecret } : {}),
         },
       }),
-    onSuccess: (next) => {
-      client.setQueryData(providerQuery(org.id).queryKey, next);
+    onSuccess: async (next) => {
+      await remember(client, providerQuery(org.id), next);
       setForm({ ...form, clientSecret: "" });
       toast(w.saved);
     },

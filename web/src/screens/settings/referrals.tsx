@@ -4,6 +4,7 @@ import { useState } from "react";
 import { api, type Body } from "../../api/client";
 import { statusOf } from "../../api/errors";
 import { useMay, useOrg } from "../../app/org";
+import { remember } from "../../app/remember";
 import { Button, Field } from "../../ui/Button";
 import { CopyButton } from "../../ui/CopyButton";
 import { clean } from "../../ui/clean";
@@ -68,7 +69,7 @@ function OwnCode() {
   const code = useQuery(referralCodeQuery(org.id));
   const make = useMutation({
     mutationFn: () => api.post("/referral/code", { params: { query: { organizationId: org.id } } }),
-    onSuccess: (made) => client.setQueryData(referralCodeQuery(org.id).queryKey, made),
+    onSuccess: (made) => remember(client, referralCodeQuery(org.id), made),
   });
   return (
     <section className="card stack tight setting-form">
