@@ -33,8 +33,21 @@ func newReader(environ []string, readFile func(string) ([]byte, error)) *reader 
 	return r
 }
 
+// report names the variable that the operator set.
 func (r *reader) report(name, message string) {
-	r.problems = append(r.problems, Problem{Variable: name, Message: message})
+	r.problems = append(r.problems, Problem{Variable: r.written(name), Message: message})
+}
+
+// written is the name under which the operator set a variable: its own, or that of its file.
+func (r *reader) written(name string) string {
+	if r.isFromFile(name) {
+		return name + fileSuffix
+	}
+	return name
+}
+
+func (r *reader) isFromFile(name string) bool {
+	return r.known[name].File && r.values[name] == "" && r.values[name+fileSuffix] != ""
 }
 
 // isSet reports whether the operator set the variable in either form, rightly or wrongly.
@@ -100,9 +113,13 @@ func read[T any](r *reader, name string, parse func(text string) (T, error)) T {
 		return none
 	}
 	value, err := parse(text)
-	if err != nil {
+	switch {
+	case err == nil:
+		return value
+	case r.isFromFile(name):
+		r.report(name, "names a file whose content "+err.Error())
+	default:
 		r.report(name, err.Error())
-		return none
 	}
-	return value
+	return none
 }

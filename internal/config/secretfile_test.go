@@ -90,7 +90,10 @@ func TestFileProblems(t *testing.T) {
 				Message:  "is set together with WRIT_METRICS_TOKEN_FILE; keep one of them",
 			}},
 		{"bad content", []string{"WRIT_MASTER_KEY_FILE=/short"},
-			config.Problem{Variable: "WRIT_MASTER_KEY", Message: "must be 32 bytes as base64 or as 64 hex digits"}},
+			config.Problem{
+				Variable: "WRIT_MASTER_KEY_FILE",
+				Message:  "names a file whose content must be 32 bytes as base64 or as 64 hex digits",
+			}},
 		{"an unreadable master key is not also missing",
 			[]string{"DATABASE_URL=postgres://db/writ", "WRIT_MASTER_KEY_FILE=/empty"},
 			config.Problem{Variable: "WRIT_MASTER_KEY_FILE", Message: "names a file that is empty"}},

@@ -13,13 +13,13 @@ import (
 // crypto/tls are not passed on: they can quote parts of the key's text.
 func (r *reader) loadTLS(c *Config) {
 	if r.isSet("WRIT_TLS_KEY") {
-		r.require("WRIT_TLS_CERT", "because WRIT_TLS_KEY is set")
+		r.require("WRIT_TLS_CERT", "because "+r.written("WRIT_TLS_KEY")+" is set")
 	}
-	c.TLSCertificate = read(r, "WRIT_TLS_CERT", parseCertificate)
+	c.TLSCertificate = read(r, "WRIT_TLS_CERT", r.parseCertificate)
 	if r.isSet("WRIT_TLS_CERT") {
-		r.require("WRIT_TLS_KEY", "because WRIT_TLS_CERT is set")
+		r.require("WRIT_TLS_KEY", "because "+r.written("WRIT_TLS_CERT")+" is set")
 	}
-	c.TLSKey = read(r, "WRIT_TLS_KEY", parsePrivateKey)
+	c.TLSKey = read(r, "WRIT_TLS_KEY", r.parsePrivateKey)
 	if r.isSet("WRIT_AGENTS_LISTEN") {
 		r.require("WRIT_TLS_CERT", "because WRIT_AGENTS_LISTEN is set")
 	}
@@ -28,8 +28,8 @@ func (r *reader) loadTLS(c *Config) {
 		return
 	}
 	if _, err := c.TLSKeyPair(); err != nil {
-		r.report("WRIT_TLS_KEY",
-			"cannot be used with the certificate in WRIT_TLS_CERT: one of them is damaged, or the key belongs to another certificate")
+		r.report("WRIT_TLS_KEY", "cannot be used with the certificate in "+r.written("WRIT_TLS_CERT")+
+			": one of them is damaged, or the key belongs to another certificate")
 	}
 	c.TLSCertFile, c.TLSKeyFile = r.values["WRIT_TLS_CERT"+fileSuffix], r.values["WRIT_TLS_KEY"+fileSuffix]
 }
@@ -51,21 +51,37 @@ func (c Config) RereadTLS() (Config, error) {
 	return c, nil
 }
 
-func parseCertificate(text string) (string, error) {
-	if !holdsBlock(text, func(kind string) bool { return kind == "CERTIFICATE" }) {
-		return "", errors.New("must hold a certificate as PEM text; a path belongs in WRIT_TLS_CERT_FILE")
+func (r *reader) parseCertificate(text string) (string, error) {
+	if !holdsBlock(text, isCertificate) {
+		return "", errors.New("must hold a certificate as PEM text" + r.insteadOfPEM("WRIT_TLS_CERT", text))
 	}
 	return text, nil
 }
 
-func parsePrivateKey(text string) (secret.Text, error) {
-	isKey := func(kind string) bool {
-		return kind == "PRIVATE KEY" || strings.HasSuffix(kind, " PRIVATE KEY") && kind != "ENCRYPTED PRIVATE KEY"
-	}
-	if !holdsBlock(text, isKey) {
-		return secret.Text{}, errors.New("must hold a private key as PEM text, not encrypted; a path belongs in WRIT_TLS_KEY_FILE")
+func (r *reader) parsePrivateKey(text string) (secret.Text, error) {
+	if !holdsBlock(text, isPrivateKey) {
+		return secret.Text{}, errors.New("must hold a private key as PEM text, not encrypted" +
+			r.insteadOfPEM("WRIT_TLS_KEY", text))
 	}
 	return secret.NewText(text), nil
+}
+
+// insteadOfPEM says what the operator may have meant who gave another text.
+func (r *reader) insteadOfPEM(name, text string) string {
+	switch {
+	case holdsBlock(text, isCertificate), holdsBlock(text, isPrivateKey):
+		return "; it looks as if " + r.written("WRIT_TLS_CERT") + " and " + r.written("WRIT_TLS_KEY") +
+			" were exchanged"
+	case r.isFromFile(name):
+		return ""
+	}
+	return "; a path belongs in " + name + fileSuffix
+}
+
+func isCertificate(kind string) bool { return kind == "CERTIFICATE" }
+
+func isPrivateKey(kind string) bool {
+	return kind == "PRIVATE KEY" || strings.HasSuffix(kind, " PRIVATE KEY") && kind != "ENCRYPTED PRIVATE KEY"
 }
 
 func holdsBlock(text string, want func(kind string) bool) bool {

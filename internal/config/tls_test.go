@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"writ/internal/config"
 )
 
@@ -70,6 +72,35 @@ func TestTLSRefused(t *testing.T) {
 			t.Errorf("problems of %s, want %s", variablesOf(got), want)
 		}
 	})
+}
+
+// TestTLSRefusedFromFiles: the variables are named as they were set.
+func TestTLSRefusedFromFiles(t *testing.T) {
+	t.Parallel()
+	certificate, key := keyPair(t)
+	_, otherKey := keyPair(t)
+	readFile := files(map[string]string{"cert": certificate, "key": key, "other": otherKey, "text": "no PEM"})
+	const exchanged = "; it looks as if WRIT_TLS_CERT_FILE and WRIT_TLS_KEY_FILE were exchanged"
+	for _, c := range []struct{ name, certificate, key, want string }{
+		{"exchanged", "key", "cert",
+			"WRIT_TLS_CERT_FILE: names a file whose content must hold a certificate as PEM text" + exchanged + "\n" +
+				"WRIT_TLS_KEY_FILE: names a file whose content must hold a private key as PEM text, not encrypted" + exchanged},
+		{"no PEM", "text", "key", "WRIT_TLS_CERT_FILE: names a file whose content must hold a certificate as PEM text"},
+		{"key of another certificate", "cert", "other", "WRIT_TLS_KEY_FILE: cannot be used with the certificate in " +
+			"WRIT_TLS_CERT_FILE: one of them is damaged, or the key belongs to another certificate"},
+		{"key alone", "", "key", "WRIT_TLS_CERT: is required because WRIT_TLS_KEY_FILE is set"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, p := range problems(t, readFile, "WRIT_TLS_CERT_FILE="+c.certificate, "WRIT_TLS_KEY_FILE="+c.key) {
+				got = append(got, p.Variable+": "+p.Message)
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, "\n")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 func TestAgentsListenNeedsTLS(t *testing.T) {
