@@ -2,6 +2,8 @@ package writ
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -57,6 +59,10 @@ Exit codes: 0 it is good, 1 it is not or nobody could tell, 2 the command line i
 				if err != nil {
 					return err
 				}
+				if isAuthority(text) {
+					return fmt.Errorf("%s is the certificate of an authority, which says nothing of an agent or a server: "+
+						"give the one that it signed (NAME.pem where this is NAME-ca.pem)", args[0])
+				}
 				q = client.CertificateQuestion{Certificate: text}
 			}
 			checked, err := callEither(cmd.Context(), &b, func(
@@ -78,6 +84,17 @@ Exit codes: 0 it is good, 1 it is not or nobody could tell, 2 the command line i
 	}
 	b.addFlags(cmd)
 	return cmd
+}
+
+// isAuthority says whether the first certificate of a text in PEM is one that signs others: no agent and no server has
+// such a one, and to the server it is only unknown.
+func isAuthority(text string) bool {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil {
+		return false
+	}
+	c, err := x509.ParseCertificate(block.Bytes)
+	return err == nil && c.BasicConstraintsValid && c.IsCA
 }
 
 func printChecked(s cli.Streams, c client.CheckedCertificate) error {
