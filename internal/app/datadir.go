@@ -110,6 +110,18 @@ func refuseMissingDatabase(c config.Config) error {
 	return nil
 }
 
+// IsNewDatabase says whether opening the database will make one, as it does in a folder that is not the server's.
+// PostgreSQL is named, and not found by chance.
+func IsNewDatabase(c config.Config) bool { return !c.UsesPostgres() && !hasContent(databasePath(c)) }
+
+// DatabaseFile is the database's whole path, for people.
+func DatabaseFile(c config.Config) string {
+	if whole, err := filepath.Abs(databasePath(c)); err == nil {
+		return whole
+	}
+	return databasePath(c)
+}
+
 // RequireDatabase refuses a data folder in which no server has begun. PostgreSQL is named, and not found by chance.
 func RequireDatabase(c config.Config) error {
 	if c.UsesPostgres() || hasContent(databasePath(c)) {

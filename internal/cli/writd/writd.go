@@ -80,6 +80,7 @@ func (c *command) onNewData(do work) func(*cobra.Command, []string) error {
 		if err != nil {
 			return err
 		}
+		isNew := app.IsNewDatabase(o.Config)
 		areas, err := app.Open(cmd.Context(), o, o.Config.PublicURL)
 		if err != nil {
 			return err
@@ -89,6 +90,10 @@ func (c *command) onNewData(do work) func(*cobra.Command, []string) error {
 				err = closeErr
 			}
 		}()
+		if isNew {
+			fmt.Fprintf(c.streams.Err, "writd: made a new database: %s; start the server with the same WRIT_DATA_DIR, or in "+
+				"this folder\n", app.DatabaseFile(o.Config))
+		}
 		result, err := do(cmd.Context(), areas, args)
 		if result == nil {
 			return err
