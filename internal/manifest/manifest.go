@@ -54,6 +54,12 @@ const (
 	DefaultHeader      = "X-API-Key"
 )
 
+// What the proxy does at most, whatever a manifest says.
+const (
+	MostTimeout = 5 * time.Minute
+	MostRetries = 10
+)
+
 // Manifest is an agent's manifest with its defaults filled in.
 type Manifest struct {
 	Identity    Identity

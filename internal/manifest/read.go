@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
@@ -101,9 +102,16 @@ func (r *reader) proxy(v *node.Value) Proxy {
 	p.URL = r.text(members.Get("url"), urlProblem)
 	if timeout := members.Get("timeout"); timeout != nil {
 		p.Timeout = time.Duration(whole(timeout, 1)) * time.Second
+		if p.Timeout > MostTimeout {
+			r.warn(timeout, fmt.Sprintf("is more than the proxy waits, which is %d seconds at most",
+				MostTimeout/time.Second))
+		}
 	}
 	if retries := members.Get("max_retries"); retries != nil {
 		p.MaxRetries = int(whole(retries, 0))
+		if p.MaxRetries > MostRetries {
+			r.warn(retries, fmt.Sprintf("is more than the proxy tries again, which is %d times at most", MostRetries))
+		}
 	}
 	return p
 }
