@@ -264,26 +264,35 @@ func checkEpochs(t *testing.T, o app.Options, before int64) (epoch int64) {
 func TestRestoreNeedsTheMasterKeyOfTheBackup(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, o app.Options) {
-		start(t, o).stop()
+		server := start(t, o)
 		saved := backup(t, o)
+		server.stop()
 		other := elsewhere(t, o)
 		other.Config.MasterKey = secret.NewText(otherKey)
 		_, err := app.Restore(t.Context(), other, saved)
 		if err == nil || !strings.Contains(err.Error(), "the master key is not the one this database was sealed with") {
 			t.Errorf("restore: %v, want a word on the master key", err)
 		}
-		if !o.Config.UsesPostgres() {
-			return
-		}
-		// The data is there by then: with the right key the rest is one command, as the error says.
-		if !strings.Contains(err.Error(), "writd restore --loaded before a server starts") {
-			t.Errorf("restore: %v, want the command that does the rest", err)
-		}
+		// Nothing was loaded, which a server would take as it is: PostgreSQL is restored only where it is empty.
 		other.Config.MasterKey = o.Config.MasterKey
-		if report, err := app.RestoreLoaded(t.Context(), other); err != nil || len(report.Logs) == 0 {
-			t.Errorf("the rest of the restore: %+v, %v", report, err)
+		if !o.Config.UsesPostgres() {
+			key := read(t, filepath.Join(o.Config.DataDir, "master.key"))
+			other.Config.MasterKey = secret.NewText(strings.TrimSpace(key))
 		}
+		restore(t, other, saved)
+		opensTheDoor(t, start(t, other), server.FirstRun)
 	})
+}
+
+// TestAFailedRestoreNamesTheRest: whatever else fails when the data is there, one command does the rest.
+func TestAFailedRestoreNamesTheRest(t *testing.T) {
+	t.Parallel()
+	o := options(t, dbtest.Postgres(t)) // our tables, and no log in them
+	_, err := app.Restore(t.Context(), elsewhere(t, o), backup(t, o))
+	if err == nil || !strings.Contains(err.Error(), "it has no audit log") ||
+		!strings.Contains(err.Error(), "writd restore --loaded before a server starts") {
+		t.Errorf("restore: %v, want the command that does the rest", err)
+	}
 }
 
 func TestRestoreRefusesARunningServer(t *testing.T) {
@@ -309,8 +318,9 @@ func TestRestoreIntoAFilledPostgres(t *testing.T) {
 	saved := backup(t, o)
 	filled := options(t, dbtest.Postgres(t)) // our tables, and nothing in them
 	if _, err := app.Restore(t.Context(), filled, saved); err == nil ||
-		!strings.Contains(err.Error(), "is not empty: restore into a new one") {
-		t.Errorf("err = %v, want a refusal", err)
+		!strings.Contains(err.Error(), "is not empty: restore into a new one; or, ") ||
+		!strings.Contains(err.Error(), "go on with writd restore --loaded") {
+		t.Errorf("err = %v, want a refusal that names the way on", err)
 	}
 }
 

@@ -70,6 +70,10 @@ func Restore(ctx context.Context, o Options, path string) (Restored, error) {
 	if !o.Config.UsesPostgres() {
 		return restoreSQLite(ctx, o, path)
 	}
+	// First: a database that was loaded and whose logs nobody could sign would look like any other to a server.
+	if err := requireKeyOf(ctx, o.Config, path); err != nil {
+		return Restored{}, err
+	}
 	if err := database.RestorePostgres(ctx, o.Config.DatabaseURL.Reveal(), path); err != nil {
 		return Restored{}, err
 	}

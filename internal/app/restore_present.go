@@ -28,6 +28,22 @@ func requireMasterKey(c config.Config) error {
 	return nil
 }
 
+// requireKeyOf refuses a backup of PostgreSQL that was sealed with another master key, before it is loaded.
+func requireKeyOf(ctx context.Context, c config.Config, path string) error {
+	rows, err := database.DumpedRows(ctx, path, "signing_key")
+	if err != nil {
+		return err
+	}
+	sealer, err := openSealer(c)
+	if err != nil {
+		return err
+	}
+	if err := keyring.CheckDumped(rows, sealer); err != nil {
+		return fmt.Errorf("nothing was restored from %s: %w", path, err)
+	}
+	return nil
+}
+
 // optionsAlone open the database for a restore, which no server may use meanwhile. On SQLite the data folder is locked.
 func optionsAlone(o Options) database.Options {
 	options := databaseOptions(o)

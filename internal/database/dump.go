@@ -25,11 +25,14 @@ func RestorePostgres(ctx context.Context, address, path string) error {
 	if err != nil {
 		return errUnreadableURL
 	}
-	tables, _, err := countTables(ctx, config)
-	if err != nil {
+	tables, ours, err := countTables(ctx, config)
+	switch {
+	case err != nil:
 		return err
-	}
-	if tables > 0 {
+	case ours > 0:
+		return errors.New("the PostgreSQL database is not empty: restore into a new one; or, if a restore that failed has " +
+			"loaded the backup into it, go on with writd restore --loaded")
+	case tables > 0:
 		return errors.New("the PostgreSQL database is not empty: restore into a new one")
 	}
 	err = runPostgresTool(ctx, address, "pg_restore", "--single-transaction", "--exit-on-error", "--no-owner",
@@ -82,9 +85,15 @@ func runPostgresTool(ctx context.Context, address, tool string, args ...string) 
 	}
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Env = append(os.Environ(), settings...)
+	return runTool(cmd)
+}
+
+// runTool runs a program of PostgreSQL. Its error says what the program said.
+func runTool(cmd *exec.Cmd) error {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
+		tool := cmd.Args[0]
 		if errors.Is(err, exec.ErrNotFound) {
 			return fmt.Errorf("%s is not installed: install PostgreSQL's client programs, or run it where they are "+
 				"(docs/operations.md, Backup and restore)", tool)

@@ -1,9 +1,14 @@
 package keyring
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -63,6 +68,35 @@ func Keep(
 		return nil, fmt.Errorf("keep the signing keys for %s: %w", purpose, err)
 	}
 	return kept, nil
+}
+
+// CheckDumped is Check for the rows of a backup that was not loaded yet.
+func CheckDumped(rows []map[string]string, sealer *secret.Sealer) error {
+	var newest Sealed
+	for _, row := range rows {
+		s, err := dumped(row)
+		if err != nil {
+			return fmt.Errorf("signing key %q: %w", row["id"], err)
+		}
+		if newest.id == "" || cmp.Or(cmp.Compare(s.createdAt, newest.createdAt), cmp.Compare(s.id, newest.id)) > 0 {
+			newest = s
+		}
+	}
+	if newest.id == "" {
+		return nil
+	}
+	_, err := newest.open(sealer)
+	return explained(err)
+}
+
+// dumped reads a key as PostgreSQL writes it into a backup: bytes are \x and hexadecimal digits.
+func dumped(row map[string]string) (Sealed, error) {
+	s := Sealed{id: row["id"], purpose: Purpose(row["purpose"])}
+	var errs [3]error
+	s.public, errs[0] = hex.DecodeString(strings.TrimPrefix(row["public"], `\x`))
+	s.sealed, errs[1] = hex.DecodeString(strings.TrimPrefix(row["sealed"], `\x`))
+	s.createdAt, errs[2] = strconv.ParseInt(row["created_at"], 10, 64)
+	return s, errors.Join(errs[:]...)
 }
 
 // open opens the seal of a key.

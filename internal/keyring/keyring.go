@@ -86,10 +86,15 @@ func New(db *database.DB, log *audit.Log, sealer *secret.Sealer) *Ring {
 func Check(ctx context.Context, db *database.DB, sealer *secret.Sealer) error {
 	r := &Ring{db: db, sealer: sealer}
 	_, err := r.scan(db.QueryRow(ctx, selectKey+`ORDER BY created_at DESC, id DESC LIMIT 1`))
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil
-	case errors.Is(err, secret.ErrSealBroken):
+	}
+	return explained(err)
+}
+
+// explained says what a seal that does not open means.
+func explained(err error) error {
+	if errors.Is(err, secret.ErrSealBroken) {
 		return fmt.Errorf("the master key is not the one this database was sealed with: %w", err)
 	}
 	return err
