@@ -284,15 +284,26 @@ func TestRestoreNeedsTheMasterKeyOfTheBackup(t *testing.T) {
 	})
 }
 
-// TestAFailedRestoreNamesTheRest: whatever else fails when the data is there, one command does the rest.
+// TestAFailedRestoreNamesTheRest: whatever else fails when the data is there, no server takes it, and one command does
+// the rest.
 func TestAFailedRestoreNamesTheRest(t *testing.T) {
 	t.Parallel()
-	o := options(t, dbtest.Postgres(t)) // our tables, and no log in them
-	_, err := app.Restore(t.Context(), elsewhere(t, o), backup(t, o))
-	if err == nil || !strings.Contains(err.Error(), "it has no audit log") ||
-		!strings.Contains(err.Error(), "writd restore --loaded before a server starts") {
+	o := options(t, dbtest.Postgres(t))
+	server := start(t, o)
+	server.stop()
+	execute(t, "pgx", o.Config.DatabaseURL.Reveal(), `ALTER TABLE audit_head RENAME COLUMN epoch TO other`)
+	saved := backup(t, o)
+	loaded := elsewhere(t, o)
+	_, err := app.Restore(t.Context(), loaded, saved)
+	if err == nil || !strings.Contains(err.Error(), "writd restore --loaded before a server starts") {
 		t.Errorf("restore: %v, want the command that does the rest", err)
 	}
+	execute(t, "pgx", loaded.Config.DatabaseURL.Reveal(), `ALTER TABLE audit_head RENAME COLUMN other TO epoch`)
+	refuses(t, loaded, "the restore did not end: run writd restore --loaded")
+	if _, err := app.RestoreLoaded(t.Context(), loaded); err != nil {
+		t.Fatalf("the rest of the restore: %v", err)
+	}
+	opensTheDoor(t, start(t, loaded), server.FirstRun)
 }
 
 func TestRestoreRefusesARunningServer(t *testing.T) {

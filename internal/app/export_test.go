@@ -29,5 +29,5 @@ func RestoreOver(ctx context.Context, o Options, path string, replaced *database
 	if err := database.RestorePostgres(ctx, o.Config.DatabaseURL.Reveal(), path); err != nil {
 		return Restored{}, err
 	}
-	return beginEpochs(ctx, o, databaseOptions(o), before)
+	return beginEpochs(ctx, o, optionsAlone(o), before)
 }

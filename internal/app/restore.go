@@ -227,6 +227,9 @@ func beginEpochs(
 func (r *Restored) endRevived(
 	ctx context.Context, tx *database.Tx, log *audit.Log, before replacedData,
 ) (err error) {
+	if err = database.EndRestore(ctx, tx); err != nil {
+		return err
+	}
 	if r.EndedSessions, err = auth.EndSessions(ctx, tx); err != nil {
 		return err
 	}

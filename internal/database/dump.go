@@ -19,7 +19,7 @@ func DumpPostgres(ctx context.Context, address, path string) error {
 	return runPostgresTool(ctx, address, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--file="+path)
 }
 
-// RestorePostgres reads such a file into an empty database, whole or not at all.
+// RestorePostgres reads such a file into an empty database, whole or not at all. No server opens it before EndRestore.
 func RestorePostgres(ctx context.Context, address, path string) error {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -44,7 +44,7 @@ func RestorePostgres(ctx context.Context, address, path string) error {
 	if _, ours, err := countTables(ctx, config); err != nil || ours == 0 {
 		return errors.Join(fmt.Errorf("%s holds no database of Writ", path), err)
 	}
-	return nil
+	return markUnfinished(ctx, config)
 }
 
 // RequireLoaded refuses a PostgreSQL database that nothing of ours was put into: opening it would make a new one.

@@ -35,8 +35,12 @@ func inUse(alone bool) func(ctx context.Context, conn *pgx.Conn) error {
 			err := conn.QueryRow(ctx, `
 				SELECT `+try+`(hashtextextended('writ/in-use/' || coalesce(current_schema(), ''), 0))`).Scan(&got)
 			switch {
-			case err == nil && got:
+			case err == nil && got && alone:
 				return nil
+			case err == nil && got:
+				if err = refuseUnfinished(ctx, conn); err == nil {
+					return nil
+				}
 			case err == nil && time.Now().After(deadline):
 				err = unavailable(refused, refused.Error())
 			case err == nil:
