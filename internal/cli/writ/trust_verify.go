@@ -115,13 +115,22 @@ func (v *verifying) keys(ctx context.Context) (trust.Published, error) {
 		return trustKeys(published)
 	}
 	text, err := readSmall(v.keysFile)
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &published)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read the keys in %s: %w", v.keysFile, err)
 	}
-	return trustKeys(published)
+	if json.Unmarshal([]byte(text), &published) != nil {
+		return nil, v.noKeys()
+	}
+	keys, err := trustKeys(published)
+	if err == nil && len(keys) == 0 {
+		return nil, v.noKeys()
+	}
+	return keys, err
+}
+
+// noKeys is about a file of something else: without it, the token would be blamed for what the file lacks.
+func (v *verifying) noKeys() error {
+	return fmt.Errorf("%s holds no keys that verify delegations: --keys takes the answer of GET /iap/keys", v.keysFile)
 }
 
 func trustKeys(published client.PlanKeys) (trust.Published, error) {
