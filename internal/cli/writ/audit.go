@@ -53,7 +53,7 @@ Exit codes: 0 verified, 1 not verified, 2 the command line is wrong, 3 not signe
 	f.StringVar(&v.witnessFile, "witness", "", "file of a witness, with the checkpoints that it has seen")
 	f.StringVar(&v.orgID, "organization", "", "of a URL: the organization of the log; your only one unless given")
 	f.StringVar(&v.tokenFile, "token", "",
-		"of a URL: file with an access token, in place of WRIT_ACCESS_TOKEN and the sign-in")
+		"of a URL: file with an access token, or - for standard input, in place of WRIT_ACCESS_TOKEN and the sign-in")
 	cli.JSONFlag(cmd, &v.asJSON)
 	return cmd
 }

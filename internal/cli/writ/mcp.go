@@ -225,11 +225,11 @@ func readMCPAuth(s cli.Streams, n *client.NewMCPServer, auth client.MCPAuth, fil
 	}
 	text := ""
 	if file != "" {
-		read, err := readInput(s, file)
+		read, err := cli.SecretOf(s.In, "secret-file", "the token or API key", file)
 		if err != nil {
 			return err
 		}
-		text = strings.TrimSpace(string(read))
+		text = read
 	}
 	if auth.Type == "api_key" {
 		auth.APIKey = text

@@ -55,11 +55,11 @@ func (o *serving) run(ctx context.Context, s cli.Streams, command []string) erro
 	}
 	token := rand.Text()
 	if o.tokenFile != "" {
-		text, err := readInput(s, o.tokenFile)
+		given, err := cli.SecretOf(s.In, "token-file", "the token", o.tokenFile)
 		if err != nil {
 			return err
 		}
-		if token = strings.TrimSpace(string(text)); len(token) < minBridgeToken {
+		if token = given; len(token) < minBridgeToken {
 			return fmt.Errorf("--token-file: the token must have at least %d characters", minBridgeToken)
 		}
 	}

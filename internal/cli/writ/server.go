@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,12 +67,13 @@ type asPerson struct {
 	orgIsID          bool   // orgID need not be looked up as a name
 	orgFlag          string // that names the organization; --organization unless set
 	code             string // of the second factor
+	given            string // the token that standard input held, which is read once
 }
 
 func (p *asPerson) addFlags(cmd *cobra.Command) {
 	p.server.addFlags(cmd)
 	cmd.Flags().StringVar(&p.tokenFile, "token", "",
-		"file with an access token, in place of "+credentials.TokenVariable+" and the sign-in")
+		"file with an access token, or - for standard input, in place of "+credentials.TokenVariable+" and the sign-in")
 	cmd.Flags().StringVar(&p.orgID, "organization", "",
 		"the organization, by id or exact name; the one you switched to unless given, or your only one")
 	cmd.Flags().StringVar(&p.code, "code", "",
@@ -89,7 +90,10 @@ func (p *asPerson) limited(ctx context.Context, limit time.Duration) (*client.Cl
 	if err != nil {
 		return nil, err
 	}
-	token, err := personToken(ctx, found, p.tokenFile)
+	if err := p.readToken(&found); err != nil {
+		return nil, err
+	}
+	token, err := personToken(ctx, found)
 	if err != nil {
 		return nil, err
 	}
@@ -113,25 +117,38 @@ func noPerson(url string) error {
 		"not signed in to %s: run writ login, or give an access token in WRIT_ACCESS_TOKEN or --token", url))
 }
 
-// personToken is the access token that counts: from a file, from the environment, or
-// from the sign-in, which is renewed if it has ended.
-func personToken(ctx context.Context, found credentials.Found, file string) (string, error) {
-	if file != "" {
-		text, err := readSmall(file)
-		if err != nil {
-			return "", fmt.Errorf("read the access token: %w", err)
-		}
-		if strings.TrimSpace(text) == "" {
-			return "", fmt.Errorf("read the access token: %s is empty", file)
-		}
-		found.AccessToken, found.TokenFrom = strings.TrimSpace(text), file
+// readToken takes the access token of --token, which comes before all others.
+func (p *asPerson) readToken(found *credentials.Found) (err error) {
+	if p.tokenFile == "" {
+		return nil
 	}
+	var in io.Reader = os.Stdin
+	if p.cmd != nil {
+		in = p.cmd.InOrStdin()
+	}
+	token := p.given
+	if token == "" {
+		if token, err = cli.SecretOf(in, "token", "the token", p.tokenFile); err != nil {
+			return err
+		}
+	}
+	found.TokenFrom = "the file of --token"
+	if p.tokenFile == "-" {
+		p.given, found.TokenFrom = token, "standard input"
+	}
+	found.AccessToken = token
+	return nil
+}
+
+// personToken is the access token that counts: that of --token, of the environment, or
+// of the sign-in, which is renewed if it has ended.
+func personToken(ctx context.Context, found credentials.Found) (string, error) {
 	switch {
 	case found.AccessToken == "" && found.APIKey != "":
 		return "", cli.SignedOut(errKeyOnly)
 	case found.AccessToken == "":
 		return "", noPerson(found.URL)
-	case found.Saved == nil || found.TokenFrom == credentials.TokenVariable || file != "":
+	case found.Saved == nil || found.TokenFrom != credentials.Default().File():
 		return found.AccessToken, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)

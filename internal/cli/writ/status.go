@@ -84,7 +84,7 @@ func readStatus(ctx context.Context, found credentials.Found) (report, error) {
 
 // account is the e-mail of the person who is signed in.
 func account(ctx context.Context, found credentials.Found) (string, error) {
-	token, err := personToken(ctx, found, "")
+	token, err := personToken(ctx, found)
 	if err != nil {
 		return "", err
 	}

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -146,7 +145,7 @@ the server. Watch it here: whoever alters the server's data may hide what the se
 			if err != nil {
 				return err
 			}
-			text, err := readWitnessToken(tokenFile)
+			text, err := c.readWitnessToken(tokenFile)
 			if err != nil {
 				return err
 			}
@@ -161,24 +160,20 @@ the server. Watch it here: whoever alters the server's data may hide what the se
 	f.StringVar(&listen, "listen", "127.0.0.1:8090", "host:port to listen on")
 	f.StringVar(&path, "file", "", "file to append to")
 	f.StringVar(&keyFile, "key", "", "file with the server's public keys for checkpoints, one a line")
-	f.StringVar(&tokenFile, "token", "", "file with the token that the server sends, at least 16 characters")
+	f.StringVar(&tokenFile, "token", "", "file with the token that the server sends, at least 16 characters; - is standard input")
 	for _, name := range []string{"file", "key", "token"} {
 		_ = cmd.MarkFlagRequired(name) // the flag is there
 	}
 	return cmd
 }
 
-// readWitnessToken reads the token in a file, and refuses what the server refuses. It never prints the name: it may be
-// the token itself.
-func readWitnessToken(name string) (secret.Text, error) {
-	content, err := os.ReadFile(name)
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		return secret.Text{}, fmt.Errorf("read the token: %w: --token names a file that holds it", failed.Err)
-	}
+// readWitnessToken reads the token in a file, and refuses what the server refuses.
+func (c *command) readWitnessToken(name string) (secret.Text, error) {
+	content, err := cli.SecretOf(c.streams.In, "token", "the token", name)
 	if err != nil {
-		return secret.Text{}, errors.New("read the token: --token names a file that holds it")
+		return secret.Text{}, err
 	}
-	token, err := config.WitnessToken(strings.TrimSpace(string(content)))
+	token, err := config.WitnessToken(content)
 	if err != nil {
 		return secret.Text{}, fmt.Errorf("the token in the file that --token names, as WRIT_WITNESS_TOKEN of the server, %w", err)
 	}

@@ -18,16 +18,16 @@ func TestTheTokenOfAWitness(t *testing.T) {
 		return name
 	}
 	const token = "937bcd88937bcd88"
-	if got, err := readWitnessToken(file(token + "\n")); err != nil || got.Reveal() != token {
+	if got, err := (&command{}).readWitnessToken(file(token + "\n")); err != nil || got.Reveal() != token {
 		t.Errorf("a token: %v", err)
 	}
 	for name, want := range map[string]string{
 		file("short"):                       "must be at least 16 characters",
-		file(""):                            "must be at least 16 characters",
+		file(""):                            "the file is empty",
 		token:                               "--token names a file",
 		strings.Repeat(token, 100) + "\x00": "--token names a file",
 	} {
-		_, err := readWitnessToken(name)
+		_, err := (&command{}).readWitnessToken(name)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), token) ||
 			strings.Contains(err.Error(), "short") {
 			t.Errorf("%v, want %q and no secret", err, want)
