@@ -61,11 +61,11 @@ func (e *logExport) run(ctx context.Context, s cli.Streams) error {
 	}
 	c, err := e.client(ctx)
 	if err != nil {
-		return hinted(err, signInAgain)
+		return hinted(err, e.signInAgain())
 	}
 	body, err := c.ExportLog(ctx, e.orgID, int64(e.since))
 	if err != nil {
-		return hinted(err, signInAgain)
+		return hinted(err, e.signInAgain())
 	}
 	defer body.Close()
 	if e.file == "" {

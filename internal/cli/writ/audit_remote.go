@@ -27,6 +27,7 @@ type remote struct {
 	client *client.Client
 	orgID  string
 	since  int64
+	advice string // where the server does not accept the token
 	pin    string // file with the keys of this server, as they were first seen
 }
 
@@ -87,7 +88,7 @@ func (r *remote) trust(ctx context.Context, trust ledger.Trust) (_ ledger.Trust,
 	case first:
 		keys, err := r.client.LogKeys(ctx, r.orgID)
 		if err != nil {
-			return trust, false, fmt.Errorf("ask the server for its keys: %w", err)
+			return trust, false, hinted(fmt.Errorf("ask the server for its keys: %w", err), r.advice)
 		}
 		text = strings.Join(keys, "\n")
 	case err != nil:
@@ -139,13 +140,13 @@ func (r *remote) signIn(ctx context.Context, tokenFile string) error {
 	if err != nil {
 		return err
 	}
-	r.client, r.orgID = signedIn, p.orgID
+	r.client, r.orgID, r.advice = signedIn, p.orgID, p.signInAgain()
 	return nil
 }
 
 func (r *remote) open(ctx context.Context) (io.ReadCloser, error) {
 	body, err := r.client.ExportLog(ctx, r.orgID, r.since)
-	return body, hinted(err, "run writ login, or give an access token in WRIT_ACCESS_TOKEN or --token")
+	return body, hinted(err, r.advice)
 }
 
 // maxShownProblems is how many of a server's problems are printed.

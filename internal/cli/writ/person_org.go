@@ -45,7 +45,7 @@ func (p *asPerson) findOrganization(ctx context.Context, c *client.Client) error
 	defer cancel()
 	mine, err := c.Organizations(ctx)
 	if err != nil {
-		return hinted(fmt.Errorf("look for the organization %q: %w", p.orgID, err), signInAgain)
+		return hinted(fmt.Errorf("look for the organization %q: %w", p.orgID, err), p.signInAgain())
 	}
 	var called []client.Organization
 	for _, o := range mine {

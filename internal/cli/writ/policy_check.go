@@ -83,7 +83,7 @@ func (k *checkingFiles) either(ctx context.Context) (c *client.Client, advise fu
 	}
 	if found.AccessToken != "" || k.tokenFile != "" {
 		c, err = k.client(ctx)
-		return c, func(err error) error { return hinted(err, signInAgain) }, err
+		return c, func(err error) error { return hinted(err, k.signInAgain()) }, err
 	}
 	c, found, err = k.withKey()
 	return c, func(err error) error {

@@ -81,8 +81,9 @@ func TestCheckWithABadKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for variable, want := range map[string]string{
-		"WRIT_API_KEY":      "sign in again with writ login, or mend the key in WRIT_API_KEY",
-		"WRIT_ACCESS_TOKEN": "sign in again with writ login, or give a new access token",
+		"WRIT_API_KEY": "sign in again with writ login, or mend the key in WRIT_API_KEY",
+		"WRIT_ACCESS_TOKEN": "the access token of WRIT_ACCESS_TOKEN was refused: " +
+			"give a new one there, or none and sign in with writ login",
 	} {
 		t.Setenv("WRIT_API_KEY", "")
 		t.Setenv("WRIT_ACCESS_TOKEN", "")

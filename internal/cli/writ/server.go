@@ -68,6 +68,7 @@ type asPerson struct {
 	orgFlag          string // that names the organization; --organization unless set
 	code             string // of the second factor
 	given            string // the token that standard input held, which is read once
+	tokenFrom        string // where the access token is that counts; empty: none was found yet
 }
 
 func (p *asPerson) addFlags(cmd *cobra.Command) {
@@ -93,6 +94,7 @@ func (p *asPerson) limited(ctx context.Context, limit time.Duration) (*client.Cl
 	if err := p.readToken(&found); err != nil {
 		return nil, err
 	}
+	p.tokenFrom = found.TokenFrom
 	token, err := personToken(ctx, found)
 	if err != nil {
 		return nil, err
@@ -132,7 +134,7 @@ func (p *asPerson) readToken(found *credentials.Found) (err error) {
 			return err
 		}
 	}
-	found.TokenFrom = "the file of --token"
+	found.TokenFrom = "the file that --token names"
 	if p.tokenFile == "-" {
 		p.given, found.TokenFrom = token, "standard input"
 	}
@@ -206,14 +208,24 @@ func call[T any](ctx context.Context, p *asPerson, ask func(context.Context, *cl
 	var none T
 	c, err := p.limited(ctx, answerTime)
 	if err != nil {
-		return none, hinted(err, signInAgain)
+		return none, hinted(err, p.signInAgain())
 	}
 	out, err := ask(ctx, c)
-	return out, hinted(err, signInAgain)
+	return out, hinted(err, p.signInAgain())
 }
 
-// signInAgain is the hint where the server does not accept a person's token.
-const signInAgain = "sign in again with writ login, or give a new access token"
+// signInAgain is the hint where the server does not accept a person's token. It says where the token is: a variable
+// that was forgotten comes before a sign-in, and writ login alone would change nothing.
+func (p *asPerson) signInAgain() string {
+	const again = "sign in again with writ login, or give a new access token"
+	switch p.tokenFrom {
+	case "":
+		return again
+	case credentials.Default().File():
+		return "your stored sign-in was refused: " + again
+	}
+	return "the access token of " + p.tokenFrom + " was refused: give a new one there, or none and sign in with writ login"
+}
 
 // callWithKey is call with the API key.
 func callWithKey[T any](

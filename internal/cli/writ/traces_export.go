@@ -250,11 +250,11 @@ func (e *exporting) open(
 	}
 	org, err := e.organization(ctx, c)
 	if err != nil {
-		return nil, hinted(err, signInAgain)
+		return nil, hinted(err, e.signInAgain())
 	}
 	if err := e.idOfPerson(ctx, c, &e.filter.UserID); err != nil {
-		return nil, hinted(err, signInAgain)
+		return nil, hinted(err, e.signInAgain())
 	}
 	body, err := begin(c, org)
-	return body, hinted(err, signInAgain)
+	return body, hinted(err, e.signInAgain())
 }

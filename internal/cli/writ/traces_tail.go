@@ -94,7 +94,7 @@ func (t *tailing) run(ctx context.Context, s cli.Streams) error {
 		case ctx.Err() != nil, errors.Is(err, errEnough):
 			return nil // interrupted, as people end it, or done
 		case t.after == "" || !reconnects(err): // the first connection must succeed
-			return hinted(err, signInAgain)
+			return hinted(err, t.signInAgain())
 		}
 		pause := max(t.pause/2+rand.N(t.pause), retryAfter(err))
 		fmt.Fprintf(s.Err, "writ: %s; connecting again\n", cli.Line(cli.Message(answered(err))))

@@ -133,7 +133,9 @@ func TestTailEnds(t *testing.T) {
 			"you are not a member of this organization (403)", false,
 		},
 		"who is not signed in": {
-			[]string{ready("1"), "401|who are you"}, "who are you (401): sign in again with writ login, or give a new access token",
+			[]string{ready("1"), "401|who are you"},
+			"who are you (401): the access token of the file that --token names was refused: " +
+				"give a new one there, or none and sign in with writ login",
 			true,
 		},
 		"who was never let in":        {[]string{"503|starting"}, "starting (503)", false},
