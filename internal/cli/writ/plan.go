@@ -15,6 +15,7 @@ import (
 	"writ/internal/cli"
 	"writ/internal/cli/credentials"
 	"writ/internal/cli/duration"
+	intentplan "writ/internal/intent/plan"
 	"writ/internal/node"
 )
 
@@ -31,6 +32,7 @@ type declaring struct {
 	request  client.PlanRequest
 	life     time.Duration // that is wanted
 	granted  time.Duration
+	anyway   bool
 	warnings []string // of the server, about the plan
 }
 
@@ -56,6 +58,9 @@ that it gives a value; all others are free:
   steps:
     - {mcp: bank, action: send_money, params: {to: landlord}}
 
+A plan is signed as it is, and what nobody reads in it fixes nothing. So a member with another name, such as parms, is
+refused; --anyway declares the plan all the same.
+
 docs/enforcement.md says what else a plan can fix: the order of its steps, and how often each may be used.`,
 		PreRunE: func(*cobra.Command, []string) error {
 			if d.life < time.Second {
@@ -70,6 +75,7 @@ docs/enforcement.md says what else a plan can fix: the order of its steps, and h
 	f.StringVar(&d.request.AgentID, "agent", "", "the agent that will act")
 	f.StringVar(&d.request.UserID, "user", "", "the person that it acts for, by id or e-mail")
 	f.StringVar(&d.request.SessionID, "session", "", "the session that the plan is for")
+	f.BoolVar(&d.anyway, "anyway", false, "declare it also with members that nobody reads")
 	cli.DurationFlag(cmd, &d.life, "expires", "how long the plan is valid, as 10m, 8h or 1d; the organization limits it")
 	return cmd
 }
@@ -81,6 +87,9 @@ func (d *declaring) run(ctx context.Context, s cli.Streams, file string) error {
 	}
 	if d.request.Plan, err = planJSON(file, text); err != nil {
 		return err
+	}
+	if unread := intentplan.Unread(d.request.Plan); len(unread) > 0 && !d.anyway {
+		return fmt.Errorf("%s\nnothing is declared: mend the plan, or give --anyway", strings.Join(unread, "\n"))
 	}
 	d.request.ExpiresIn = d.life.Seconds()
 	made, found, err := callWithKey(ctx, &d.server, d.declare)

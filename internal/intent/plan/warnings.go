@@ -24,7 +24,18 @@ var planMembers = []string{"goal", "steps", "ordered", "may", "source", "metadat
 
 // Warnings say what in a plan, as a client sent it, is probably not meant so. Such a plan is taken, because published
 // clients write members of their own into their plans; whoever misspelled one thinks that all of it counts.
-func Warnings(sent []byte) (warnings []string) {
+func Warnings(sent []byte) []string {
+	return warningsOf(sent, func(i int, step map[string]jsontext.Value) []string {
+		return append(unreadIn(i, step), doubtsOf(i, step)...)
+	})
+}
+
+// Unread are those of the Warnings that are about members which nobody reads. People who write a plan by hand never
+// mean them, so that their programs may refuse such a plan before it is signed.
+func Unread(sent []byte) []string { return warningsOf(sent, unreadIn) }
+
+// warningsOf are the warnings about a plan, with those of its steps.
+func warningsOf(sent []byte, ofStep func(int, map[string]jsontext.Value) []string) (warnings []string) {
 	var read map[string]jsontext.Value
 	var steps []map[string]jsontext.Value
 	if json.Unmarshal(sent, &read, jsontext.AllowDuplicateNames(true)) != nil ||
@@ -33,7 +44,7 @@ func Warnings(sent []byte) (warnings []string) {
 	}
 	warnings = notRead(read)
 	for i, step := range steps {
-		if warnings = append(warnings, warningsOf(i, step)...); len(warnings) > maxWarnings {
+		if warnings = append(warnings, ofStep(i, step)...); len(warnings) > maxWarnings {
 			break
 		}
 	}
@@ -55,13 +66,19 @@ func notRead(sent map[string]jsontext.Value) (warnings []string) {
 	return warnings
 }
 
-func warningsOf(i int, step map[string]jsontext.Value) (warnings []string) {
+// unreadIn names the members of a step that say nothing there.
+func unreadIn(i int, step map[string]jsontext.Value) (warnings []string) {
 	for _, name := range slices.Sorted(maps.Keys(step)) {
 		if !slices.Contains(stepMembers, name) {
 			warnings = append(warnings,
 				fmt.Sprintf("step %d: %s is not read, and fixes nothing; arguments go under params", i, shown(name)))
 		}
 	}
+	return warnings
+}
+
+// doubtsOf are about members of a step that are read, and probably not as they were meant.
+func doubtsOf(i int, step map[string]jsontext.Value) (warnings []string) {
 	if action, tool := textOf(step["action"]), textOf(step["tool"]); action != "" && tool != "" && action != tool {
 		warnings = append(warnings, fmt.Sprintf("step %d permits calls of %s, its action; %s, its tool, permits nothing",
 			i, shown(action), shown(tool)))

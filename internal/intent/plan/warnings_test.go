@@ -48,6 +48,18 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	sent := `{"order": true, "steps": [{"action": "bank.pay", "tool": "other", "parms": {"to": "l"}}]}`
+	want := []string{
+		"order of the plan is not read; expected goal, steps, ordered, may, source, metadata, plan",
+		"step 0: parms is not read, and fixes nothing; arguments go under params",
+	}
+	if got := plan.Unread([]byte(sent)); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestWarningsAreFewAndShort(t *testing.T) {
 	t.Parallel()
 	members := make([]string, 1000)
