@@ -67,7 +67,11 @@ func watch(cmd *cobra.Command, begin func()) {
 }
 
 // plainFlagError says what a flag takes, where the library quotes the function that read its value.
-func plainFlagError(_ *cobra.Command, err error) error {
+func plainFlagError(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && isOfCommand(cmd, unknown) {
+		_, rest, _ := strings.Cut(cmd.Use, " ")
+		return fmt.Errorf("%w: put -- before the command: %s %s", err, cmd.CommandPath(), rest)
+	}
 	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err
@@ -78,6 +82,14 @@ func plainFlagError(_ *cobra.Command, err error) error {
 		return err
 	}
 	return fmt.Errorf("invalid argument %q for %q flag: %s", wrong.GetValue(), "--"+wrong.GetFlag().Name, wanted)
+}
+
+// isOfCommand reports whether an unknown flag is probably one of the program that this command starts: it stands behind
+// what belongs before --, or is short, as none of ours is.
+func isOfCommand(cmd *cobra.Command, unknown *pflag.NotExistError) bool {
+	ours, _, starts := strings.Cut(cmd.Use, "-- COMMAND")
+	ours = strings.TrimSuffix(ours, "[")
+	return starts && (cmd.Flags().NArg() >= len(strings.Fields(ours)) || unknown.GetSpecifiedShortnames() != "")
 }
 
 // argumentsNamed says which argument of a command is missing, or that there is one too many, where cobra only counts
