@@ -130,6 +130,9 @@ func (l *signingIn) byKey(ctx context.Context, s cli.Streams, c *client.Client) 
 	}
 	in := credentials.SignIn{URL: c.BaseURL, APIKey: key}
 	current, err := describeKey(ctx, c.WithKey(key), &in)
+	if other := somethingElse(c.BaseURL, err); other != nil {
+		return credentials.SignIn{}, other
+	}
 	if err != nil {
 		return credentials.SignIn{}, hinted(err, "copy the key whole, or make another one there")
 	}

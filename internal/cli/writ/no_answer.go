@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"writ/client"
@@ -25,6 +26,9 @@ func noAnswer(address, doing string, err error) error {
 	if noWords && strings.HasPrefix(address, "http://") {
 		return fmt.Errorf("%s: %w: does it speak TLS? then its address begins with https://", doing, err)
 	}
+	if other := somethingElse(address, err); other != nil {
+		return other
+	}
 	var cause error
 	if name, ok := errors.AsType[*net.DNSError](err); ok {
 		cause = errors.New(name.Err)
@@ -32,14 +36,28 @@ func noAnswer(address, doing string, err error) error {
 		cause = op.Err
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		cause = context.DeadlineExceeded
-	} else if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("no Writ server answers at %s, but something else: give its address without a path", address)
 	} else if errors.Is(err, http.ErrSchemeMismatch) {
 		return fmt.Errorf("the server at %s speaks no TLS: give its address with http://", address)
 	} else {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return fmt.Errorf("no Writ server answers at %s (%w): is it running? %s", address, cause, namesAnother)
+}
+
+// somethingElse says that what answered a first call is no Writ server; nil: it may be one. Ours says in words what it
+// refuses; so does nobody, where a gateway before it answers that it is away.
+func somethingElse(address string, err error) error {
+	_, noJSON := errors.AsType[*json.SyntaxError](err)
+	answer, refused := errors.AsType[*client.Error](err)
+	isAway := refused && answer.StatusCode >= 500 && answer.StatusCode != http.StatusNotImplemented
+	if !noJSON && (!refused || isAway || !strings.HasPrefix(answer.Message, "the server answered ")) {
+		return nil
+	}
+	hint := namesAnother
+	if at, err := url.Parse(address); err == nil && strings.Trim(at.Path, "/") != "" {
+		hint = "give its address without a path"
+	}
+	return fmt.Errorf("no Writ server answers at %s, but something else: %s", address, hint)
 }
 
 // namesAnother is how most commands are told of another server.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -170,5 +171,33 @@ func TestLoginWarnsOfClearText(t *testing.T) {
 		if err == nil || strings.Contains(said, "is no https address") != warned {
 			t.Errorf("%s: said %q, %v", address, said, err)
 		}
+	}
+}
+
+// TestSignInElsewhere says of what is no Writ server that it is none, whichever way somebody signs in there; of one
+// that refuses in its own words, or is away behind a gateway, it does not.
+func TestSignInElsewhere(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for answer, isOther := range map[string]bool{
+		"200 <html>": true, "404 <html>not here": true, "501 no POST": true, "401 ": true,
+		"502 the gateway": false, `401 {"message":"the API key is not valid"}`: false,
+	} {
+		status, text, _ := strings.Cut(answer, " ")
+		code, err := strconv.Atoi(status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, text)
+		}))
+		want := "no Writ server answers at " + server.URL + ", but something else: --url or WRIT_URL names another"
+		for _, args := range [][]string{{"login", "--api-key", "ak_test_0"}, {"login", "--no-browser"}, {"status"}} {
+			_, err := command(t, append(args, "--url", server.URL)...)
+			if err == nil || (err.Error() == want) != isOther {
+				t.Errorf("%s, %s: %v, want %q: %t", answer, args, err, want, isOther)
+			}
+		}
+		server.Close()
 	}
 }
