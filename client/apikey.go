@@ -20,6 +20,8 @@ type Key struct {
 	ExpiresAt      *time.Time `json:"expiresAt"`
 	LastUsedAt     *time.Time `json:"lastUsedAt"`
 	RevokedAt      *time.Time `json:"revokedAt"`
+	// Stopped: the kill switch has stopped it, alone or with its organization. Told where keys are listed.
+	Stopped bool `json:"stopped,omitzero"`
 	// Hidden: the key stands for a consent to an OAuth client, and nobody has its secret.
 	Hidden bool `json:"hidden,omitzero"`
 }
@@ -84,6 +86,7 @@ type CurrentKey struct {
 	Environment    string   `json:"environment"`
 	Product        string   `json:"product"`
 	Scopes         []string `json:"scopes"`
+	Stopped        bool     `json:"stopped,omitzero"` // by the kill switch, alone or with its organization
 }
 
 // CurrentKey reads what the calling key is and may do.

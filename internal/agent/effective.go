@@ -33,6 +33,22 @@ const keyOf = `
 	SELECT s.agent_id, s.key_id FROM agent_seen s
 	WHERE s.org_id = $1 AND NOT EXISTS (SELECT 1 FROM agent_key b WHERE b.org_id = $1 AND b.agent_id = s.agent_id)`
 
+// StoppedKeys are those of some keys of an organization that the kill switch has stopped, alone or with it. They are
+// judged as those of RefuseStopped.
+func (s *Service) StoppedKeys(ctx context.Context, orgID string, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	where := database.Where{Args: []any{orgID}}
+	stopped, err := database.Collect(ctx, s.db.Prepared(), database.Column[string], stoppedIn+`
+		SELECT k.id FROM api_key k
+		WHERE k.org_id = $1 AND k.id IN (`+bindAll(&where, ids)+`)
+			AND (k.id IN (SELECT id FROM reached) OR EXISTS (
+				SELECT 1 FROM agent_stop p WHERE p.org_id = $1 AND p.lifted_at IS NULL AND p.scope = 'organization'))`,
+		where.Args...)
+	return stopped, database.Wrap(err, "look for stopped keys")
+}
+
 // isKilled is the condition that agent a cannot act: it is stopped itself, or its organization is, or all its keys are.
 const isKilled = `
 	(EXISTS (SELECT 1 FROM agent_stop p WHERE p.org_id = $1 AND p.lifted_at IS NULL

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"writ/internal/api/route"
@@ -43,6 +44,7 @@ type KeyBody struct {
 	ExpiresAt      *time.Time        `json:"expiresAt"`
 	LastUsedAt     *time.Time        `json:"lastUsedAt" doc:"Up to some seconds behind."`
 	RevokedAt      *time.Time        `json:"revokedAt"`
+	Stopped        bool              `json:"stopped,omitempty,omitzero" doc:"The kill switch has stopped it, alone or with its organization: nothing is allowed until a person revives it. Told where keys are listed."`
 	Hidden         bool              `json:"hidden,omitempty,omitzero" doc:"It stands for a consent to an OAuth client: nobody has its secret. Revoking it ends the consent."`
 }
 
@@ -146,8 +148,32 @@ func (h *Handlers) listKeys(ctx context.Context, caller principal.Principal, in 
 		return KeysBody{}, err
 	}
 	keys, err := h.Keys.List(ctx, caller, in.Cursor, in.Limit)
+	if err != nil {
+		return KeysBody{}, err
+	}
 	shown := route.MapPage(keys, h.keyBody)
-	return KeysBody{shown.Items, shown.NextCursor, shown.HasMore}, err
+	return KeysBody{shown.Items, shown.NextCursor, shown.HasMore}, h.markStopped(ctx, shown.Items)
+}
+
+// markStopped tells of listed keys which ones the kill switch has stopped: they are valid, and nothing is allowed to
+// them. A person without an organization sees keys of several.
+func (h *Handlers) markStopped(ctx context.Context, listed []KeyBody) error {
+	of := map[string][]string{}
+	for _, k := range listed {
+		if k.OrganizationID != nil {
+			of[*k.OrganizationID] = append(of[*k.OrganizationID], k.ID)
+		}
+	}
+	for orgID, ids := range of {
+		stopped, err := h.Agents.StoppedKeys(ctx, orgID, ids)
+		if err != nil {
+			return err
+		}
+		for i := range listed {
+			listed[i].Stopped = listed[i].Stopped || slices.Contains(stopped, listed[i].ID)
+		}
+	}
+	return nil
 }
 
 // keyCaller is the caller in the organization a key is bound to. To people who are not members of it the key does not

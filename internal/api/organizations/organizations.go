@@ -37,7 +37,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	h.mountKeys(r.Tagged("api keys"))
 	h.mountTerminal(r.Tagged("terminal"))
 	route.Handle(r.Tagged("api keys"), route.Get("/api-keys/current", "What the calling key is and may do").
-		For(route.Key).Scoped(route.AnyScope).StoppedToo(), currentKey)
+		For(route.Key).Scoped(route.AnyScope).StoppedToo(), h.currentKey)
 	route.Handle(r.Tagged("api keys"), route.Get("/api-keys/device-history-sync",
 		"Whether somebody asked for the history of a device: never").
 		For(route.Key).Scoped(route.AnyScope), historySync)

@@ -126,9 +126,12 @@ type CurrentKeyBody struct {
 	Environment    string            `json:"environment" enum:"sandbox,production"`
 	Product        string            `json:"product" doc:"Empty: any."`
 	Scopes         []principal.Scope `json:"scopes" nullable:"false"`
+	Stopped        bool              `json:"stopped,omitempty,omitzero" doc:"The kill switch has stopped it, alone or with its organization."`
 }
 
-func currentKey(_ context.Context, caller principal.Principal, _ *route.None) (CurrentKeyBody, error) {
+func (h *Handlers) currentKey(
+	ctx context.Context, caller principal.Principal, _ *route.None,
+) (CurrentKeyBody, error) {
 	body := CurrentKeyBody{
 		ID:          caller.KeyID,
 		OwnerID:     caller.UserID,
@@ -136,10 +139,13 @@ func currentKey(_ context.Context, caller principal.Principal, _ *route.None) (C
 		Product:     caller.Product,
 		Scopes:      caller.Scopes,
 	}
-	if caller.OrgID != "" {
-		body.OrganizationID = &caller.OrgID
+	if caller.OrgID == "" {
+		return body, nil
 	}
-	return body, nil
+	body.OrganizationID = &caller.OrgID
+	stopped, err := h.Agents.StoppedKeys(ctx, caller.OrgID, []string{caller.KeyID})
+	body.Stopped = len(stopped) > 0
+	return body, err
 }
 
 // HistorySyncBody is a request for the history that a device kept of earlier sessions.

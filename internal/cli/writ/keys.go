@@ -59,9 +59,17 @@ func printKeys(s cli.Streams, listed client.Page[client.Key], mine string) error
 		if k.Prefix != "" && strings.HasPrefix(mine, k.Prefix) {
 			mark = "*"
 		}
-		rows[i] = []any{mark, k.ID, k.Name, k.Status, k.Prefix + "…", lastUsed(k), strings.Join(k.Scopes, " ")}
+		rows[i] = []any{mark, k.ID, k.Name, keyStatus(k), k.Prefix + "…", lastUsed(k), strings.Join(k.Scopes, " ")}
 	}
 	return printPage(s, "\tID\tNAME\tSTATUS\tKEY\tUSED\tSCOPES", rows, listed.NextCursor)
+}
+
+// keyStatus is active only for a key that may do something.
+func keyStatus(k client.Key) string {
+	if k.Stopped && k.Status == "active" { // else it is over, whatever stopped it before
+		return "stopped"
+	}
+	return k.Status
 }
 
 func lastUsed(k client.Key) string {

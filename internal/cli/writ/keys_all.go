@@ -40,7 +40,7 @@ func listAllKeys(p *asPerson, s cli.Streams, page client.List) func(*cobra.Comma
 	return asking(p, s, ask, func(s cli.Streams, listed client.Page[client.Key]) error {
 		rows := make([][]any, len(listed.Items))
 		for i, k := range listed.Items {
-			rows[i] = []any{k.ID, k.Name, ownerOf(k, owners), k.Status, k.Prefix + "…", lastUsed(k)}
+			rows[i] = []any{k.ID, k.Name, ownerOf(k, owners), keyStatus(k), k.Prefix + "…", lastUsed(k)}
 		}
 		return printPage(s, "ID\tNAME\tOWNER\tSTATUS\tKEY\tUSED", rows, listed.NextCursor)
 	})

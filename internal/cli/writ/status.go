@@ -104,6 +104,9 @@ func printStatus(s cli.Streams, r report) error {
 	fmt.Fprintf(s.Out, "server   %s\nversion  %s\nstate    %s\n", r.URL, cli.Line(r.Version), cli.Line(state))
 	if r.Key != nil {
 		key := fmt.Sprintf("%s (%s), scopes %s", r.Key.ID, r.Key.Environment, strings.Join(r.Key.Scopes, " "))
+		if r.Key.Stopped {
+			key += "; stopped: nothing is allowed until a person revives it"
+		}
 		fmt.Fprintf(s.Out, "key      %s\n", cli.Line(key))
 	}
 	if r.Account != "" {
