@@ -106,6 +106,9 @@ func argumentsNamed(cmd *cobra.Command, args []string, err error) error {
 	}
 	var wanted []string
 	for word := range strings.FieldsSeq(rest) {
+		if word == "--" {
+			continue // what stands behind it must be there too
+		}
 		if word == "|" || strings.HasPrefix(word, "-") || strings.HasPrefix(word, "[") || strings.HasPrefix(word, "(") {
 			break // from here on it is flags, and what need not be there
 		}
