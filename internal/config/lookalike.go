@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"writ/internal/misspelling"
 )
 
 // sharedFamilies are the beginnings of our names without a prefix that other programs use too.
@@ -92,7 +94,7 @@ func compare(name, setting string) likeness {
 func isSlip(name, setting string) bool {
 	a, b := strings.ReplaceAll(name, "_", ""), strings.ReplaceAll(setting, "_", "")
 	const long = 20
-	switch distance(a, b) {
+	switch misspelling.Distance(a, b) {
 	case 0, 1:
 		return true
 	case 2:

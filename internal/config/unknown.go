@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"writ/internal/misspelling"
 )
 
 const ownPrefix = "WRIT_"
@@ -51,28 +53,7 @@ func isServiceLink(name, value string) bool {
 // nearest compares without our prefix, because some settings have none: WRIT_PORT probably means PORT.
 func nearest(name string, names []string) string {
 	from := func(other string) int {
-		return distance(strings.TrimPrefix(name, ownPrefix), strings.TrimPrefix(other, ownPrefix))
+		return misspelling.Distance(strings.TrimPrefix(name, ownPrefix), strings.TrimPrefix(other, ownPrefix))
 	}
 	return slices.MinFunc(names, func(a, b string) int { return from(a) - from(b) })
-}
-
-// distance counts the letters to insert, delete or replace to turn one text into the other (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1) // distances from a[:i] to every b[:j]
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"writ/internal/misspelling"
 )
 
 // lines knows where the lines of a text begin.
@@ -120,4 +122,13 @@ func Words(words []string) string {
 	}
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// expected says what could stand in place of an unknown word: the known one that was
+// probably meant, else all of them.
+func expected(word string, known []string) string {
+	if meant := misspelling.Of(word, known); meant != "" {
+		return "did you mean " + meant + "?"
+	}
+	return "expected " + Words(known)
 }

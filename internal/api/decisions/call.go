@@ -2,8 +2,10 @@ package decisions
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,7 +29,7 @@ type sentCall struct {
 }
 
 // callMembers are the members of a body, and what reads them. Others are passed
-// over: published clients send more than we read.
+// over, because published clients send more than we read, unless they are misspellings of these.
 type callMembers map[string]func(*sentCall, *callReader) error
 
 // callReader reads a body in one pass. Values are parts of the body itself.
@@ -41,6 +43,7 @@ type callReader struct {
 func readCall(body []byte, members callMembers) (sentCall, error) {
 	in := &callReader{jsontext.NewDecoder(bytes.NewBuffer(body)), body}
 	var call sentCall
+	var rest route.Unread
 	if in.PeekKind() != jsontext.KindBeginObject {
 		return call, route.ErrNoObject
 	}
@@ -55,7 +58,7 @@ func readCall(body []byte, members callMembers) (sentCall, error) {
 		member := name.String() // the token is gone once its value is read
 		read := members[member]
 		if read == nil {
-			err = in.SkipValue()
+			err = cmp.Or(rest.Check(member, callNames), in.SkipValue())
 		} else {
 			err = read(&call, in)
 		}
@@ -136,7 +139,7 @@ func shared(more callMembers) callMembers {
 	for _, name := range route.PlanTokenNames {
 		members[name] = readIntent
 	}
-	for _, name := range []string{"allowed", "enforcementAction", "decision"} {
+	for _, name := range answerNames {
 		members[name] = func(*sentCall, *callReader) error { return errAnswer }
 	}
 	for name, read := range more {
@@ -148,6 +151,11 @@ func shared(more callMembers) callMembers {
 var (
 	sdkMembers    = shared(nil)
 	pluginMembers = shared(callMembers{"source": readSource})
+
+	answerNames = []string{"allowed", "enforcementAction", "decision"}
+	callNames   = slices.DeleteFunc(slices.Sorted(maps.Keys(pluginMembers)), func(name string) bool {
+		return slices.Contains(answerNames, name)
+	})
 )
 
 func readContext(c *sentCall, in *callReader) error {

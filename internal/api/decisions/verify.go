@@ -91,6 +91,9 @@ var stepNames = route.Names{
 	NoArguments: "is not judged here, where the arguments are those of the plan: ask POST /iap/sdk/enforce",
 }
 
+// stepMembers are the members that readStep reads.
+var stepMembers = []string{"token", "intent_token", "tool_name", "mcp", "path", "step_index", "proof", "context"}
+
 // readStep reads the question. The token stands under token, whatever its form.
 func readStep(body []byte) (enforcement.Step, error) {
 	var in struct {
@@ -110,6 +113,9 @@ func readStep(body []byte) (enforcement.Step, error) {
 		return enforcement.Step{}, route.BodyError("cannot be read: " + messageFor(err))
 	}
 	if err := route.ReadObject(body, &in); err != nil {
+		return enforcement.Step{}, err
+	}
+	if err := route.RefuseMisspelled(body, stepMembers); err != nil {
 		return enforcement.Step{}, err
 	}
 	step := enforcement.Step{

@@ -1,0 +1,43 @@
+package route
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/misspelling"
+)
+
+// Unread counts the members of a body that nobody reads.
+type Unread int
+
+// mostUnread is how many of them are looked at: no client sends as many, and a body of nothing else must cost no more.
+const mostUnread = 64
+
+// Check refuses a member that is probably one which we read, misspelled. A call would be judged without what its sender
+// wrote there: without its arguments, or without its plan. The member is not repeated.
+func (n *Unread) Check(member string, known []string) error {
+	if *n++; *n > mostUnread || slices.Contains(known, member) {
+		return nil
+	}
+	if meant := misspelling.Of(member, known); meant != "" {
+		return BodyError("has a member that nobody reads: did you mean " + meant + "?")
+	}
+	return nil
+}
+
+// RefuseMisspelled checks all members of a body. What is no object is refused by whoever reads it.
+func RefuseMisspelled(body []byte, known []string) error {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(body, &members) != nil {
+		return nil
+	}
+	var rest Unread
+	for name := range members {
+		if err := rest.Check(name, known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
