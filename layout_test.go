@@ -81,7 +81,7 @@ var table = layout.Table{
 	row("internal/hook/private"),
 	row("internal/cli/run", "internal/cli/duration", "internal/cli/printable", "internal/confine/sandbox"),
 	row("internal/cli/credentials"),
-	row("internal/cli/checks", "internal/cli", "internal/node"),
+	row("internal/cli/checks", "internal/cli", "internal/node", "internal/misspelling"),
 	row("internal/cli", "internal/cli/duration", "internal/cli/printable", "internal/fault"),
 	row("internal/cli/duration"),
 	row("internal/cli/printable"),

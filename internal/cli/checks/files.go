@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
+	"writ/internal/misspelling"
 	"writ/internal/node"
 )
 
@@ -119,8 +121,8 @@ func isPolicy(path string, _ bool) (bool, error) {
 	return err != nil || d != nil && d.mayBePolicy(), nil // one that cannot be opened is a problem of its own
 }
 
-// mayBePolicy is false of tests, and of calls, plans, manifests and other documents that have nothing of a policy. What
-// cannot be read, or is no map, may be a policy: its problems are reported.
+// mayBePolicy is false of tests, and of calls, plans, manifests and other documents that have nothing which is of
+// policies alone. What cannot be read, or is no map, may be a policy: its problems are reported.
 func (d *document) mayBePolicy() bool {
 	switch {
 	case d.root == nil || d.root.Kind != node.Map:
@@ -130,7 +132,19 @@ func (d *document) mayBePolicy() bool {
 	case d.hasTests(), d.root.Has("identity"): // the latter is of manifests
 		return false
 	}
-	return d.root.Has("version") || d.root.Has("name") || d.root.Has("default")
+	return slices.ContainsFunc(d.root.Members, isOfPolicy)
+}
+
+// isOfPolicy reports whether a member makes a document one whose rules are missing, or misspelled. Documents of many
+// other programs have a name, and a version of their own.
+func isOfPolicy(m node.Member) bool {
+	switch m.Key {
+	case "version":
+		return m.Value.Text == "v1"
+	case "default":
+		return true
+	}
+	return misspelling.Of(m.Key, []string{"rules"}) != ""
 }
 
 // hasTests reports whether a file has tests. One that was named always has.
