@@ -122,6 +122,11 @@ func DatabaseFile(c config.Config) string {
 	return databasePath(c)
 }
 
+// MadeDatabase tells people of a new database, which may be in another folder than the server's.
+func MadeDatabase(path string) string {
+	return "made a new database: " + path + "; start the server with the same WRIT_DATA_DIR, or in this folder"
+}
+
 // RequireDatabase refuses a data folder in which no server has begun. PostgreSQL is named, and not found by chance.
 func RequireDatabase(c config.Config) error {
 	if c.UsesPostgres() || hasContent(databasePath(c)) {

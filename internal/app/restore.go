@@ -32,6 +32,8 @@ import (
 
 // Restored says what a restore did.
 type Restored struct {
+	// Database is the SQLite file that was put back: commands that run in another folder have another one.
+	Database string `json:"database,omitempty"`
 	// Replaced is where the replaced database is.
 	Replaced string                `json:"replaced,omitempty"`
 	Logs     map[string]audit.Lost `json:"logs"`
@@ -139,6 +141,7 @@ func restoreSQLite(ctx context.Context, o Options, path string) (report Restored
 	if report.Replaced, err = replace(databasePath(o.Config), incoming); err != nil {
 		return Restored{}, err
 	}
+	report.Database = DatabaseFile(o.Config)
 	return report, syncDir(o.Config.DataDir)
 }
 

@@ -72,6 +72,9 @@ func markUnproved(ctx context.Context, audits *audit.Log, logs map[string]audit.
 
 // Advice is what whoever restored must know or do next.
 func (r Restored) Advice() (advice []string) {
+	if r.Database != "" && r.Replaced == "" {
+		advice = append(advice, MadeDatabase(r.Database))
+	}
 	if r.KeysKept > 0 {
 		advice = append(advice, "the key for checkpoints was rotated since the backup: the new one goes on signing (checkpointKey)")
 	} else if r.Replaced == "" {

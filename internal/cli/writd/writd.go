@@ -91,8 +91,7 @@ func (c *command) onNewData(do work) func(*cobra.Command, []string) error {
 			}
 		}()
 		if isNew {
-			fmt.Fprintf(c.streams.Err, "writd: made a new database: %s; start the server with the same WRIT_DATA_DIR, or in "+
-				"this folder\n", app.DatabaseFile(o.Config))
+			fmt.Fprintf(c.streams.Err, "writd: %s\n", app.MadeDatabase(app.DatabaseFile(o.Config)))
 		}
 		result, err := do(cmd.Context(), areas, args)
 		if result == nil {
