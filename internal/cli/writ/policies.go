@@ -92,6 +92,9 @@ func policyShow(s cli.Streams) *cobra.Command {
 		Use: "show POLICY", Short: "Show a policy: its state, whom it is for, and its rules", Args: cobra.ExactArgs(1),
 		RunE: onePolicy(&v.asPerson, s, read, func(s cli.Streams, shown policyShown) error {
 			if asYAML {
+				if other := notInForce(shown); other != "" {
+					fmt.Fprintf(s.Err, "writ: this is version %d, %s\n", shown.PolicyVersion, other)
+				}
 				return cli.WriteText(s.Out, shown.YAML)
 			}
 			return printPolicy(s, shown)
@@ -102,12 +105,24 @@ func policyShow(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
+// notInForce says which version is in force where another one is shown: its rules are what people look for first.
+func notInForce(shown policyShown) string {
+	if shown.ActiveVersion == nil || *shown.ActiveVersion == shown.PolicyVersion {
+		return ""
+	}
+	return fmt.Sprintf("which is not in force: --version %d shows the one that is", *shown.ActiveVersion)
+}
+
 func printPolicy(s cli.Streams, shown policyShown) error {
 	t := &sheet{}
 	t.row("policy", shown.ID)
 	t.row("name", shown.Name)
 	t.row("status", shown.Status)
-	t.row("version", fmt.Sprintf("%d, written %s", shown.PolicyVersion, ago(&shown.WrittenAt)))
+	version := fmt.Sprintf("%d, written %s", shown.PolicyVersion, ago(&shown.WrittenAt))
+	if other := notInForce(shown); other != "" {
+		version += ", " + other
+	}
+	t.row("version", version)
 	t.row("active", optional(shown.ActiveVersion))
 	t.row("for", bindingWords(shown.Bindings))
 	t.row("describes", shown.Description)

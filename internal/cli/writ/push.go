@@ -148,7 +148,7 @@ func (p *pushing) push(ctx context.Context, c *client.Client, kind, text string)
 			return pushed{}, fmt.Errorf("compare with version %d of %s: %w", done.Before, done.Name, err)
 		}
 	}
-	if p.activate {
+	if p.activate && !done.isActive() { // else there is nothing to do, nor to be refused
 		active, err := c.ActivatePolicy(ctx, stored.ID, done.Version)
 		if err != nil {
 			return pushed{}, fmt.Errorf("version %d of %s is stored, but not active: %w", done.Version, done.Name, err)
@@ -158,11 +158,14 @@ func (p *pushing) push(ctx context.Context, c *client.Client, kind, text string)
 	return done, nil
 }
 
+// isActive reports whether the version that was stored is in force.
+func (d pushed) isActive() bool { return d.ActiveVersion != nil && *d.ActiveVersion == d.Version }
+
 // words say what came of it.
 func (d pushed) words() string {
 	active := "no version is active; --activate puts it in force"
 	switch {
-	case d.ActiveVersion != nil && *d.ActiveVersion == d.Version:
+	case d.isActive():
 		active = "active"
 	case d.ActiveVersion != nil:
 		active = fmt.Sprintf("version %d stays active; --activate replaces it", *d.ActiveVersion)
