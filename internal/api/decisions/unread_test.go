@@ -39,6 +39,19 @@ func TestMisspelledMembersAreRefused(t *testing.T) {
 					"pth": "path", "prof": "proof", "stepIndex": "step_index", "contxt": "context", "tokn": "token",
 				}
 			}
+			// A slip does not hide behind many members that nobody reads.
+			many := call("argments", m{"amount": 5})
+			for i := range 100 {
+				many[fmt.Sprint("a-member-that-nobody-reads-", i)] = i
+			}
+			if _, said := s.ask(t, o, token, many); said["allowed"] != false {
+				t.Errorf("%s, among many: %v", s.path, said)
+			}
+			delete(many, "argments")
+			_, said := s.ask(t, o, token, many)
+			if said["allowed"] != false || !strings.Contains(fmt.Sprint(said["reason"]), "too many members") {
+				t.Errorf("%s, many: %v", s.path, said)
+			}
 			for slip, member := range meant {
 				_, said := s.ask(t, o, token, call(slip, m{"amount": 5}))
 				reason := fmt.Sprint(said["reason"])

@@ -12,14 +12,19 @@ import (
 // Unread counts the members of a body that nobody reads.
 type Unread int
 
-// mostUnread is how many of them are looked at: no client sends as many, and a body of nothing else must cost no more.
+// mostUnread is how many of them a body may have: no client sends as many, and looking at each takes time.
 const mostUnread = 64
+
+const errTooManyUnread BodyError = "has too many members that nobody reads"
 
 // Check refuses a member that is probably one which we read, misspelled. A call would be judged without what its sender
 // wrote there: without its arguments, or without its plan. The member is not repeated.
 func (n *Unread) Check(member string, known []string) error {
-	if *n++; *n > mostUnread || slices.Contains(known, member) {
+	if slices.Contains(known, member) {
 		return nil
+	}
+	if *n++; *n > mostUnread {
+		return errTooManyUnread
 	}
 	if meant := misspelling.Of(member, known); meant != "" {
 		return BodyError("has a member that nobody reads: did you mean " + meant + "?")
