@@ -158,9 +158,17 @@ var (
 	})
 )
 
+// contextMembers are those of a PluginContextBody. A host says more of a tool than them.
+var contextMembers = []string{"server_name", "tool_name"}
+
 func readContext(c *sentCall, in *callReader) error {
+	begin := in.InputOffset()
 	var host *PluginContextBody
 	if err := in.decode(&host); err != nil || host == nil {
+		return err
+	}
+	sent := bytes.TrimLeft(in.body[begin:in.InputOffset()], ": \t\r\n")
+	if err := route.RefuseMisspelled(sent, contextMembers); err != nil {
 		return err
 	}
 	c.host.server, c.host.tool = host.ServerName, host.ToolName

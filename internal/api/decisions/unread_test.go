@@ -34,6 +34,16 @@ func TestMisspelledMembersAreRefused(t *testing.T) {
 				"sesion_id": "session_id", "sessionId": "session_id", "label": "labels", "agentId": "agent_id",
 				"resolved_paths": "resolvedPaths", "mcp_contxt": "mcp_context", "intnet_token": "intent_token",
 			}
+			if s.arguments {
+				for _, slip := range []string{"servername", "serverName", "sever_name"} {
+					host := m{slip: "bank", "tool_name": "balance"}
+					_, said := s.ask(t, o, token, m{"tool": "balance", "mcp_context": host})
+					reason := fmt.Sprint(said["reason"])
+					if said["allowed"] != false || !strings.Contains(reason, "did you mean server_name?") {
+						t.Errorf("%s, %s: %v", s.path, slip, said)
+					}
+				}
+			}
 			if !s.arguments {
 				meant = map[string]string{
 					"pth": "path", "prof": "proof", "stepIndex": "step_index", "contxt": "context", "tokn": "token",
