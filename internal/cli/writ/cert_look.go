@@ -27,7 +27,7 @@ func certRevoke(s cli.Streams) *cobra.Command {
 			if err := cobra.ExactArgs(1)(cmd, args); err != nil {
 				return err
 			}
-			return refuseFiles(args)
+			return refuseOthers(args)
 		},
 		RunE: asking(&p, s, revoke, printCertificate),
 	}

@@ -26,7 +26,7 @@ certificate authority of the organization: what the one before has signed counts
 			if len(args) > 1 || a.wanted != (len(args) == 0) || a.wanted != (o.out == "") {
 				return errors.New("give the id of a certificate and --out, or --authority")
 			}
-			return errors.Join(a.check(cmd.Flags()), refuseFiles(args))
+			return errors.Join(a.check(cmd.Flags()), refuseOthers(args))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.wanted {
@@ -76,12 +76,16 @@ func (a *authorityRotation) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// refuseFiles says what to give in place of a certificate's file.
-func refuseFiles(args []string) error {
+// refuseOthers says what to give in place of a certificate's file, or of the name of whom it is for.
+func refuseOthers(args []string) error {
 	for _, name := range args {
-		if _, err := os.Stat(name); err == nil && uuidOf(name) == "" {
+		if uuidOf(name) != "" {
+			continue
+		}
+		if _, err := os.Stat(name); err == nil {
 			return fmt.Errorf("%q is a file: give the certificate's id, which writ cert check FILE prints", name)
 		}
+		return fmt.Errorf("%q is no id of a certificate: writ cert list shows them", name)
 	}
 	return nil
 }
@@ -96,10 +100,12 @@ func (a *authorityRotation) run(cmd *cobra.Command, s cli.Streams, p *asPerson) 
 	if err != nil {
 		return err
 	}
+	ends := time.Now().Add(a.overlap)
 	return show(&p.server, s, made, func(s cli.Streams, made client.CertificateAuthority) error {
 		return printFacts(s, [][2]string{
 			{"authority", made.AuthorityID}, {"algorithm", made.Algorithm}, {"fingerprint", made.Fingerprint},
 			{"expires", made.ExpiresAt.UTC().Format(time.RFC3339)}, {"list", made.ListURL},
+			{"before", "trusted until " + ends.UTC().Format(time.RFC3339)},
 		})
 	})
 }

@@ -2,8 +2,11 @@ package writ
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -82,9 +85,14 @@ func lastUsed(k client.Key) string {
 func keysCreate(s cli.Streams) *cobra.Command {
 	var p asPerson
 	var n client.NewKey
+	var life time.Duration
 	create := func(ctx context.Context, c *client.Client, _ []string) (_ client.IssuedKey, err error) {
 		if n.OrganizationID, err = p.organization(ctx, c); err != nil {
 			return client.IssuedKey{}, err
+		}
+		if life > 0 {
+			ends := time.Now().Add(life)
+			n.ExpiresAt = &ends
 		}
 		made, err := c.CreateKey(ctx, n)
 		if err == nil {
@@ -104,7 +112,14 @@ func keysCreate(s cli.Streams) *cobra.Command {
 	cli.ChoicesFlag(cmd, &n.Scopes, "scope",
 		"what it may do: ingest, enforce, audit, delegation.request (these unless given), profile.propose, policy.draft",
 		"ingest", "enforce", "audit", "delegation.request", "profile.propose", "policy.draft")
+	cli.DurationFlag(cmd, &life, "life", "how long it is accepted, as 90d; until it is revoked unless given")
 	cli.RequireFlags(cmd, "name")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("life") && life <= 0 {
+			return errors.New("--life must be longer than nothing")
+		}
+		return nil
+	}
 	return cmd
 }
 
@@ -169,6 +184,9 @@ somebody who has left; that needs a session, and an owner or admin.`,
 				return id, c.RevokeKey(ctx, id)
 			}
 			id, _, err := callWithKey(cmd.Context(), &p.server, revokeMine)
+			if client.StatusOf(err) == http.StatusConflict { // only the key that asks is refused
+				return errors.New("that is the key that this terminal uses: writ logout revokes it")
+			}
 			if err != nil {
 				return needsTerminalKey(err)
 			}
@@ -190,7 +208,7 @@ func keyID(ctx context.Context, c *client.Client, orgID, named string) (string, 
 	}
 	if len(found) != 1 {
 		return "", fmt.Errorf("%s called %q: give %s of writ keys list",
-			howMany(len(found), "key of yours", "of your keys"), named, idOrName(len(found)))
+			howMany(len(found), "active key of yours", "of your active keys"), named, idOrName(len(found)))
 	}
 	return found[0], nil
 }

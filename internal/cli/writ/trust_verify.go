@@ -50,7 +50,7 @@ func trustVerify(s cli.Streams) *cobra.Command {
 		Use: "verify FILE|-", Short: "Verify the token of a delegation, without trusting who shows it",
 		Long: `Verify the token of a delegation from the published keys alone: every signature, that each delegation permits no more than
 the one it came from and does not outlive it, and that all of it counts now, or at the time of --at. FILE holds the token,
-or the answer or object that it came in (jwt_token).
+or the answer or object that it came in (jwt_token), of which the token alone is read: the other members prove nothing.
 
 The keys are those of the server, or those in the file of --keys, which is the answer of GET /iap/keys: nothing is asked
 then. What was revoked since only the server knows: ask it with writ trust show.

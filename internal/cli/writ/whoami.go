@@ -2,6 +2,7 @@ package writ
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +74,7 @@ func printIdentity(s cli.Streams, i identity) error {
 	t.row("account", i.Email)
 	t.row("in", nameAndID(i.OrgName, i.OrgID))
 	if i.Key != "" {
-		t.row("key", i.Key+"… from "+i.KeyFrom)
+		t.row("key", strings.TrimSuffix(i.Key, "…")+"… from "+i.KeyFrom)
 	}
 	if i.Person {
 		t.row("session", "from "+i.PersonFrom)

@@ -104,6 +104,9 @@ func (c *command) announceSettings(settings config.Config, s *app.Server) {
 	}
 	fmt.Fprintf(c.streams.Out, "  listens on  %s\n  TLS         %s\n  database    %s\n  version     %s\n",
 		s.Address, tls, database, cli.Version)
+	if !settings.UsesTLS() && len(settings.TrustedProxies) == 0 {
+		fmt.Fprintln(c.streams.Out, "  proxies     none trusted, so limits count all clients behind one as one: name it in WRIT_TRUSTED_PROXIES")
+	}
 	if s.AgentsAddress != "" {
 		fmt.Fprintf(c.streams.Out, "  agents on   %s, with certificates\n", s.AgentsAddress)
 	}
