@@ -122,6 +122,10 @@ export function tests({ test, env }) {
     ])
       if (!tree.includes(part)) wrong.push(`the accessibility tree has no ${part}`);
 
+    await page.goto(env.within("/settings/keys", org.id));
+    await page.getByText("Stopped", { exact: true }).waitFor();
+    await page.goto(env.within("/agents/runaway", org.id));
+
     await page.getByRole("button", { name: "Revive…" }).click();
     await dialogOf(page).getByLabel("Reason").fill("the prompt was fixed");
     await press(page, "Let it act again");

@@ -116,3 +116,36 @@ func TestAStoppedKeyTakesNobodyDown(t *testing.T) {
 		}
 	})
 }
+
+// TestListedKeysSayThatTheyAreStopped: a key that is stopped by itself, and all keys of an organization that is.
+func TestListedKeysSayThatTheyAreStopped(t *testing.T) {
+	t.Parallel()
+	testserver.EachOrg(t, func(t *testing.T, o *testserver.Org) {
+		stopped, other := o.AgentKey(o.Owner, o.ID), o.AgentKey(o.Owner, o.ID)
+		for _, tt := range []struct {
+			scope, subject string
+			lift           bool
+			one, all       bool // whether that key is stopped, and the other too
+		}{
+			{"key", stopped.ID, false, true, false},
+			{"organization", "", false, true, true},
+			{"organization", "", true, true, false},
+			{"key", stopped.ID, true, false, false},
+		} {
+			if _, err := o.Owner.KillScope(t.Context(), o.ID, tt.scope, tt.subject, "r", tt.lift); err != nil {
+				t.Fatal(err)
+			}
+			listed, err := o.Owner.Keys(t.Context(), o.ID, client.List{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := map[string]bool{}
+			for _, k := range listed.Items {
+				told[k.ID] = k.Stopped
+			}
+			if told[stopped.ID] != tt.one || told[other.ID] != tt.all {
+				t.Errorf("%s, lift %t: %v, want %t and %t", tt.scope, tt.lift, told, tt.one, tt.all)
+			}
+		}
+	})
+}

@@ -129,7 +129,7 @@ export const settings = {
     expires: "Ends",
     act: "",
   },
-  keyStatus: { active: "Active", expired: "Ended", revoked: "Revoked" } as Record<string, string>,
+  keyStatus: { active: "Active", expired: "Ended", revoked: "Revoked", stopped: "Stopped" } as Record<string, string>,
   hidden: "OAuth consent",
   hiddenHelp: "It stands for your consent to a client: nobody has its secret. Revoking it ends the consent.",
   noKeys: "No keys yet.",

@@ -52,7 +52,11 @@ export function Keys() {
   );
 }
 
-const statusOf = (k: Key) => <StatusBadge word={w.keyStatus[k.status] ?? k.status} error={k.status !== "active"} />;
+/** A key that the kill switch has stopped is valid, and nothing is allowed to it. */
+const statusOf = (k: Key) => {
+  const status = k.stopped && k.status === "active" ? "stopped" : k.status;
+  return <StatusBadge word={w.keyStatus[status] ?? status} error={status !== "active"} />;
+};
 const prefixOf = (k: Key) => (k.hidden ? <span title={w.hiddenHelp}>{w.hidden}</span> : <code>{k.prefix}…</code>);
 const scopesOf = (k: Key) => k.scopes.join(", ");
 
