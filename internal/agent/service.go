@@ -43,6 +43,8 @@ type Sources struct {
 	Plans func(ctx context.Context, r database.Reader, orgID string, agentIDs []string) (map[string]Plan, error)
 	// HasPlan reports whether an id is that of a plan of an organization. Nil: every id is taken for one.
 	HasPlan func(ctx context.Context, r database.Reader, orgID, id string) (bool, error)
+	// IsDelegate reports whether something was delegated to an agent. Nil: nothing was.
+	IsDelegate func(ctx context.Context, r database.Reader, orgID, agentID string) (bool, error)
 	// Lists reports whether the registry of MCP servers has a server, and a tool, of one of these names, in any case of
 	// their letters. No names: whichever. Nil: it has none.
 	Lists func(ctx context.Context, r database.Reader, orgID string, servers, tools []string) (bool, error)

@@ -78,10 +78,15 @@ func (s *Service) rootsOf(ctx context.Context, tx *database.Tx, orgID, agentID s
 		return a.Keys, missing
 	}
 	used, err := usedWith(ctx, tx, orgID, agentID)
-	if err == nil && len(used) == 0 {
-		err = missing // its sighting may not be kept, but the log tells of it
+	if err != nil || len(used) > 0 || missing == nil {
+		return used, err
 	}
-	return used, err
+	if s.sources.IsDelegate != nil { // it may not have called yet, and the key that delegated to it is not its own
+		if waits, err := s.sources.IsDelegate(ctx, tx, orgID, agentID); err != nil || waits {
+			return nil, err
+		}
+	}
+	return nil, missing
 }
 
 // stopBound stops the keys of an agent that is killed, within the change that binds them.

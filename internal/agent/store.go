@@ -10,8 +10,8 @@ import (
 	"writ/internal/page"
 )
 
-// agents selects registered agents, the earliest proposal of each id, and ids that were only seen, with the same
-// columns.
+// agents selects registered agents, the earliest proposal of each id, ids that were only seen, and others that are
+// stopped, with the same columns.
 const agents = `
 	SELECT a.id, a.created_at, a.updated_at, a.name, a.owner_id, a.product, a.environment, a.description, a.public_key,
 		a.intent_required, a.proofs_optional, a.trips,
@@ -33,7 +33,15 @@ const agents = `
 	FROM agent_seen s
 	WHERE s.org_id = $1 AND NOT EXISTS (SELECT 1 FROM agent r WHERE r.org_id = s.org_id AND r.id = s.agent_id)
 		AND NOT EXISTS (SELECT 1 FROM agent_proposal p WHERE p.org_id = s.org_id AND p.agent_id = s.agent_id)
-	GROUP BY s.agent_id`
+	GROUP BY s.agent_id
+	UNION ALL
+	SELECT t.subject, MIN(t.stopped_at), NULL, '', '', '', '', '', NULL, 0, 0, '', 'unregistered', ''
+	FROM agent_stop t
+	WHERE t.org_id = $1 AND t.scope = 'agent' AND t.lifted_at IS NULL
+		AND NOT EXISTS (SELECT 1 FROM agent r WHERE r.org_id = t.org_id AND r.id = t.subject)
+		AND NOT EXISTS (SELECT 1 FROM agent_proposal p WHERE p.org_id = t.org_id AND p.agent_id = t.subject)
+		AND NOT EXISTS (SELECT 1 FROM agent_seen s WHERE s.org_id = t.org_id AND s.agent_id = t.subject)
+	GROUP BY t.subject`
 
 // columns are those that scanAgent reads, of agents as a.
 const columns = `

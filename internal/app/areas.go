@@ -12,6 +12,7 @@ import (
 	"writ/internal/auth/federation"
 	"writ/internal/blog"
 	"writ/internal/config"
+	"writ/internal/database"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/forwarding"
@@ -79,7 +80,12 @@ func (a *Areas) openAgents(o Options, publicURL string) {
 	db, log := a.Database, a.log
 	a.Keys = apikey.New(db, log, o.Logger, agent.CarryBindings)
 	a.Scopes = scope.New(db, a.sealer)
-	a.Intent = intent.New(db, log, a.Keyring, a.sealer, a.Scopes, agent.PlanEnded)
+	a.Intent = intent.New(db, log, a.Keyring, a.sealer, a.Scopes, intent.Agents{
+		Ended: agent.PlanEnded,
+		Saw: func(ctx context.Context, tx *database.Tx, orgID, agentID, keyID string) error {
+			return a.Agents.Saw(ctx, tx, agent.Sighting{OrgID: orgID, AgentID: agentID, KeyID: keyID}, "")
+		},
+	})
 	a.Executions = execution.New(db, log, a.Intent, a.Keys, a.Scopes, leases{a})
 	a.Approvals = approval.New(db, log, approval.Sources{
 		Approvers:  organization.CountApprovers,
@@ -104,6 +110,7 @@ func (a *Areas) openAgents(o Options, publicURL string) {
 		Plans:        livePlansOf(db),
 		PlansEnd:     plansEnd(db),
 		HasPlan:      intent.Has,
+		IsDelegate:   intent.IsDelegate,
 		Lists:        mcp.Lists,
 		LeaseKey:     a.Intent.LeaseKey,
 		Tripped:      a.notifyTripped,

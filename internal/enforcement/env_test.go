@@ -124,7 +124,7 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 	a.scopes = scope.New(db, sealer)
 	a.ring, a.keys = keyring.New(db, log, sealer),
 		apikey.New(db, log, slog.New(slog.DiscardHandler), agent.CarryBindings)
-	a.plans, a.policies = intent.New(db, log, a.ring, sealer, a.scopes, agent.PlanEnded),
+	a.plans, a.policies = intent.New(db, log, a.ring, sealer, a.scopes, intent.Agents{Ended: agent.PlanEnded}),
 		policy.New(db, log, &a.meanwhile, policy.ProposalNotifier{})
 	a.approvals = approval.New(db, log, approval.Sources{
 		Approvers:  organization.CountApprovers,

@@ -87,7 +87,9 @@ func (s *Service) Chain(ctx context.Context, p principal.Principal, id string) (
 	if err := readTexts(ctx, s.db, p, links); err != nil {
 		return Tree{}, err
 	}
-	t.Links = s.arrange(p, root, links, id)
+	if t.Links, err = s.arrange(ctx, p, root, links, id); err != nil {
+		return Tree{}, err
+	}
 	t.Anchors, err = selectAnchors(ctx, s.db, t.RootID)
 	if err != nil || len(t.Anchors) == 0 {
 		return t, err
@@ -98,9 +100,14 @@ func (s *Service) Chain(ctx context.Context, p principal.Principal, id string) (
 }
 
 // arrange puts each link after what it came from, without those that the caller may not see.
-func (s *Service) arrange(p principal.Principal, root planRow, links []linkRow, id string) []LinkView {
+func (s *Service) arrange(
+	ctx context.Context, p principal.Principal, root planRow, links []linkRow, id string,
+) ([]LinkView, error) {
 	now := s.db.Now()
 	views := []LinkView{{View: root.inChain(p, now), Further: plan.MaxDelegations}}
+	if err := s.endStopped(ctx, p.OrgID, &views[0].View); err != nil {
+		return nil, err
+	}
 	at := map[string]int{root.ID: 0}
 	for _, link := range links {
 		above, ok := at[link.row.ParentID]
@@ -109,17 +116,21 @@ func (s *Service) arrange(p principal.Principal, root planRow, links []linkRow, 
 		}
 		v := link.view
 		v.View = link.row.inChain(p, now)
+		v.Binding.AgentID = v.AgentID
+		if err := s.endStopped(ctx, p.OrgID, &v.View); err != nil {
+			return nil, err
+		}
 		parent := views[above]
 		v.Broken = parent.Broken || parent.Status != plan.Active
 		at[v.ID] = len(views)
 		views = append(views, v)
 	}
 	if p.Kind != principal.Key {
-		return views
+		return views, nil
 	}
 	return slices.DeleteFunc(slices.Clone(views), func(v LinkView) bool {
 		return !comesFrom(views, at, v.ID, id) && !comesFrom(views, at, id, v.ID)
-	})
+	}), nil
 }
 
 // inChain is viewFor with the plan. A key reads no words of those that other keys declared or delegated.

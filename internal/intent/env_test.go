@@ -47,7 +47,7 @@ func (e *env) key(ownerID, orgID string) principal.Principal {
 func newService(t testing.TB, db *database.DB, fill byte) *intent.Service {
 	t.Helper()
 	sealer, log := testenv.Sealer(t, fill), audit.Unsigned(db)
-	return intent.New(db, log, keyring.New(db, log, sealer), sealer, scope.New(db, sealer), nil)
+	return intent.New(db, log, keyring.New(db, log, sealer), sealer, scope.New(db, sealer), intent.Agents{})
 }
 
 // request asks for a token for a plan.

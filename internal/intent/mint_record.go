@@ -24,6 +24,9 @@ func (s *Service) add(ctx context.Context, tx *database.Tx, n *newPlan) error {
 	if err := insertPlan(ctx, tx, n, grounds); err != nil {
 		return err
 	}
+	if err := s.agents.Saw(ctx, tx, n.by.OrgID, n.binding.AgentID, n.by.KeyID); err != nil {
+		return err
+	}
 	added, err := s.log.Append(ctx, tx, audit.Entry{
 		Log:         n.by.OrgID,
 		Action:      mintedAction,

@@ -17,3 +17,12 @@ func OwnersOf(ctx context.Context, r database.Reader, orgID, planID string) ([]s
 		SELECT DISTINCT owner_id FROM above`, planID, orgID)
 	return owners, database.Wrap(err, "find who delegated plan %s", planID)
 }
+
+// IsDelegate reports whether anything was delegated to an agent of an organization, also if it has ended.
+func IsDelegate(ctx context.Context, r database.Reader, orgID, agentID string) (is bool, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT EXISTS (
+			SELECT 1 FROM delegation d JOIN plan p ON p.id = d.plan_id
+			WHERE d.agent_id = $2 AND d.agent_id <> '' AND p.org_id = $1)`, orgID, agentID).Scan(&is)
+	return is, database.Wrap(err, "look for what was delegated to an agent")
+}

@@ -57,7 +57,7 @@ func (s *Service) endStopped(ctx context.Context, orgID string, v *View) error {
 	if v.Status != plan.Active {
 		return nil
 	}
-	ended, err := s.ended(ctx, s.db, orgID, v.Binding.AgentID, v.Binding.KeyID, v.ID)
+	ended, err := s.agents.Ended(ctx, s.db, orgID, v.Binding.AgentID, v.Binding.KeyID, v.ID)
 	if err != nil {
 		return fmt.Errorf("find whether plan %s was stopped: %w", v.ID, err)
 	}

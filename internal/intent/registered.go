@@ -64,7 +64,7 @@ func (s *Service) readOwn(ctx context.Context, n *newPlan, id string) (*plan.Dec
 
 // hasEnded reports whether the kill switch has ended a plan, or the one that it was accepted under.
 func (s *Service) hasEnded(ctx context.Context, r database.Reader, d *plan.Declared) (bool, error) {
-	return s.ended(ctx, r, d.Binding.OrgID, d.Binding.AgentID, d.Binding.KeyID, d.ID, d.Under)
+	return s.agents.Ended(ctx, r, d.Binding.OrgID, d.Binding.AgentID, d.Binding.KeyID, d.ID, d.Under)
 }
 
 // stillUnder refuses a plan whose parent has ended since allowUnderRegistered. It is stale if that has another version
@@ -83,7 +83,7 @@ func (s *Service) stillUnder(ctx context.Context, tx *database.Tx, n *newPlan) (
 	if at.anchor != n.parentAnchor {
 		return true, nil
 	}
-	ended, err := s.ended(ctx, tx, n.binding.OrgID, n.binding.AgentID, n.binding.KeyID, n.parentID)
+	ended, err := s.agents.Ended(ctx, tx, n.binding.OrgID, n.binding.AgentID, n.binding.KeyID, n.parentID)
 	if err == nil && ended {
 		err = errSelfPlanned()
 	}

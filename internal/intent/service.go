@@ -28,23 +28,31 @@ type Service struct {
 	keys    *keyring.Ring
 	sealer  *secret.Sealer
 	scopes  *scope.Service
-	ended   Ended
+	agents  Agents
 	plans   *cache
 	digests digestKeys
 	trust   trustKeys
 }
 
-// Ended reports whether the kill switch has stopped an agent or key, or ended any of their plans.
-type Ended func(ctx context.Context, r database.Reader, orgID, agentID, keyID string, plans ...string) (bool, error)
+// Agents is what plans ask and tell about agents. Without a member nothing has ended, and nobody is told.
+type Agents struct {
+	// Ended reports whether the kill switch has stopped an agent or key, or ended any of their plans.
+	Ended func(ctx context.Context, r database.Reader, orgID, agentID, keyID string, plans ...string) (bool, error)
+	// Saw is told, within its change, that a key declares a plan as an agent.
+	Saw func(ctx context.Context, tx *database.Tx, orgID, agentID, keyID string) error
+}
 
-// New makes a service. It starts no job: the app calls Prune. With a nil Ended nothing stops.
+// New makes a service. It starts no job: the app calls Prune.
 func New(
-	db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sealer, scopes *scope.Service, ended Ended,
+	db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sealer, scopes *scope.Service, agents Agents,
 ) *Service {
-	if ended == nil {
-		ended = func(context.Context, database.Reader, string, string, string, ...string) (bool, error) {
+	if agents.Ended == nil {
+		agents.Ended = func(context.Context, database.Reader, string, string, string, ...string) (bool, error) {
 			return false, nil
 		}
+	}
+	if agents.Saw == nil {
+		agents.Saw = func(context.Context, *database.Tx, string, string, string) error { return nil }
 	}
 	return &Service{
 		db:     db,
@@ -52,7 +60,7 @@ func New(
 		keys:   keys,
 		sealer: sealer,
 		scopes: scopes,
-		ended:  ended,
+		agents: agents,
 		plans:  newCache(),
 	}
 }

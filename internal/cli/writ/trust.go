@@ -99,7 +99,7 @@ func standing(n *client.TrustNode) string {
 	case n.Status == "active":
 		return "does not count: something that it came from has ended"
 	}
-	return n.Status
+	return "has ended (" + n.Status + ")"
 }
 
 func factsOf(n *client.TrustNode) (facts []string) {
