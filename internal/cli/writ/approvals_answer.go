@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,7 +46,8 @@ call with those.
 			}
 			answered, err := call(cmd.Context(), &a.asPerson,
 				func(ctx context.Context, c *client.Client) (client.Answered, error) {
-					return c.Approve(ctx, a.orgID, approval)
+					answered, err := c.Approve(ctx, a.orgID, approval)
+					return answered, whoAnswers(err)
 				})
 			if err != nil {
 				return err
@@ -122,6 +124,14 @@ func (a *approving) otherArguments(s cli.Streams) ([]byte, error) {
 	return text, nil
 }
 
+// whoAnswers says whom to ask where a role does not answer: the server names the least role that may answer anything.
+func whoAnswers(err error) error {
+	if client.StatusOf(err) != http.StatusForbidden {
+		return err
+	}
+	return fmt.Errorf("%w: approvers and above answer what waits, and members what their own keys ask", err)
+}
+
 func approvalsReject(s cli.Streams) *cobra.Command {
 	var p asPerson
 	var note string
@@ -130,7 +140,7 @@ func approvalsReject(s cli.Streams) *cobra.Command {
 		if err == nil && note == "" {
 			fmt.Fprintln(s.Err, "writ: the agent gets no reason; --note gives it one")
 		}
-		return answered, err
+		return answered, whoAnswers(err)
 	}
 	cmd := &cobra.Command{
 		Use: "reject ID", Short: "Reject a call; the agent gets the note", Args: cobra.ExactArgs(1),
@@ -143,7 +153,8 @@ func approvalsReject(s cli.Streams) *cobra.Command {
 
 func (a approving) printPreview(ctx context.Context, s cli.Streams, approval client.Approval) error {
 	words, err := call(ctx, &a.asPerson, func(ctx context.Context, c *client.Client) (string, error) {
-		return c.PreviewApproval(ctx, a.orgID, approval)
+		words, err := c.PreviewApproval(ctx, a.orgID, approval)
+		return words, whoAnswers(err)
 	})
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ their owners; that needs a session, and an owner or admin: others see their own.
 					return c.Keys(ctx, "", page)
 				})
 			if err != nil {
-				return needsTerminalKey(err)
+				return needsTerminalKey(err, found)
 			}
 			return show(&p.server, s, listed, func(s cli.Streams, listed client.Page[client.Key]) error {
 				return printKeys(s, listed, found.APIKey)
@@ -183,12 +183,12 @@ somebody who has left; that needs a session, and an owner or admin.`,
 				}
 				return id, c.RevokeKey(ctx, id)
 			}
-			id, _, err := callWithKey(cmd.Context(), &p.server, revokeMine)
+			id, found, err := callWithKey(cmd.Context(), &p.server, revokeMine)
 			if client.StatusOf(err) == http.StatusConflict { // only the key that asks is refused
 				return errors.New("that is the key that this terminal uses: writ logout revokes it")
 			}
 			if err != nil {
-				return needsTerminalKey(err)
+				return needsTerminalKey(err, found)
 			}
 			return show(&p.server, s, revoked(id, args[0]), print)
 		},

@@ -42,12 +42,12 @@ func (v *server) orgs(ctx context.Context) ([]listedOrg, error) {
 	if in, err := v.find(); err == nil && in.APIKey == "" && in.AccessToken != "" {
 		return v.orgsOfPerson(ctx, in.OrgID)
 	}
-	found, _, err := callWithKey(ctx, v,
+	found, with, err := callWithKey(ctx, v,
 		func(ctx context.Context, c *client.Client) ([]client.TerminalOrganization, error) {
 			return c.TerminalOrganizations(ctx)
 		})
 	if err != nil {
-		return nil, needsTerminalKey(err)
+		return nil, needsTerminalKey(err, with)
 	}
 	listed := make([]listedOrg, len(found))
 	for i, o := range found {
@@ -71,11 +71,15 @@ func (v *server) orgsOfPerson(ctx context.Context, active string) ([]listedOrg, 
 }
 
 // needsTerminalKey explains why a key that no sign-in made is refused.
-func needsTerminalKey(err error) error {
-	if client.StatusOf(err) == http.StatusForbidden {
-		return fmt.Errorf("%w: this needs the key that writ login makes", err)
+func needsTerminalKey(err error, with credentials.Found) error {
+	switch {
+	case client.StatusOf(err) != http.StatusForbidden:
+		return err
+	case with.KeyFrom == credentials.KeyVariable:
+		return fmt.Errorf("%w: this needs the key that writ login makes, and the key in %s comes before it: unset that",
+			err, credentials.KeyVariable)
 	}
-	return err
+	return fmt.Errorf("%w: this needs the key that writ login makes", err)
 }
 
 func printOrgs(s cli.Streams, listed map[string][]listedOrg) error {

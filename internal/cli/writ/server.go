@@ -53,6 +53,10 @@ func (v *server) withKey() (*client.Client, credentials.Found, error) {
 		return nil, found, cli.SignedOut(fmt.Errorf("your sign-in to %s has no key, because you were in no organization: "+
 			"run writ login again when you are in one, or give an API key in %s", found.URL, credentials.KeyVariable))
 	}
+	if found.APIKey == "" && found.AccessToken != "" {
+		return nil, found, cli.SignedOut(fmt.Errorf("there is a session for %s and no key: run writ login, which makes one, "+
+			"or give an API key in %s", found.URL, credentials.KeyVariable))
+	}
 	if found.APIKey == "" {
 		return nil, found, cli.SignedOut(fmt.Errorf("not signed in to %s: run writ login, or give an API key in %s",
 			found.URL, credentials.KeyVariable))
