@@ -35,10 +35,18 @@ func refuseEmpty(cmd *cobra.Command, args []string) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && isEmpty(f.Value) && !slices.Contains(mayBeEmpty, f.Name) {
-			err = fmt.Errorf("--%s is empty: give a value, or leave it out", f.Name)
+			err = fmt.Errorf("--%s is empty: give a value%s", f.Name, otherwise(f))
 		}
 	})
 	return err
+}
+
+// otherwise is what else can be done about an empty flag: one that must be there cannot be left out.
+func otherwise(f *pflag.Flag) string {
+	if len(f.Annotations[cobra.BashCompOneRequiredFlag]) > 0 {
+		return ""
+	}
+	return ", or leave it out"
 }
 
 // argumentName is what the usage of a command calls its argument i.

@@ -28,8 +28,8 @@ func evidence(ts *testscript.TestScript, neg bool, args []string) {
 	log.add("call.decided", 0)
 	write("export.ndjson", log.export())
 	write("witness.ndjson", append(seen, sighting(ts, log.checkpoint())...))
-	gone := bytes.Replace(log.export(), []byte(`{"payload":{"entries":1,"known":true},"record"`), []byte(`{"record"`),
-		1)
+	payload, none := []byte(`{"payload":{"entries":1,"known":true},"record"`), []byte(`{"record"`)
+	gone := bytes.Replace(log.export(), payload, none, 1)
 	salt := []byte(`,"salt":"` + strings.Repeat("03", ledger.SaltSize) + `"`)
 	write("gone.ndjson", bytes.Replace(gone, salt, nil, 1))
 	write("changed.ndjson", bytes.Replace(log.export(), []byte(`"verdict":"deny"`), []byte(`"verdict":"none"`), 1))
@@ -38,6 +38,8 @@ func evidence(ts *testscript.TestScript, neg bool, args []string) {
 	write("shrunk.ndjson", log.export())
 	log.add(ledger.Restored, 7)
 	write("restored.ndjson", log.export())
+	unseen := bytes.ReplaceAll(bytes.ReplaceAll(log.export(), payload, none), salt, nil)
+	write("unseen.ndjson", bytes.Replace(unseen, []byte("}\n"), []byte(`,"withoutPayloads":true}`+"\n"), 1))
 }
 
 // sighting is a line of a witness.

@@ -77,8 +77,14 @@ func parseHostName(text string) (string, error) {
 	return name, nil
 }
 
-func parsePublicURL(text string) (string, error) {
-	return parseOrigin(strings.TrimSuffix(text, "/"))
+// parsePublicURL refuses an address without TLS where the server speaks TLS: nobody would reach it there.
+func (r *reader) parsePublicURL(text string) (string, error) {
+	origin, err := parseOrigin(strings.TrimSuffix(text, "/"))
+	if err == nil && strings.HasPrefix(origin, "http://") && r.isSet("WRIT_TLS_CERT") {
+		return "", errors.New("must begin with https://, because this server speaks TLS: " + r.written("WRIT_TLS_CERT") +
+			" is set")
+	}
+	return origin, err
 }
 
 func parseCORSOrigin(text string) (string, error) {

@@ -84,7 +84,7 @@ func (r *reader) loadServer(c *Config) {
 	if c.IsProduction() {
 		r.require("WRIT_PUBLIC_URL", "in production")
 	}
-	c.PublicURL = read(r, "WRIT_PUBLIC_URL", parsePublicURL)
+	c.PublicURL = read(r, "WRIT_PUBLIC_URL", r.parsePublicURL)
 	c.HostNames = read(r, "WRIT_HOST_NAMES", listOf(parseHostName))
 	r.loadTLS(c)
 	c.TrustedProxies = read(r, "WRIT_TRUSTED_PROXIES", listOf(parseNetwork))

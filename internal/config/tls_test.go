@@ -118,6 +118,25 @@ func TestAgentsListenNeedsTLS(t *testing.T) {
 	}
 }
 
+// TestPublicURLOfTLS: nobody reaches a server that speaks TLS at an address without it.
+func TestPublicURLOfTLS(t *testing.T) {
+	t.Parallel()
+	certificate, key := keyPair(t)
+	readFile := files(map[string]string{"crt": certificate, "key": key})
+	environ := []string{"WRIT_TLS_CERT_FILE=crt", "WRIT_TLS_KEY_FILE=key"}
+	for _, url := range []string{"http://localhost:8080", "HTTP://writ.example.com"} {
+		got := problems(t, readFile, append(environ, "WRIT_PUBLIC_URL="+url)...)
+		want := config.Problem{Variable: "WRIT_PUBLIC_URL",
+			Message: "must begin with https://, because this server speaks TLS: WRIT_TLS_CERT_FILE is set"}
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%s: problems = %q, want %q", url, got, want)
+		}
+	}
+	if _, err := config.Load(append(environ, "WRIT_PUBLIC_URL=https://localhost:8080"), readFile); err != nil {
+		t.Errorf("with TLS: %v", err)
+	}
+}
+
 func variablesOf(p config.Problems) string {
 	var names []string
 	for _, problem := range p {

@@ -42,7 +42,7 @@ func Variables() []Variable {
 			"IP address to listen on, or `localhost`; without a port, which `PORT` sets."),
 		plain("PORT", always("8080"), "Port to listen on, 0 to 65535; 0 takes any free port."),
 		plain("WRIT_PUBLIC_URL", none,
-			"Address at which people and agents reach the server, such as `https://writ.example.com`; no path. Required in production."),
+			"Address at which people and agents reach the server, such as `https://writ.example.com`; no path. Required in production. Must begin with `https://` where `WRIT_TLS_CERT` is set."),
 		plain("WRIT_HOST_NAMES", none,
 			"Other host names, separated by commas, under which programs reach the server, such as `writ.writ.svc` within a cluster. Requests under names that are neither these nor that of `WRIT_PUBLIC_URL` are refused."),
 		file("WRIT_TLS_CERT", "Certificate chain as PEM text, for TLS in the server itself. Needs `WRIT_TLS_KEY`."),

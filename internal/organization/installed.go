@@ -50,6 +50,32 @@ func (s *Service) IDNamed(ctx context.Context, p principal.Principal, named stri
 	return "", fault.New(fault.Conflict, "%d organizations are called %q: give an id", len(found), named)
 }
 
+// InstalledMember is a member of an open organization as whoever runs the server sees it.
+type InstalledMember struct {
+	UserID string         `json:"-"`
+	OrgID  string         `json:"id"`
+	Name   string         `json:"name"` // of the organization
+	Role   principal.Role `json:"role"`
+}
+
+// InstalledMembers lists the members of all open organizations, those of the oldest organization first. Only the
+// operator may use it.
+func (s *Service) InstalledMembers(ctx context.Context, p principal.Principal) ([]InstalledMember, error) {
+	if p.Kind != principal.System {
+		return nil, fault.New(fault.Forbidden, "only the operator can list the members of all organizations")
+	}
+	list, err := database.Collect(ctx, s.db, func(s database.Scanner) (m InstalledMember, err error) {
+		err = s.Scan(&m.UserID, &m.OrgID, &m.Name, &m.Role)
+		return m, err
+	}, `
+		SELECT m.user_id, o.id, o.name, m.role
+		FROM organization_member m
+		JOIN organization o ON o.id = m.org_id
+		WHERE o.closed_at IS NULL
+		ORDER BY o.id, m.user_id`)
+	return list, database.Wrap(err, "list the members of all organizations")
+}
+
 func installed(ctx context.Context, r database.Reader) ([]Installed, error) {
 	list, err := database.Collect(ctx, r, func(s database.Scanner) (o Installed, err error) {
 		err = s.Scan(&o.ID, &o.Name, &o.Members, database.ToTime(&o.CreatedAt), database.ToOptionalTime(&o.ClosedAt))

@@ -1,9 +1,11 @@
 package organization_test
 
 import (
+	"slices"
 	"testing"
 
 	"writ/internal/fault"
+	"writ/internal/organization"
 	"writ/internal/principal"
 	"writ/internal/testenv"
 )
@@ -27,6 +29,13 @@ func TestInstalled(t *testing.T) {
 		if all[1].ID != closed.OrgID || all[1].ClosedAt == nil {
 			t.Errorf("the closed one is %+v", all[1])
 		}
+		members, err := e.service.InstalledMembers(ctx, operator)
+		want := []organization.InstalledMember{
+			{UserID: blue.UserID, OrgID: blue.OrgID, Name: "Blue", Role: principal.Owner},
+		}
+		if err != nil || !slices.Equal(members, want) {
+			t.Errorf("the members are %+v, %v, want %+v", members, err, want)
+		}
 		for _, named := range []string{"Blue", blue.OrgID} {
 			if id, err := e.service.IDNamed(ctx, operator, named); err != nil || id != blue.OrgID {
 				t.Errorf("%q is %q, %v", named, id, err)
@@ -41,6 +50,8 @@ func TestInstalled(t *testing.T) {
 		testenv.WantFault(t, "two of a name", err, fault.Conflict)
 		for name, p := range map[string]principal.Principal{"an owner": blue, "nobody": {}} {
 			_, err := e.service.Installed(ctx, p)
+			testenv.WantFault(t, name, err, fault.Forbidden)
+			_, err = e.service.InstalledMembers(ctx, p)
 			testenv.WantFault(t, name, err, fault.Forbidden)
 			_, err = e.service.IDNamed(ctx, p, "Blue")
 			testenv.WantFault(t, name, err, fault.Forbidden)

@@ -130,12 +130,21 @@ func (s *Service) AddMember(
 			return err
 		}
 		if has, err := RoleIn(ctx, tx, orgID, userID); err == nil {
-			return fault.New(fault.Conflict, "this person is already a member, as %s", has)
+			return alreadyMember(has, role)
 		} else if !fault.Is(err, fault.Forbidden) {
 			return err
 		}
 		return s.Join(ctx, tx, p, orgID, userID, role)
 	}})
+}
+
+// alreadyMember says how to change a role instead. An owner keeps theirs: the last one cannot lose it.
+func alreadyMember(has, wanted principal.Role) error {
+	if has == wanted || has == principal.Owner {
+		return fault.New(fault.Conflict, "this person is already a member, as %s", has)
+	}
+	return fault.New(fault.Conflict, "this person is already a member, as %s: an owner changes the role with "+
+		"writ members role", has)
 }
 
 // JoinVouched is Join for somebody who comes by the organization's identity provider for the first time, if there is a

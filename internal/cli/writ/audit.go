@@ -261,8 +261,11 @@ func describe(s cli.Streams, r ledger.Report) error {
 	}
 	for _, restore := range r.Restores {
 		lost := "how many entries were lost is not known"
-		if restore.Known {
+		switch {
+		case restore.Known:
 			lost = cli.Entries(restore.Lost) + " lost"
+		case r.WithoutPayloads:
+			lost = "only an export with payloads says how many entries were lost; a viewer gets none"
 		}
 		if restore.Unproved {
 			lost += "; what it went on from was not signed"

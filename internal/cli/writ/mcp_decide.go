@@ -35,11 +35,27 @@ its held tools as they are listed.`,
 
 // asReasonFlag names the flag where the server wants a reason: only it knows whether the server to approve is approved.
 func asReasonFlag(err error) error {
-	refused, ok := errors.AsType[*client.Error](err)
-	if !ok || len(refused.Details) == 0 || refused.Details[0].Field != "reason" {
-		return err
+	if said := refusal(err, "reason"); said != "" {
+		return fmt.Errorf("--reason: say why the held tools are accepted; it %s", said)
 	}
-	return fmt.Errorf("--reason: say why the held tools are accepted; it %s", refused.Details[0].Message)
+	return err
+}
+
+// asHashFlag names the flag where the server wants a hash: only it knows whether the tool is gone, and needs none.
+func asHashFlag(err error, server string) error {
+	if said := refusal(err, "hash"); said != "" {
+		return fmt.Errorf("--hash %s: writ mcp show %s prints it", said, cli.Line(server))
+	}
+	return err
+}
+
+// refusal is what the server says of a field that it refuses; empty: it says something else.
+func refusal(err error, field string) string {
+	refused, ok := errors.AsType[*client.Error](err)
+	if !ok || len(refused.Details) == 0 || refused.Details[0].Field != field {
+		return ""
+	}
+	return refused.Details[0].Message
 }
 
 func mcpDeny(s cli.Streams) *cobra.Command {
@@ -81,7 +97,7 @@ func mcpAccept(s cli.Streams) *cobra.Command {
 			return accepted{finding: &f}, err
 		}
 		tool, err := c.AcceptMCPTool(ctx, p.orgID, args[0], args[1], hash, reason)
-		return accepted{tool: &tool}, err
+		return accepted{tool: &tool}, asHashFlag(err, args[0])
 	}
 	cmd := &cobra.Command{
 		Use: "accept SERVER [TOOL]", Short: "Accept a held tool as it is listed, which releases it, or a finding of the scanner",

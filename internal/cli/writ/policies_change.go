@@ -54,7 +54,13 @@ func policyRollback(s cli.Streams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "rollback POLICY", Short: "Make an old version of a policy the latest one, and active where one was active",
-		Args: cobra.ExactArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cobra.ExactArgs(1)(cmd, args); err != nil || v.version != 0 {
+				return err
+			}
+			return fmt.Errorf("--version is missing: writ policy show %s says which is the latest, and shows an older one "+
+				"with --version", args[0])
+		},
 		RunE: onePolicy(&v.asPerson, s, back, printPolicyState),
 	}
 	v.addFlags(cmd, "the version to return to")

@@ -40,7 +40,7 @@ func (c *command) user() *cobra.Command {
 	create.Flags().StringVar(&n.Name, "name", "", "name to show")
 	create.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from standard input")
 	cli.RequireFlags(create, "email")
-	user.AddCommand(create, c.setPassword(), c.removeFactor())
+	user.AddCommand(create, c.listUsers(), c.setPassword(), c.removeFactor())
 	return user
 }
 

@@ -113,6 +113,11 @@ func (c *command) announceSettings(settings config.Config, s *app.Server) {
 	if settings.MetricsListen != "" {
 		fmt.Fprintf(c.streams.Out, "  metrics on  %s\n", settings.MetricsListen)
 	}
+	c.announceWarnings(settings)
+}
+
+// announceWarnings says what lets others in. The server starts all the same: it may be known, and meant.
+func (c *command) announceWarnings(settings config.Config) {
 	if settings.IsPublicPlain() {
 		fmt.Fprintln(c.streams.Out, "  warning     WRIT_PUBLIC_URL begins with http://, so passwords and keys cross the network in clear: "+
 			"have a proxy speak TLS, or set WRIT_TLS_CERT and WRIT_TLS_KEY")
@@ -120,5 +125,9 @@ func (c *command) announceSettings(settings config.Config, s *app.Server) {
 	if settings.MasterKeyIsWeak() {
 		fmt.Fprintln(c.streams.Out, "  warning     WRIT_MASTER_KEY is easily guessed, and whoever has it can forge plans and logs: "+
 			"begin anew with one of `openssl rand -hex 32`")
+	}
+	for _, file := range config.ExposedFiles(c.environ) {
+		fmt.Fprintf(c.streams.Out, "  warning     %s names a file that everybody on this machine can read: chmod 600 %s\n",
+			file.Variable, cli.Line(file.Path))
 	}
 }
