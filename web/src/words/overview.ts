@@ -9,7 +9,7 @@ export const overview = {
   tracesNote: "tasks that agents ran",
   tracesEach: (n: string) => `${n} traces each`,
   sessions: "Sessions",
-  errors: "Errors",
+  errors: "Failed or denied",
   tokens: "Tokens",
   cost: "Cost",
   costOfTrace: (usd: string) => `${usd} a trace`,
