@@ -50,8 +50,9 @@ export const overview = {
   deniedToday: (n: string) => `${n} denied`,
   recent: "Newest decisions",
   noDecisions: "No decision yet.",
-  noDecisionsHelp:
-    "Here you will see what your agents did, what it cost, and what was denied. Give an agent a key and watch its first call arrive.",
+  noDecisionsHelp: "Here you will see what your agents did, what it cost, and what was denied.",
+  giveKey: "Give an agent a key and watch its first call arrive.",
+  onlyReads: "Your role reads it; somebody whose role has keys begins.",
   start: "Get your first decision",
   quiet: (day: string) => `No decisions in this time. The last was on ${day}.`,
   showIt: "Show it",
