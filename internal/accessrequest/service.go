@@ -137,6 +137,9 @@ func (s *Service) Invited(ctx context.Context, p principal.Principal, id string,
 // Approve lets the address of a request register, with a link that is mailed. Approving once more mails another link in
 // place of the first: mails get lost, and links expire.
 func (s *Service) Approve(ctx context.Context, p principal.Principal, id string) (Request, error) {
+	if err := mail.Require(ctx, s.Mail); err != nil {
+		return Request{}, err
+	}
 	token := secret.Token("acc_")
 	decided, err := s.decide(ctx, p, id, "access.approved",
 		answer{status: Approved, tokenHash: secret.Hash(token.Reveal())})

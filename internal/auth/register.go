@@ -252,10 +252,7 @@ func codeMail(address string, code secret.Text) mail.Message {
 // requireMail fails where mail cannot be sent, before any account is looked up:
 // failing for known addresses only would reveal them.
 func (s *Service) requireMail(ctx context.Context) error {
-	if none, ok := s.mail.(mail.None); ok {
-		return none.Send(ctx, mail.Message{})
-	}
-	return nil
+	return mail.Require(ctx, s.mail)
 }
 
 // change runs a transaction that may append to the system log.

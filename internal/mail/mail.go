@@ -58,12 +58,23 @@ type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
 
+// NotConfigured is the code of the refusal of a server without mail. Programs tell by it that trying again is no use.
+const NotConfigured = "mail_not_configured"
+
 // None is the sender of a server without mail.
 type None struct{}
 
 // Send refuses.
 func (None) Send(context.Context, Message) error {
-	return fault.New(fault.Unavailable, "mail is not configured: set WRIT_SMTP_URL")
+	return fault.New(fault.Unavailable, "mail is not configured: set WRIT_SMTP_URL").Coded(NotConfigured)
+}
+
+// Require fails where a server has no mail at all, before anything is done that only a mail would complete.
+func Require(ctx context.Context, s Sender) error {
+	if none, ok := s.(None); ok {
+		return none.Send(ctx, Message{})
+	}
+	return nil
 }
 
 // validate refuses what could forge a header or a second recipient, and what would not arrive as it was written.

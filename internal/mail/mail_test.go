@@ -90,7 +90,8 @@ func forgedMails() []forgedMail {
 func TestNoneSaysWhatToSet(t *testing.T) {
 	t.Parallel()
 	err := mail.None{}.Send(t.Context(), welcome)
-	if !fault.Is(err, fault.Unavailable) || err.Error() != "mail is not configured: set WRIT_SMTP_URL" {
+	if !fault.Is(err, fault.Unavailable) || err.Error() != "mail is not configured: set WRIT_SMTP_URL" ||
+		fault.CodeOf(err) != "mail_not_configured" {
 		t.Errorf("Send = %v", err)
 	}
 }

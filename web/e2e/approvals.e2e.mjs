@@ -387,7 +387,7 @@ export function tests({ test, env }) {
     await page.getByText("There is no such request for you.").waitFor(patience);
     const vic = await browserOf(s, "vic");
     const theirs = await open(vic, "/approvals");
-    await theirs.getByText("You see the requests of your own keys.").waitFor(patience);
+    await theirs.getByText("Your role has no keys, and so no requests of its own.").waitFor(patience);
     await theirs.getByRole("link", { name: "Figures" }).click();
     await theirs.getByText("Only approvers see these figures.").waitFor(patience);
     return ended(wrong, mia, vic);

@@ -135,6 +135,8 @@ export function tests({ test, env }) {
     const page = await env.page();
     await page.goto(env.within("/", s.org));
     await page.getByRole("heading", { name: "Overview" }).waitFor();
+    // A denial is no failure, though the API counts both as errors.
+    await page.locator("a.tile", { hasText: "Failed or denied" }).waitFor();
     await page.locator("a.why", { hasText: "other arguments than planned" }).first().click();
     await page.waitForURL(/decisions.*decision=deny/);
     await page.getByText("the arguments are not those of the plan").first().waitFor();

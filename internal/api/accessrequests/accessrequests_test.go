@@ -1,6 +1,7 @@
 package accessrequests_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -157,6 +158,33 @@ func TestApprovedPeopleRegister(t *testing.T) {
 		s.Advance(7 * 24 * time.Hour)
 		testserver.WantStatus(t, "after a week", register("new@example.org", token), http.StatusForbidden)
 	}, "WRIT_SIGNUP", "closed")
+}
+
+// TestApprovedWithoutMail: where no mail goes out nobody is let in, with a link or an invitation, and the request waits
+// on. Programs are told why.
+func TestApprovedWithoutMail(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		op := operator(s)
+		own := s.Organization(op, "Own")
+		if err := ask(s, m{"email": "new@example.org"}); err != nil {
+			t.Fatal(err)
+		}
+		id := list(s, op, "pending")[0].ID
+		for what, body := range map[string]m{"with a link": {}, "with an invitation": {"organizationId": own}} {
+			_, err := answer(s, op, id, "approve", body)
+			refused, ok := errors.AsType[*client.Error](err)
+			if !ok || refused.StatusCode != http.StatusServiceUnavailable || refused.Reason != "mail_not_configured" {
+				t.Errorf("%s: %v, want 503 with a code", what, err)
+			}
+			if len(list(s, op, "pending")) != 1 {
+				t.Errorf("%s: the request does not wait any more", what)
+			}
+		}
+		if open, err := op.Invites(t.Context(), own); err != nil || len(open) != 0 {
+			t.Errorf("invitations: %+v, %v", open, err)
+		}
+	}, "WRIT_ENV", "production", "WRIT_PUBLIC_URL", "https://writ.example.org", "WRIT_LISTEN", "127.0.0.1")
 }
 
 // TestInvitedPeople: an operator invites where their role allows it, and nowhere else.

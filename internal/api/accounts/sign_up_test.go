@@ -300,6 +300,9 @@ func TestProductionWithoutMail(t *testing.T) {
 			if w.Header.Get("Retry-After") == "" {
 				t.Errorf("%s: no Retry-After", name)
 			}
+			if body := string(w.Body); !strings.Contains(body, `"code":"mail_not_configured"`) {
+				t.Errorf("%s: programs are not told why: %s", name, body)
+			}
 			for _, email := range []string{known.Email, pending} {
 				testserver.WantStatus(t, name+" "+email, call(email), http.StatusServiceUnavailable)
 				if diff := cmp.Diff(want, w.Answer(t)); diff != "" {

@@ -2,8 +2,8 @@ package writ
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -109,10 +109,12 @@ func membersInvite(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
+// mailNotConfigured is how the server names that it sends no mail.
+const mailNotConfigured = "mail_not_configured"
+
 // withoutMail says who adds people where a server sends no mail.
 func withoutMail(err error) error {
-	away := client.StatusOf(err) == http.StatusServiceUnavailable
-	if away && strings.Contains(err.Error(), "mail is not configured") {
+	if refusal, ok := errors.AsType[*client.Error](err); ok && refusal.Reason == mailNotConfigured {
 		return fmt.Errorf("%w; or have its operator add people: writd user create, writd org add-member", err)
 	}
 	return err

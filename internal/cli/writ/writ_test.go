@@ -78,7 +78,8 @@ func TestInviteWithoutMail(t *testing.T) {
 	t.Setenv("WRIT_ACCESS_TOKEN", "any")
 	const org = "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"
 	_, err := run(t, map[string]string{
-		"/organization/" + org + "/members/invite": `503 {"message":"mail is not configured: set WRIT_SMTP_URL"}`,
+		"/organization/" + org + "/members/invite": `503 {"message":"mail is not configured: set WRIT_SMTP_URL",
+			"code":"mail_not_configured"}`,
 	}, "members", "invite", "ada@example.org", "--organization", org)
 	if err == nil || !strings.Contains(err.Error(), "set WRIT_SMTP_URL (503); or have its operator add people: writd user ") {
 		t.Errorf("err = %v", err)

@@ -9,6 +9,8 @@ export class ApiError extends Error {
     readonly details: { field: string; message: string }[] = [],
     /** Seconds to wait, of a 429. */
     readonly retryAfter = 0,
+    /** Names the refusal where its status does not say enough; empty: it does. */
+    readonly code = "",
   ) {
     super(message);
     this.name = "ApiError";
@@ -22,7 +24,7 @@ export class ApiError extends Error {
 
 /** errorOf reads an answer that is no success. */
 export function errorOf(response: Response, text: string): ApiError {
-  let body: { message?: unknown; requestId?: unknown; details?: unknown } = {};
+  let body: { message?: unknown; requestId?: unknown; details?: unknown; code?: unknown } = {};
   try {
     body = JSON.parse(text) ?? {};
   } catch {
@@ -34,6 +36,7 @@ export function errorOf(response: Response, text: string): ApiError {
     typeof body.requestId === "string" ? body.requestId : (response.headers.get("X-Request-Id") ?? ""),
     Array.isArray(body.details) ? body.details : [],
     Number(response.headers.get("Retry-After")) || 0,
+    typeof body.code === "string" ? body.code : "",
   );
 }
 

@@ -58,6 +58,8 @@ export function SkeletonLines({ lines = 3 }: { lines?: number }) {
 export function explain(error: unknown, writing = false): { title: string; help: string } {
   if (!(error instanceof ApiError))
     return { title: words.errors.broken, help: String((error as Error)?.message ?? error) };
+  // A 503, but one that was refused before anything was done, and that stays.
+  if (error.code === "mail_not_configured") return { title: words.errors.noMail, help: words.errors.noMailHelp };
   switch (error.status) {
     case 0:
       return { title: words.errors.away, help: writing ? words.errors.notKnown : words.errors.awayHelp };

@@ -9,6 +9,7 @@ export const approvals = {
   queue: "Requests that wait",
   none: "Nothing waits.",
   noneHelp: "Calls that a rule holds for a person appear here as they come.",
+  noneToSee: "Your role has no keys, and so no requests of its own. Approvers see those of everybody.",
   noneOwn: "You see the requests of your own keys. Approvers see those of everybody.",
   news: "requests",
   cut: "The newest 500 are shown. Answer some to see the others.",

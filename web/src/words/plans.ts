@@ -77,7 +77,7 @@ export const plans = {
   leaves: (from: number, to: number) => `leaves ${from} – ${to}`,
   delegations: "Delegations",
   delegationsHelp:
-    "Who got a part of this plan from whom. Each permits no more than the one above it, and counts only while all above it do.",
+    "Who got a part of this plan from whom. Each permits no more than the one above it, and counts only while all above it do. A call is counted on the page of the one that it presents, not of those above it.",
   kinds: { plan: "Plan", delegation: "Delegation", envelope: "Part shown by an SDK" } as Record<string, string>,
   to: "to",
   delegate: "Delegate's key",

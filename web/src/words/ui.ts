@@ -103,6 +103,9 @@ export const errors = {
   forbidden: "Your role does not allow this.",
   missing: "Not here, or not yours.",
   missingHelp: "It may have been removed, be older than what is kept, or belong to another organization.",
+  noMail: "This server sends no mail.",
+  noMailHelp:
+    "Have its operator add people with writd user create and writd org add-member, and set passwords with writd user set-password.",
   notKnown: "It is not known whether this was done. Load the page again before you repeat it.",
   refused: "The server refused this.",
   request: "Request",

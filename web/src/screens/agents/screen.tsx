@@ -6,6 +6,7 @@ import { StopList } from "../../app/kill/StopList";
 import { linkTo } from "../../app/link";
 import { useOrg } from "../../app/org";
 import { Person } from "../../app/people";
+import { StartLink } from "../../app/StartLink";
 import { useNeighbours } from "../../app/shell/neighbours";
 import { usePage } from "../../app/shell/page";
 import { useList } from "../../app/useList";
@@ -173,14 +174,7 @@ const card = (a: Agent) => (
 
 function None() {
   return (
-    <Empty
-      title={w.none}
-      action={
-        <Link className="button primary" to="/start">
-          {w.start}
-        </Link>
-      }
-    >
+    <Empty title={w.none} action={<StartLink>{w.start}</StartLink>}>
       {w.noneHelp}
     </Empty>
   );

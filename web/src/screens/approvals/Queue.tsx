@@ -16,6 +16,7 @@ import { Left, useLeaving } from "./parts";
 import { type Approval, pendingQuery } from "./queries";
 import { beside, inOrder, queueOf, type Queue as Rows } from "./queue";
 import { Request } from "./Request";
+import { noneFor } from "./rights";
 
 const none: Approval[] = [];
 
@@ -138,10 +139,9 @@ function Row({ request: r, gone }: { request: Approval; gone: boolean }) {
 
 function Nothing() {
   const org = useOrg();
-  const decides = (org.rights as string[]).includes("approvals.decide");
   return (
     <Empty title={w.none} action={<TellMe />}>
-      {decides ? w.noneHelp : w.noneOwn}
+      {w[noneFor(org.rights)]}
     </Empty>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Shown } from "./queries";
-import { approveBar, isOwn, rejectBar } from "./rights";
+import { approveBar, isOwn, noneFor, rejectBar } from "./rights";
 
 const request = (more: object = {}) =>
   ({ kind: "hold", ownerId: "owner", votes: [], needed: 1, ...more }) as unknown as Shown;
@@ -32,4 +32,8 @@ it("knows one's own requests, by key and by name", () => {
   expect(isOwn(request({ ownerId: "ann" }), approver)).toBe(true);
   expect(isOwn(request({ requesterEmail: "ANN@example.org" }), approver)).toBe(true);
   expect(isOwn(request(), approver)).toBe(false);
+});
+
+it("speaks of their own keys only to those who can have some", () => {
+  expect([approver, member, viewer].map((p) => noneFor(p.rights))).toEqual(["noneHelp", "noneOwn", "noneToSee"]);
 });

@@ -37,3 +37,9 @@ export function isOwn(request: Shown, who: Answerer): boolean {
   const names = [request.userId, request.requesterEmail].map((n) => n?.toLowerCase());
   return request.ownerId === who.id || names.includes(who.id) || names.includes(who.email.toLowerCase());
 }
+
+/** noneFor names the words that say which requests somebody sees, where there is none. */
+export function noneFor(rights: readonly string[]): "noneHelp" | "noneOwn" | "noneToSee" {
+  if (rights.includes("approvals.decide")) return "noneHelp";
+  return rights.includes("keys.own") ? "noneOwn" : "noneToSee";
+}

@@ -1,6 +1,7 @@
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo } from "react";
 import { useOrg } from "../../app/org";
+import { StartLink } from "../../app/StartLink";
 import { useNeighbours } from "../../app/shell/neighbours";
 import { useList } from "../../app/useList";
 import type { LiveEvent } from "../../live/live";
@@ -93,14 +94,7 @@ function Nothing({ search, decisions, onSearch }: Pick<ListProps, "search" | "de
   }
   if (!decisions) return <Empty title={w.noEntries}>{w.noEntriesHelp}</Empty>;
   return (
-    <Empty
-      title={w.noDecisions}
-      action={
-        <Link className="button primary" to="/start">
-          {w.firstDecision}
-        </Link>
-      }
-    >
+    <Empty title={w.noDecisions} action={<StartLink>{w.firstDecision}</StartLink>}>
       {w.noDecisionsHelp}
     </Empty>
   );

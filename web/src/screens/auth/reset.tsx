@@ -40,7 +40,7 @@ function AskForLink() {
           />
           {ask.error && (
             <p role="alert" className="wrong-text">
-              {explain(ask.error).help}
+              {explain(ask.error).title} {explain(ask.error).help}
             </p>
           )}
           <Button type="submit" look="primary" busy={ask.isPending}>

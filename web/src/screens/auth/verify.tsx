@@ -84,7 +84,7 @@ export function Verify() {
         )}
         {error && (
           <p role="alert" className="wrong-text">
-            {explain(error).help}
+            {explain(error).title} {explain(error).help}
           </p>
         )}
         <Button type="submit" look="primary" busy={verify.isPending}>

@@ -48,19 +48,24 @@ const laneOf = (metric: Metric, name: string, of: Verdict[]): Lane => ({
   })),
 });
 
+/** firstOf is the place of the first bucket in which something was decided; -1: there is none. */
+export const firstOf = (metric: Metric) =>
+  metric.buckets.findIndex((_, i) => verdicts.some((v) => (metric.values.get(v)?.[i] ?? 0) > 0));
+
 /** sinceFirst leaves out the empty beginning of a time, if that is most of it: a day, at least, stays. */
 export function sinceFirst(metric: Metric): Metric {
-  const first = metric.buckets.findIndex((_, i) => verdicts.some((v) => (metric.values.get(v)?.[i] ?? 0) > 0));
+  const first = firstOf(metric);
   if (first < metric.buckets.length / 2) return metric;
   const from = Math.max(0, Math.min(first, metric.buckets.length - 24));
   const values = new Map([...metric.values].map(([name, all]) => [name, all.slice(from)]));
   return { ...metric, buckets: metric.buckets.slice(from), values };
 }
 
+/** nothingBefore names the day of the first decision: what is drawn may begin on the day before. */
+export const nothingBefore = (metric: Metric) => w.nothingBefore(day((metric.buckets[firstOf(metric)] ?? 0) * 1000));
+
 function Lanes({ metric: whole, onRange }: { metric: Metric; onRange: (range: RangeSearch) => void }) {
   const metric = useMemo(() => sinceFirst(whole), [whole]);
-  const begin = metric.buckets[0];
-  const cut = begin !== undefined && begin !== whole.buckets[0] ? `${w.nothingBefore(day(begin * 1000))} ` : "";
   const [chosen, setChosen] = useState<[number, number]>();
   const choose = useCallback((from: number, until: number) => setChosen([from, until]), []);
   const lanes = useMemo(
@@ -76,7 +81,7 @@ function Lanes({ metric: whole, onRange }: { metric: Metric; onRange: (range: Ra
         <Chosen metric={metric} span={chosen} onRange={onRange} onClose={() => setChosen(undefined)} />
       ) : (
         <p className="small faint chosen">
-          {cut}
+          {metric.buckets.length < whole.buckets.length && `${nothingBefore(metric)} `}
           {w.dragHelp}
         </p>
       )}

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useOrg } from "../../app/org";
+import { StartLink, useMayStart } from "../../app/StartLink";
 import { seriesQuery, totalOf } from "../../app/series";
 import { verdicts } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
@@ -17,6 +17,7 @@ const w = words.overview;
 /** Welcome stands in place of the figures where nothing has happened yet, and says what to do first. */
 export function Welcome({ bounds, children }: { bounds: Bounds; children: ReactNode }) {
   const org = useOrg();
+  const mayStart = useMayStart();
   const newest = useQuery(newestQuery(org.id)).data;
   const summary = useQuery(summaryQuery(org.id, bounds)).data;
   if (newest?.items.length !== 0 || summary?.totalTraces !== 0) return children;
@@ -26,14 +27,12 @@ export function Welcome({ bounds, children }: { bounds: Bounds; children: ReactN
         title={w.noDecisions}
         action={
           <>
-            <Link className="button primary" to="/start">
-              {w.start}
-            </Link>
+            <StartLink>{w.start}</StartLink>
             <TryDemo />
           </>
         }
       >
-        {w.noDecisionsHelp}
+        {w.noDecisionsHelp} {mayStart ? w.giveKey : w.onlyReads}
       </Empty>
     </section>
   );

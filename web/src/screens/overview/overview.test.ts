@@ -1,7 +1,8 @@
 // @vitest-environment happy-dom
 import { expect, it } from "vitest";
 import type { Metric } from "../../app/series";
-import { sinceFirst } from "./Decisions";
+import { day } from "../../ui/format";
+import { nothingBefore, sinceFirst } from "./Decisions";
 
 const hours = (n: number, at: number): Metric => ({
   buckets: Array.from({ length: n }, (_, i) => i * 3600),
@@ -20,4 +21,10 @@ it("leaves out an empty beginning, and keeps a day and all that was decided", ()
 it("leaves what is busy, short or empty as it is", () => {
   for (const metric of [hours(168, 40), hours(24, 23), hours(168, -1)])
     expect(sinceFirst(metric).buckets).toEqual(metric.buckets);
+});
+
+it("names the day of the first decision, not that on which the chart begins", () => {
+  const late = sinceFirst(hours(180, 179));
+  expect(late.buckets[0]).toBe(156 * 3600);
+  expect(nothingBefore(late)).toBe(`Nothing was decided before ${day(179 * 3_600_000)}.`);
 });

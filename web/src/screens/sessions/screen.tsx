@@ -1,7 +1,8 @@
-import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { ExportMenu, pathWith } from "../../app/ExportMenu";
 import { useOrg } from "../../app/org";
+import { StartLink } from "../../app/StartLink";
 import { useNeighbours } from "../../app/shell/neighbours";
 import { usePage } from "../../app/shell/page";
 import { useList } from "../../app/useList";
@@ -106,9 +107,7 @@ function NoSessions({ search, onChange }: { search: SessionsFilter; onChange: (c
   }
   const acts = (
     <>
-      <Link className="button primary" to="/start">
-        {w.start}
-      </Link>
+      <StartLink>{w.start}</StartLink>
       {toMonth}
     </>
   );

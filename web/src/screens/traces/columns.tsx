@@ -60,7 +60,7 @@ export const columns: Column<Trace>[] = [
   {
     id: "errors",
     head: w.errors,
-    width: "64px",
+    width: "120px",
     number: true,
     extra: true,
     cell: (t) => count(Number(t.errorCount)),

@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { pathWith } from "../../app/ExportMenu";
 import { useOrg } from "../../app/org";
 import { Periods } from "../../app/periods/Periods";
+import { StartLink } from "../../app/StartLink";
 import { usePage } from "../../app/shell/page";
 import { Loaded } from "../../ui/Loaded";
 import { RangePicker } from "../../ui/RangePicker";
@@ -49,7 +50,7 @@ export function Usage() {
         <Loaded query={items} skeleton={<SkeletonLines lines={8} />}>
           {(found) =>
             found.length === 0 ? (
-              <Empty title={w.none} action={<Link to="/start">{w.send}</Link>}>
+              <Empty title={w.none} action={<StartLink>{w.send}</StartLink>}>
                 {w.noneHelp}
               </Empty>
             ) : (

@@ -38,9 +38,13 @@ const colorOf = (element: HTMLElement, token: string) =>
 export const top = (max: number | null): [number, number] => [0, max && max > 0 ? max * 1.05 : 1];
 
 // Whole numbers are counted in whole steps: there is no half denial.
-const wholeSteps = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
+export const wholeSteps = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
 const stepsOf = (lane: Lane) =>
   lane.series.every((s) => s.values.every((v) => Number.isNaN(v) || Number.isInteger(v))) ? { incrs: wholeSteps } : {};
+
+/** roomOf is how far apart, at least, the labels of an axis are. One step is 2.5 times the one before at most: so, also
+ * in a low chart, another one than zero always fits. */
+export const roomOf = (height: number) => Math.min(32, height / 2.5);
 
 /** draw makes a chart in the element. */
 export function draw(element: HTMLElement, options: PlotOptions): Plot {
@@ -70,7 +74,7 @@ export function draw(element: HTMLElement, options: PlotOptions): Plot {
           grid: { stroke: grid },
           ticks: { show: false },
           size: 56,
-          space: 32,
+          space: (_u, _axis, _min, _max, height) => roomOf(height),
           font,
           ...stepsOf(lane),
           values: (_u, splits) => splits.map(options.format),
