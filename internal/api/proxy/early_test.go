@@ -39,7 +39,7 @@ func (h *hasty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	case sent.Method == "" && string(sent.ID) == `"early"`:
-		if !strings.Contains(string(body), "client does not support elicitation") { // as the registry, which lists tools
+		if !strings.Contains(string(body), "client does not support elicitation") { // as the registry says
 			h.answers <- string(body)
 			h.once.Do(func() { close(h.answered) })
 		}
