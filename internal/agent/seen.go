@@ -23,7 +23,7 @@ const (
 // Sighting is an agent's id that was sent with a key.
 type Sighting struct{ OrgID, AgentID, KeyID string }
 
-// seen is what this process has seen. The first sighting is stored with its decision, so
+// seen is what this process has seen. The first sighting is stored with its decision, plan or lease, so
 // that whoever holds the organization's log finds every key that an id was sent with.
 // Later ones only note the time, which Flush writes.
 type seen struct {
@@ -42,7 +42,7 @@ func newSeen() *seen {
 	return &seen{known: map[Sighting]bool{}, latest: map[Sighting]lastSeen{}, counts: map[string]int{}}
 }
 
-// Saw stores the first sighting of an agent within the transaction of a decision, and
+// Saw stores the first sighting of an agent within the transaction of a decision, plan or lease, and
 // notes later ones. It raises no generation. An organization has MaxSeen at most; then a
 // new one replaces the oldest of its key, or the oldest of all.
 func (s *Service) Saw(ctx context.Context, tx *database.Tx, of Sighting, host string) error {

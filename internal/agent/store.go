@@ -10,8 +10,8 @@ import (
 	"writ/internal/page"
 )
 
-// agents selects registered agents, the earliest proposal of each id, ids that were only seen, and others that are
-// stopped, with the same columns.
+// agents selects registered agents, the earliest proposal of each id, ids that were only seen, and others that were
+// stopped once, with the same columns.
 const agents = `
 	SELECT a.id, a.created_at, a.updated_at, a.name, a.owner_id, a.product, a.environment, a.description, a.public_key,
 		a.intent_required, a.proofs_optional, a.trips,
@@ -37,7 +37,7 @@ const agents = `
 	UNION ALL
 	SELECT t.subject, MIN(t.stopped_at), NULL, '', '', '', '', '', NULL, 0, 0, '', 'unregistered', ''
 	FROM agent_stop t
-	WHERE t.org_id = $1 AND t.scope = 'agent' AND t.lifted_at IS NULL
+	WHERE t.org_id = $1 AND t.scope = 'agent'
 		AND NOT EXISTS (SELECT 1 FROM agent r WHERE r.org_id = t.org_id AND r.id = t.subject)
 		AND NOT EXISTS (SELECT 1 FROM agent_proposal p WHERE p.org_id = t.org_id AND p.agent_id = t.subject)
 		AND NOT EXISTS (SELECT 1 FROM agent_seen s WHERE s.org_id = t.org_id AND s.agent_id = t.subject)
@@ -67,7 +67,7 @@ func scanAgent(s database.Scanner) (a Agent, err error) {
 	return a, err
 }
 
-// find reads an agent of an organization that is registered, is proposed or was seen.
+// find reads an agent of an organization that is registered, is proposed, was seen or was stopped.
 func find(ctx context.Context, r database.Reader, orgID, id string) (Agent, error) {
 	if !names.Valid(id) {
 		return Agent{}, noSuchAgent()

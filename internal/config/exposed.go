@@ -19,7 +19,7 @@ func ExposedFiles(environ []string) (found []Exposed) {
 			continue
 		}
 		path := r.values[v.Name+fileSuffix]
-		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 {
+		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o004 != 0 {
 			found = append(found, Exposed{r.written(v.Name), path})
 		}
 	}

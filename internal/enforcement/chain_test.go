@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"writ/internal/agent"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
+	"writ/internal/verdict"
 )
 
 // TestKeysReadOnlyTheirOwnPlansInAChain: a key sees from whom a delegation came, and not what else they plan.
@@ -36,6 +38,42 @@ func TestKeysReadOnlyTheirOwnPlansInAChain(t *testing.T) {
 			return l.Plan == nil || l.Goal == ""
 		}) {
 			t.Errorf("the owner does not see all: %+v, %v", tree.Links, err)
+		}
+	})
+}
+
+// TestWhatIsDeniedDoesNotCount: a chain says of a plan under a stopped one, of a used-up delegation and of what came from
+// it that they count no more, as decisions about their calls do.
+func TestWhatIsDeniedDoesNotCount(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		e.active("rules", allowAll)
+		counting := func(id string) (counts []bool) {
+			tree, err := e.plans.Chain(t.Context(), e.owner, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, link := range tree.Links {
+				counts = append(counts, link.Counts())
+			}
+			return counts
+		}
+		holder := e.mint(e.agent, twoSteps)
+		h, err := e.delegate(e.agent, e.mint(e.agent, selfMade), nil, func(r *intent.DelegateRequest) { r.Budget = 1 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.delegated(e.other, plan.Presented{}, &h)
+		if got := counting(h.ID); !slices.Equal(got, []bool{true, true, true}) {
+			t.Errorf("at first these count: %v", got)
+		}
+		want(t, e.asOther(e.asks(h, "bash", `{"command":"make"}`)), verdict.Allow, "", "")
+		if got := counting(h.ID); !slices.Equal(got, []bool{true, false, false}) {
+			t.Errorf("once the calls were made these count: %v", got)
+		}
+		e.kill(agent.OfPlan, holder.PlanID)
+		if got := counting(h.ID); slices.Contains(got, true) {
+			t.Errorf("under a stopped plan these count: %v", got)
 		}
 	})
 }

@@ -47,6 +47,13 @@ type LinkView struct {
 	Broken bool
 }
 
+// Counts reports whether it authorizes anything, as far as plans say: keys and the standing of agents are not looked
+// at.
+func (v *LinkView) Counts() bool { return v.Status == plan.Active && !v.Broken && !v.usedUp() }
+
+// usedUp reports whether all calls of its budget were made.
+func (v *LinkView) usedUp() bool { return v.Budget > 0 && v.Calls >= v.Budget }
+
 // AnchorView is a version of a plan.
 type AnchorView struct {
 	Number    int64
@@ -121,7 +128,7 @@ func (s *Service) arrange(
 			return nil, err
 		}
 		parent := views[above]
-		v.Broken = parent.Broken || parent.Status != plan.Active
+		v.Broken = parent.Broken || parent.Status != plan.Active || parent.usedUp()
 		at[v.ID] = len(views)
 		views = append(views, v)
 	}

@@ -57,7 +57,14 @@ func (s *Service) endStopped(ctx context.Context, orgID string, v *View) error {
 	if v.Status != plan.Active {
 		return nil
 	}
-	ended, err := s.agents.Ended(ctx, s.db, orgID, v.Binding.AgentID, v.Binding.KeyID, v.ID)
+	agentID := v.Binding.AgentID
+	if agentID == "" && v.ParentID != "" { // what was delegated is its delegate's
+		err := s.db.QueryRow(ctx, `SELECT agent_id FROM delegation WHERE plan_id = $1`, v.ID).Scan(&agentID)
+		if err := database.OrMissing(err, nil, "find whom plan %s was delegated to", v.ID); err != nil {
+			return err
+		}
+	}
+	ended, err := s.agents.Ended(ctx, s.db, orgID, agentID, v.Binding.KeyID, v.ID, v.ParentID)
 	if err != nil {
 		return fmt.Errorf("find whether plan %s was stopped: %w", v.ID, err)
 	}

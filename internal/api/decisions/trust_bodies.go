@@ -151,7 +151,7 @@ type TrustNodeBody struct {
 	Depth     int              `json:"depth" doc:"0: the plan that was declared."`
 	MaxDepth  int              `json:"maxDepth" doc:"How many delegations may follow."`
 	Status    plan.Status      `json:"status" enum:"active,completed,failed,expired"`
-	Counts    bool             `json:"counts" doc:"Whether it authorizes anything: it is active, and so is all that it came from."`
+	Counts    bool             `json:"counts" doc:"Whether it authorizes anything: it and all that it came from are active, and have calls left of their budgets. That a key was revoked or an agent suspended is not looked at here; decisions do."`
 	RevokedAt *time.Time       `json:"revokedAt" doc:"Null: it was not revoked."`
 	Goal      string           `json:"goal" doc:"Redacted; empty for callers who may not read payloads."`
 	PlanHash  string           `json:"planHash"`
@@ -212,7 +212,7 @@ func trustNodeBody(v intent.LinkView) *TrustNodeBody {
 		Depth:     v.Depth,
 		MaxDepth:  v.Further,
 		Status:    v.Status,
-		Counts:    v.Status == plan.Active && !v.Broken,
+		Counts:    v.Counts(),
 		RevokedAt: v.RevokedAt,
 		Goal:      v.Goal,
 		PlanHash:  v.Hash,

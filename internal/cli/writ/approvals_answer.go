@@ -124,9 +124,9 @@ func (a *approving) otherArguments(s cli.Streams) ([]byte, error) {
 	return text, nil
 }
 
-// whoAnswers says whom to ask where a role does not answer: the server names the least role that may answer anything.
+// whoAnswers says whom a viewer asks: the server names the least role that may answer anything, which is a member's.
 func whoAnswers(err error) error {
-	if client.StatusOf(err) != http.StatusForbidden {
+	if client.StatusOf(err) != http.StatusForbidden || !strings.Contains(err.Error(), "(keys.own)") {
 		return err
 	}
 	return fmt.Errorf("%w: approvers and above answer what waits, and members what their own keys ask", err)

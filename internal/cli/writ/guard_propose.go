@@ -143,8 +143,8 @@ func (g *guarding) propose(
 		return fmt.Errorf("propose the rule: %w", err)
 	}
 	return show(&g.server, s, proposal, func(s cli.Streams, p client.Proposal) error {
-		_, err := fmt.Fprintf(s.Out, "proposed %s (%s), in place of what you proposed before and nobody confirmed: it "+
-			"decides nothing until an owner or admin confirms it, in a terminal of their own: writ guard yes %s\n", cli.Line(p.ID), cli.Line(p.Name), cli.Line(p.ID))
+		_, err := fmt.Fprintf(s.Out, "proposed %s (%s): it replaces what you proposed before if nobody has confirmed that, "+
+			"and decides nothing until an owner or admin confirms it, in a terminal of their own: writ guard yes %s\n", cli.Line(p.ID), cli.Line(p.Name), cli.Line(p.ID))
 		return err
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"writ/client"
 	"writ/internal/cli"
+	"writ/internal/cli/credentials"
 )
 
 // keys holds the commands about API keys.
@@ -185,7 +186,7 @@ somebody who has left; that needs a session, and an owner or admin.`,
 			}
 			id, found, err := callWithKey(cmd.Context(), &p.server, revokeMine)
 			if client.StatusOf(err) == http.StatusConflict { // only the key that asks is refused
-				return errors.New("that is the key that this terminal uses: writ logout revokes it")
+				return ownKey(found)
 			}
 			if err != nil {
 				return needsTerminalKey(err, found)
@@ -195,6 +196,15 @@ somebody who has left; that needs a session, and an owner or admin.`,
 	}
 	addAllFlags(cmd, &p, &all)
 	return cmd
+}
+
+// ownKey says how the key ends with which a command asks.
+func ownKey(found credentials.Found) error {
+	if found.KeyFrom == credentials.KeyVariable {
+		return fmt.Errorf("that is the key in %s, which asks here: unset it, and revoke it with the key of writ login",
+			credentials.KeyVariable)
+	}
+	return errors.New("that is the key that this terminal uses: writ logout revokes it")
 }
 
 // keyID finds a key of the caller that is not revoked by its id or exact name, in an organization; empty: in any.

@@ -105,6 +105,9 @@ func printStop(s cli.Streams, stop client.Stop) error {
 		_, err = fmt.Fprintf(s.Out, "no decision and no registered MCP server has a %s of this name yet: look whether %s is "+
 			"spelled as in `writ decisions list`\n", cli.Line(stop.Scope), cli.Line(stop.Subject))
 	}
+	if stop.Scope == "agent" && len(stop.Keys) == 0 && stop.KeyCount == 0 && err == nil {
+		_, err = fmt.Fprintln(s.Out, "no key of it is known, so none is stopped: --key names those that it has")
+	}
 	for _, line := range [][2]string{
 		{"keys", strings.Join(stop.Keys, " ")}, {"other agents", strings.Join(stop.Agents, " ")},
 	} {

@@ -97,7 +97,10 @@ func standing(n *client.TrustNode) string {
 	case n.Counts:
 		return "counts until " + n.ExpiresAt.UTC().Format(time.RFC3339)
 	case n.Status == "active":
-		return "does not count: something that it came from has ended"
+		if n.Budget > 0 && n.Calls >= n.Budget {
+			return "does not count: all its calls were made"
+		}
+		return "does not count: something that it came from has ended or has no calls left"
 	}
 	return "has ended (" + n.Status + ")"
 }

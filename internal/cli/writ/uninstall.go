@@ -71,7 +71,9 @@ func printUninstalled(s cli.Streams, out uninstalled) error {
 		words = "writ: there was nothing to take away"
 	}
 	fmt.Fprintln(s.Err, words)
-	fmt.Fprintln(s.Err, "writ: policies stay in force on the server, also those that /writ:add made: see writ policy list")
+	if len(out.Removed) > 0 {
+		fmt.Fprintln(s.Err, "writ: policies stay in force on the server, also those that /writ:add made: see writ policy list")
+	}
 	switch {
 	case out.Revoked:
 		fmt.Fprintf(s.Err, "writ: the key %s is revoked\n", cli.Line(out.KeyID))

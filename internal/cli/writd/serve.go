@@ -127,7 +127,7 @@ func (c *command) announceWarnings(settings config.Config) {
 			"begin anew with one of `openssl rand -hex 32`")
 	}
 	for _, file := range config.ExposedFiles(c.environ) {
-		fmt.Fprintf(c.streams.Out, "  warning     %s names a file that everybody on this machine can read: chmod 600 %s\n",
+		fmt.Fprintf(c.streams.Out, "  warning     %s names a file that everybody on this machine can read: keep %s from others\n",
 			file.Variable, cli.Line(file.Path))
 	}
 }
