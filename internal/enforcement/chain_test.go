@@ -42,8 +42,8 @@ func TestKeysReadOnlyTheirOwnPlansInAChain(t *testing.T) {
 	})
 }
 
-// TestWhatIsDeniedDoesNotCount: a chain says of a plan under a stopped one, of a used-up delegation and of what came from
-// it that they count no more, as decisions about their calls do.
+// TestWhatIsDeniedDoesNotCount: a chain says of a plan under a stopped one, of a used-up delegation and of what came
+// from it that they count no more, as decisions about their calls do.
 func TestWhatIsDeniedDoesNotCount(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,9 +34,18 @@ func certRevoke(s cli.Streams) *cobra.Command {
 	}
 	p.addFlags(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
+	causes := []string{
+		"unspecified", "key_compromise", "superseded", "cessation_of_operation", "privilege_withdrawn",
+	}
 	cli.ChoiceFlag(cmd, &cause, "cause", "as the revocation list says it: unspecified, key_compromise, superseded, "+
-		"cessation_of_operation or privilege_withdrawn",
-		"unspecified", "key_compromise", "superseded", "cessation_of_operation", "privilege_withdrawn")
+		"cessation_of_operation or privilege_withdrawn", causes...)
+	// Only the cause ends the other certificates of a key: who gives it as the reason believes that they have ended.
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if cause == "" && slices.Contains(causes, reason) {
+			return fmt.Errorf("--reason says why in words; for the revocation list, give --cause %s too", reason)
+		}
+		return nil
+	}
 	_ = cmd.MarkFlagRequired("reason")
 	return cmd
 }
