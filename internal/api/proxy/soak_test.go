@@ -57,7 +57,8 @@ type mortal struct {
 
 	mu     sync.Mutex // guards the rest
 	web    *http.Server
-	server *mcp.Server // nil: it is dead
+	server *mcp.Server   // nil: it is dead
+	lives  []*mcp.Server // that have ended
 }
 
 // startMortal serves until the test ends. Whoever starts first ends last: a Writ that is started after it has closed
@@ -156,11 +157,25 @@ func (s *mortal) end() bool {
 		return false
 	}
 	_ = s.web.Close()
-	for session := range s.server.Sessions() {
-		go func() { _ = session.Close() }() // it may wait for the call that ends it
-	}
+	s.lives = append(s.lives, s.server)
 	s.server = nil
+	s.closeSessions()
 	return true
+}
+
+// bury closes sessions that were opened while a life ended.
+func (s *mortal) bury() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closeSessions()
+}
+
+func (s *mortal) closeSessions() {
+	for _, ended := range s.lives {
+		for session := range ended.Sessions() {
+			go func() { _ = session.Close() }() // it may wait for the call that ends it
+		}
+	}
 }
 
 // size is one of the soak, from the environment.
@@ -221,6 +236,9 @@ func soak(t *testing.T, s *testserver.Server, servers []*mortal, b *book) {
 	}
 	var after int
 	if err := testserver.Eventually(func() error {
+		for _, server := range servers {
+			server.bury()
+		}
 		if after = working(); after > before {
 			return errors.New("goroutines are left")
 		}
