@@ -19,9 +19,9 @@ func TestSlashCommands(t *testing.T) {
 			"/writ:yes":    "In a terminal of your own",
 			"/writ:no AN1": "In a terminal of your own",
 			"/writ:help":   "/writ:template NAME",
-			add:            "it decides nothing until an owner or admin confirms it",
+			add:            "decides nothing until an owner or admin confirms it",
 		},
-		hosts[len(hosts)-1]: {add: "it decides nothing until"},
+		hosts[len(hosts)-1]: {add: "decides nothing until"},
 	} {
 		t.Run(host.Version, func(t *testing.T) {
 			t.Parallel()
