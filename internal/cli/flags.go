@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"writ/internal/cli/duration"
 )
@@ -17,6 +18,16 @@ import (
 func ChoiceFlag(cmd *cobra.Command, value *string, name, usage string, words ...string) {
 	cmd.Flags().Var(&choice{value, words}, name, usage)
 	complete(cmd, name, words)
+}
+
+// AlsoNamed lets a flag be written by a second name, which the help does not list.
+func AlsoNamed(cmd *cobra.Command, second, name string) {
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, given string) pflag.NormalizedName {
+		if given == second {
+			given = name
+		}
+		return pflag.NormalizedName(given)
+	})
 }
 
 // complete lets shells complete the words of a flag.

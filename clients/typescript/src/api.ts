@@ -593,7 +593,7 @@ export interface components {
             /** @description True. */
             success: boolean;
             token: components["schemas"]["SignedTokenBody"];
-            /** @description What in the plan is probably not meant so, such as a misspelled member of a step: it fixes nothing. At most 20. */
+            /** @description What in the plan and beside it is probably not meant so, such as a misspelled member of a step: it fixes nothing. */
             warnings?: string[] | null;
         } & {
             [key: string]: unknown;

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"writ/internal/api/route"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
@@ -23,6 +25,12 @@ func (h *Handlers) mountTokens(r *route.Router) {
 			StoppedToo(), h.mintToken) // refused, some SDKs run the tools without asking; asking, they are denied
 }
 
+// mintMembers are the members of a declaration that are read. Published clients send others beside them.
+var mintMembers = []string{
+	"plan", "user_id", "agent_id", "context_id", "session_id", "user_email", "policy", "prompt", "expires_in",
+	"session_ticket", "amends",
+}
+
 type mintInput struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"The same request with the same key gets the same token."`
 	Body           struct {
@@ -37,6 +45,7 @@ type mintInput struct {
 		ExpiresIn *float64         `json:"expires_in,omitempty" nullable:"true" doc:"Seconds, rounded up; at most what the organization allows. Absent: ttl_seconds of the manifest that the key registered for the agent, else 300, and 3600 with session_ticket."`
 		Ticket    *string          `json:"session_ticket,omitempty" nullable:"true" doc:"For a plan of a guarded session: what POST /iap/session/ticket answered. The session and agent are the ticket's."`
 		Amends    *string          `json:"amends,omitempty" nullable:"true" doc:"With session_ticket: why the plan adds to the earlier ones of its turn, at most 500 bytes. Without it such a plan is refused; with it a person must agree to the calls of what was added."`
+		Rest      jsontext.Value   `json:",embed" hidden:"true"`
 	}
 }
 
@@ -58,7 +67,7 @@ type TokenBody struct {
 	PolicyValidation  clientpolicy.Validation      `json:"policy_validation" doc:"Which tools of the plan every call of would be allowed now. Calls are decided one by one all the same."`
 	PolicySnapshot    []clientpolicy.SnapshotEntry `json:"policy_snapshot" nullable:"false" doc:"The same by server."`
 	ClientInfo        ClientInfoBody               `json:"client_info"`
-	Warnings          []string                     `json:"warnings,omitempty" doc:"What in the plan is probably not meant so, such as a misspelled member of a step: it fixes nothing. At most 20."`
+	Warnings          []string                     `json:"warnings,omitempty" doc:"What in the plan and beside it is probably not meant so, such as a misspelled member of a step: it fixes nothing."`
 	Added             []string                     `json:"added,omitempty" doc:"The tools that the plan adds to the earlier ones of its turn: a person must agree to their calls."`
 }
 
@@ -120,7 +129,7 @@ func (h *Handlers) mintToken(ctx context.Context, caller principal.Principal, in
 		PolicyValidation:  validation,
 		PolicySnapshot:    snapshot,
 		ClientInfo:        ClientInfoBody{ClientID: client, ClientName: client, OrgID: caller.OrgID},
-		Warnings:          plan.Warnings(in.Body.Plan),
+		Warnings:          append(route.Misspelled(in.Body.Rest, mintMembers), plan.Warnings(in.Body.Plan)...),
 		Added:             minted.Added,
 	}, nil
 }

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -45,4 +46,19 @@ func RefuseMisspelled(body []byte, known []string) error {
 		}
 	}
 	return nil
+}
+
+// Misspelled says of members that nobody reads which were probably meant, where the request must not be refused for
+// them. The members are not repeated.
+func Misspelled(unread jsontext.Value, known []string) (warnings []string) {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(unread, &members) != nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(members))[:min(len(members), mostUnread)] {
+		if meant := misspelling.Of(name, known); meant != "" {
+			warnings = append(warnings, "a member of the body is not read: did you mean "+meant+"?")
+		}
+	}
+	return warnings
 }

@@ -58,6 +58,7 @@ call with those.
 	a.addFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&a.note, "note", "", "why; it is recorded")
+	cli.AlsoNamed(cmd, "reason", "note") // as commands call it whose reason only the log gets
 	f.BoolVar(&a.session, "session", false, "for calls of this tool in the same session")
 	f.BoolVar(&a.plan, "plan", false, "for the calls of the same plan")
 	f.StringVar(&a.pattern, "pattern", "", `for calls whose arguments match, as JSON: {"amount": {"max": 100}}`)
@@ -148,6 +149,7 @@ func approvalsReject(s cli.Streams) *cobra.Command {
 	}
 	p.addFlags(cmd)
 	cmd.Flags().StringVar(&note, "note", "", "why; the agent gets it, and it is recorded")
+	cli.AlsoNamed(cmd, "reason", "note")
 	return cmd
 }
 

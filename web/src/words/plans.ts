@@ -45,7 +45,7 @@ export const plans = {
   refused: (n: string) => `${n} refused`,
   ran: (n: string) => `${n} reported as run`,
   failed: (n: string) => `${n} failed`,
-  notUsed: "Not used yet",
+  notUsed: "No call under this plan yet",
   truncated: "There is more than is shown.",
   ordered: "The steps are used in this order.",
   anyOrder: "The steps may be used in any order.",
