@@ -113,6 +113,17 @@ func (c *Client) WithdrawInvite(ctx context.Context, orgID, inviteID string) err
 	return c.delete(ctx, organizationPath(orgID)+"/invites/"+segment(inviteID), nil)
 }
 
+// Invitation is what somebody is invited to.
+type Invitation struct {
+	Organization string `json:"organization"` // its name
+	Role         string `json:"role"`
+}
+
+// LookAtInvite reads an invitation of the caller, who has not accepted it yet.
+func (c *Client) LookAtInvite(ctx context.Context, token string) (Invitation, error) {
+	return post[Invitation](ctx, c, "/organization/invites/look", nil, map[string]string{"token": token})
+}
+
 // AcceptInvite joins the organization that invited the caller.
 func (c *Client) AcceptInvite(ctx context.Context, token string) (Organization, error) {
 	return post[Organization](ctx, c, "/organization/invites/accept", nil, map[string]string{

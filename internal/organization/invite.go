@@ -165,23 +165,43 @@ func (s *Service) recordWithdrawn(
 		map[string]any{"email": invite.Email, "reason": reason})
 }
 
-// Accept makes the caller, a person, a member by an invitation. The edge passes the
-// caller's verified e-mail address: anyone else with the link is refused.
-func (s *Service) Accept(ctx context.Context, p principal.Principal, userEmail, token string) (Membership, error) {
+// Invited is what the caller, a person, would join by an invitation, and what they would be there.
+func (s *Service) Invited(ctx context.Context, p principal.Principal, userEmail, token string) (Membership, error) {
+	invite, err := s.invitationFor(ctx, p, userEmail, token)
+	if err != nil {
+		return Membership{}, err
+	}
+	return findMembership(ctx, s.db, invite.OrgID, invite.Role)
+}
+
+// invitationFor finds the invitation of a token. The edge passes the caller's verified e-mail address: anyone else with
+// the link is refused.
+func (s *Service) invitationFor(
+	ctx context.Context, p principal.Principal, userEmail, token string,
+) (Invite, error) {
 	if p.Kind != principal.User {
-		return Membership{}, fault.New(fault.Forbidden, "only a person can accept an invitation")
+		return Invite{}, fault.New(fault.Forbidden, "only a person can accept an invitation")
 	}
 	userEmail, err := email.Normalise(userEmail)
 	if err != nil {
-		return Membership{}, err
+		return Invite{}, err
 	}
-	// Read before the change, which must declare the log of the organization.
 	invite, err := findValidInvite(ctx, s.db, secret.Hash(token), s.db.Now())
 	if err != nil {
-		return Membership{}, err
+		return Invite{}, err
 	}
 	if invite.Email != userEmail {
-		return Membership{}, fault.New(fault.Forbidden, "this invitation is for another e-mail address")
+		return Invite{}, fault.New(fault.Forbidden, "this invitation is for another e-mail address")
+	}
+	return invite, nil
+}
+
+// Accept makes the caller, a person, a member by an invitation for their verified e-mail address.
+func (s *Service) Accept(ctx context.Context, p principal.Principal, userEmail, token string) (Membership, error) {
+	// Read before the change, which must declare the log of the organization.
+	invite, err := s.invitationFor(ctx, p, userEmail, token)
+	if err != nil {
+		return Membership{}, err
 	}
 	var joined Membership
 	err = s.db.Write(ctx, database.Change{

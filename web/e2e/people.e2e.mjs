@@ -69,6 +69,8 @@ export function tests({ test, env }) {
     await theirs.getByLabel("Code").fill(await mailed(env.server, guest.email, /\b\d{6}\b/));
     await theirs.getByRole("button", { name: "Verify" }).click();
     await theirs.getByText(`You are signed in as ${guest.email}`).waitFor();
+    await theirs.getByText(/You are invited to join .+ as viewer\. Reads traces/).waitFor();
+    await env.shoot(theirs, "people-invitation");
     await theirs.getByRole("button", { name: "Accept" }).click();
     await theirs.getByRole("heading", { name: "Overview" }).waitFor();
 

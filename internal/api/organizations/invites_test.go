@@ -43,6 +43,14 @@ func TestInvitationByMail(t *testing.T) {
 			}
 		}
 
+		for who, p := range map[string]*testserver.Person{"owner": owner, "thief": thief} {
+			_, err = p.LookAtInvite(ctx, token)
+			testserver.WantStatus(t, who+" looks at what is for someone else", err, http.StatusForbidden)
+		}
+		invited, err := guest.LookAtInvite(ctx, token)
+		if want := (client.Invitation{Organization: `Inviting "Org"`, Role: "member"}); invited != want || err != nil {
+			t.Errorf("the invitation: %+v, %v; want %+v", invited, err, want)
+		}
 		_, err = thief.AcceptInvite(ctx, token)
 		testserver.WantStatus(t, "accept what is for someone else", err, http.StatusForbidden)
 		_, err = owner.AcceptInvite(ctx, token)
@@ -52,6 +60,8 @@ func TestInvitationByMail(t *testing.T) {
 			t.Fatalf("accepted: %+v, %v", joined, err)
 		}
 		for who, p := range map[string]*testserver.Person{"guest": guest, "thief": thief} {
+			_, err = p.LookAtInvite(ctx, token)
+			testserver.WantStatus(t, "look at an accepted one as "+who, err, http.StatusNotFound)
 			_, err = p.AcceptInvite(ctx, token)
 			testserver.WantStatus(t, "accept a second time as "+who, err, http.StatusNotFound)
 		}

@@ -33,6 +33,8 @@ func (h *Handlers) mountMembers(r *route.Router) {
 	route.Handle(r, route.Delete("/organization/{orgId}/invites/{id}", "Withdraw an invitation").
 		For(route.Person).Needs(principal.ManageMembers).Records("invite.withdrawn").
 		Answers(http.StatusNoContent), h.withdrawInvite)
+	route.Handle(r, route.Post("/organization/invites/look", "Whom an invitation is of, with the mailed token").
+		For(route.Person).Unrecorded(), h.lookAtInvite)
 	route.Handle(r, route.Post("/organization/invites/accept", "Accept an invitation with the mailed token").
 		For(route.Person).Records("invite.accepted"), h.acceptInvite)
 }
@@ -166,14 +168,31 @@ func (h *Handlers) withdrawInvite(
 	return route.None{}, h.Organizations.Withdraw(ctx, caller, in.ID)
 }
 
-type acceptInput struct {
+type mailedTokenInput struct {
 	Body struct {
 		Token string `json:"token" minLength:"1" maxLength:"200"`
 	}
 }
 
+// InvitationBody is what the person who is invited may know.
+type InvitationBody struct {
+	Organization string         `json:"organization" doc:"Its name."`
+	Role         principal.Role `json:"role" enum:"owner,admin,approver,member,viewer" doc:"What they would be there."`
+}
+
+func (h *Handlers) lookAtInvite(
+	ctx context.Context, caller principal.Principal, in *mailedTokenInput,
+) (InvitationBody, error) {
+	user, err := h.Accounts.Get(ctx, caller)
+	if err != nil {
+		return InvitationBody{}, err
+	}
+	invited, err := h.Organizations.Invited(ctx, caller, user.Email, in.Body.Token)
+	return InvitationBody{Organization: invited.Name, Role: invited.Role}, err
+}
+
 func (h *Handlers) acceptInvite(
-	ctx context.Context, caller principal.Principal, in *acceptInput,
+	ctx context.Context, caller principal.Principal, in *mailedTokenInput,
 ) (OrganizationBody, error) {
 	user, err := h.Accounts.Get(ctx, caller)
 	if err != nil {

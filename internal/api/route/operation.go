@@ -68,6 +68,7 @@ var operationNames = map[string]string{
 	"POST /notification/{id}/read":                                "readNotificationAlias",
 	"GET /organization":                                           "listOrganizations",
 	"POST /organization/invites/accept":                           "acceptInvite",
+	"POST /organization/invites/look":                             "lookAtInvite",
 	"POST /organization/{orgId}/members/invite":                   "inviteMember",
 	"POST /organization/{orgId}/kill-switch":                      "useKillSwitch",
 	"POST /connections/finish":                                    "finishConnection",

@@ -51,6 +51,7 @@ export const auth = {
   accept: "Accept",
   accepted: "You are a member now.",
   signedInAs: (email: string) => `You are signed in as ${email}.`,
+  invitedTo: (organization: string, role: string) => `You are invited to join ${organization} as ${role}.`,
   inviteHelp: (email: string) => `You are signed in as ${email}. The invitation must be for this address.`,
   inviteOther: "Sign in as somebody else",
   signingIn: "Signing you in",

@@ -56,6 +56,12 @@ function Accept({ token }: { token: string }) {
   const me = useQuery(meQuery);
   const navigate = useNavigate();
   const client = useQueryClient();
+  const invitation = useQuery({
+    queryKey: ["invitation", token],
+    queryFn: () => api.post("/organization/invites/look", { body: { token } }),
+    enabled: me.isSuccess,
+    retry: false,
+  });
   const accept = useMutation({
     mutationFn: () => api.post("/organization/invites/accept", { body: { token } }),
     onSuccess: async (org) => {
@@ -64,12 +70,19 @@ function Accept({ token }: { token: string }) {
       await navigate({ to: "/", search: { org: org.id } });
     },
   });
+  const wrong = accept.error ?? invitation.error;
   return (
     <>
+      {invitation.data && (
+        <p>
+          {words.auth.invitedTo(clean(invitation.data.organization, 200), invitation.data.role)}
+          {` ${words.settings.roles[invitation.data.role]?.says ?? ""}`}
+        </p>
+      )}
       <p className="muted">{me.data ? words.auth.inviteHelp(clean(me.data.user.email, 254)) : ""}</p>
-      {accept.error && (
+      {wrong && (
         <p role="alert" className="wrong-text">
-          {explain(accept.error, true).title} {explain(accept.error, true).help}
+          {explain(wrong, true).title} {explain(wrong, true).help}
         </p>
       )}
       <Button look="primary" busy={accept.isPending} onClick={() => accept.mutate()}>
