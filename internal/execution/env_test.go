@@ -62,11 +62,11 @@ func key(orgID, product string) principal.Principal {
 // plans stands for package intent.
 type plans struct{ w *env }
 
-func (p plans) IDOf(_ context.Context, orgID string, shown plan.Presented) (string, error) {
+func (p plans) Reported(_ context.Context, orgID, _ string, shown plan.Presented) (string, scope.Key, error) {
 	if p.w.plans[shown.PlanID] != orgID {
-		return "", nil
+		return "", scope.Key{}, nil
 	}
-	return shown.PlanID, nil
+	return shown.PlanID, scope.Key{}, nil
 }
 
 func (p plans) Issued(_ context.Context, shown plan.Presented) (plan.Binding, error) {

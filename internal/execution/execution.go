@@ -40,13 +40,17 @@ import (
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/intent/plan"
+	"writ/internal/intent/scope"
 	"writ/internal/principal"
 )
 
 // Plans is what reports need of plans.
 type Plans interface {
-	// IDOf is the id of the presented plan; empty: the organization has no such plan.
-	IDOf(ctx context.Context, orgID string, shown plan.Presented) (string, error)
+	// Reported is the id of the plan that a key's report presents, and the scope of its calls if the plan is the key's.
+	// Empty: the organization has no such plan.
+	Reported(
+		ctx context.Context, orgID, keyID string, shown plan.Presented,
+	) (planID string, known scope.Key, err error)
 	// Issued is what a token was issued for. One that was not issued is Unauthenticated.
 	Issued(ctx context.Context, shown plan.Presented) (plan.Binding, error)
 	// Digest is that of arguments in canonical form.

@@ -29,6 +29,7 @@ func (s *Service) take(ctx context.Context, tx *database.Tx, it *item, position 
 		OrgID:         it.by.OrgID,
 		KeyID:         it.by.KeyID,
 		PlanID:        it.planID,
+		Scope:         it.known,
 		Tool:          it.tool,
 		WireName:      form,
 		OtherWireName: other,

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"writ/internal/decision"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/intent/scope"
 	"writ/internal/principal"
 	"writ/internal/verdict"
 )
@@ -42,6 +44,7 @@ type item struct {
 	index  int // in the request
 	by     principal.Principal
 	planID string
+	known  scope.Key // the scope that what the call returned belongs to
 	digest []byte
 	// leaseProblem is why what the row presents is no lease.
 	leaseProblem string
@@ -57,7 +60,7 @@ func (s *Service) Report(ctx context.Context, caller principal.Principal, rows [
 	answers := make([]Reported, len(rows))
 	byLog := map[string][]*item{}
 	var logs []string
-	known := &presented{s: s, ids: map[shownIn]string{}, holders: map[plan.Presented]holder{}}
+	known := &presented{s: s, plans: map[shownBy]shownPlan{}, holders: map[plan.Presented]holder{}}
 	for i, raw := range rows {
 		if i >= MaxRows {
 			answers[i].Problem = fmt.Sprintf("only the first %d rows of a request are read", MaxRows)
@@ -106,9 +109,10 @@ func (s *Service) place(
 			return nil, problem, err
 		}
 	}
-	if it.planID, err = known.id(ctx, it.by.OrgID, r.shown); err != nil {
+	if it.planID, it.known, err = known.plan(ctx, it.by, r.shown); err != nil {
 		return nil, "", err
 	}
+	it.completeScope()
 	if it.planID != "" {
 		it.payload.StatedPlan = ""
 	}
@@ -126,16 +130,29 @@ func (s *Service) place(
 	return it, "", nil
 }
 
+// completeScope adds what the row states to what its plan says, as decisions do.
+func (it *item) completeScope() {
+	it.known.OrgID, it.known.KeyID = it.by.OrgID, cmp.Or(it.known.KeyID, it.by.KeyID)
+	it.known.Session = cmp.Or(it.known.Session, it.sessionID)
+	it.known.User = cmp.Or(it.known.User, it.userID, it.payload.Email)
+	it.known.Agent = cmp.Or(it.known.Agent, it.agentID)
+}
+
 // presented caches what the rows of one request present: mostly the same.
 type presented struct {
 	s       *Service
-	ids     map[shownIn]string
+	plans   map[shownBy]shownPlan
 	holders map[plan.Presented]holder
 }
 
-type shownIn struct {
-	orgID string
-	shown plan.Presented
+type shownBy struct {
+	orgID, keyID string
+	shown        plan.Presented
+}
+
+type shownPlan struct {
+	id    string
+	known scope.Key
 }
 
 type holder struct {
@@ -143,19 +160,21 @@ type holder struct {
 	problem string
 }
 
-func (p *presented) id(ctx context.Context, orgID string, shown plan.Presented) (string, error) {
+func (p *presented) plan(
+	ctx context.Context, by principal.Principal, shown plan.Presented,
+) (id string, known scope.Key, err error) {
 	if shown.IsZero() {
-		return "", nil
+		return "", scope.Key{}, nil
 	}
-	key := shownIn{orgID, shown}
-	if id, ok := p.ids[key]; ok {
-		return id, nil
+	key := shownBy{by.OrgID, by.KeyID, shown}
+	if found, ok := p.plans[key]; ok {
+		return found.id, found.known, nil
 	}
-	id, err := p.s.plans.IDOf(ctx, orgID, shown)
+	id, known, err = p.s.plans.Reported(ctx, by.OrgID, by.KeyID, shown)
 	if err == nil {
-		p.ids[key] = id
+		p.plans[key] = shownPlan{id, known}
 	}
-	return id, err
+	return id, known, err
 }
 
 func (p *presented) holder(ctx context.Context, shown plan.Presented) (principal.Principal, string, error) {

@@ -14,6 +14,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/intent/scope"
 )
 
 // Find returns the plan that a call presents, or nil if the organization has no such
@@ -76,14 +77,20 @@ func (s *Service) FindByToken(ctx context.Context, p plan.Presented) (*plan.Decl
 	return s.read(ctx, s.db, anyOrg, id, s.plans.get(id))
 }
 
-// IDOf returns the id of the presented plan, or "" if the organization has no such
-// plan. It does not check whether the token is genuine.
-func (s *Service) IDOf(ctx context.Context, orgID string, shown plan.Presented) (string, error) {
+// Reported returns the id of the plan that the report of a key presents, or "" if the organization has no such plan,
+// and the scope of what its calls return, if it is the key's. It does not check whether the token is genuine.
+func (s *Service) Reported(
+	ctx context.Context, orgID, keyID string, shown plan.Presented,
+) (planID string, known scope.Key, err error) {
 	found, err := s.FindByToken(ctx, shown)
 	if err != nil || found == nil || found.Binding.OrgID != orgID {
-		return "", err
+		return "", scope.Key{}, err
 	}
-	return found.ID, nil
+	if found.Binding.KeyID == keyID {
+		lineage := found.Lineage()
+		known = ScopeOf(lineage[len(lineage)-1].Binding)
+	}
+	return found.ID, known, nil
 }
 
 // Issued returns the binding of a token, also after its plan has ended. A token that

@@ -35,7 +35,7 @@ func (s *Service) Allow(ctx context.Context, tx *database.Tx, key Key, c Call) e
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(sealedCall{Tool: c.Tool, Class: c.Class, Arguments: c.Arguments, Uses: c.Uses})
+	text, err := json.Marshal(sealedCall{c.Tool, c.Class, c.Arguments, c.Uses, c.Carried})
 	if err != nil {
 		return fmt.Errorf("seal a call: %w", err)
 	}
@@ -126,6 +126,7 @@ func dropOldest(ctx context.Context, tx *database.Tx, id string) error {
 // Report is what a client says that a call returned.
 type Report struct {
 	OrgID, KeyID, PlanID string
+	Scope                Key // of what the tool returned
 	Tool                 string
 	WireName             string // if the tool's name is one that harnesses join; empty: it is not
 	OtherWireName        string // if it may be of a second server; see toolname.CalledWires
@@ -140,8 +141,13 @@ type Report struct {
 // id of its decision. Without one it returns "", and the report grounds nothing.
 func (s *Service) Take(ctx context.Context, tx *database.Tx, r Report) (decisionID string, err error) {
 	decisionID, scopeID, base, err := find(ctx, tx, r)
-	if err != nil || scopeID == "" {
-		return decisionID, err
+	switch {
+	case err != nil:
+		return "", err
+	case scopeID == "" && r.Carried == "":
+		return "", s.overhear(ctx, tx, r)
+	case scopeID == "":
+		return decisionID, nil
 	}
 	text, state := "", int64(unknown)
 	if r.Output != nil && len(*r.Output) <= grounding.MaxBytes {
@@ -284,8 +290,15 @@ func (s *Service) Say(ctx context.Context, tx *database.Tx, key Key, planID, tex
 // Show adds text that is not the user's to a scope, as if a tool had returned it: of a file that the harness attached,
 // for example.
 func (s *Service) Show(ctx context.Context, tx *database.Tx, key Key, text string, position int64) error {
+	return s.hear(ctx, tx, key, "prompt", text, position)
+}
+
+// hear stores a text that no decision of the session let come, under the name of what it came from.
+func (s *Service) hear(
+	ctx context.Context, tx *database.Tx, key Key, from, text string, position int64,
+) error {
 	id := database.NewID()
-	err := s.Allow(ctx, tx, key, Call{DecisionID: id, Tool: "prompt", Class: grounding.Write, Position: position})
+	err := s.Allow(ctx, tx, key, Call{DecisionID: id, Tool: from, Class: grounding.Write, Position: position})
 	if err != nil {
 		return err
 	}

@@ -172,6 +172,7 @@ type sealedCall struct {
 	Class     grounding.Class `json:"class"`
 	Arguments string          `json:"arguments,omitzero"` // JSON
 	Uses      []string        `json:"uses,omitempty"`     // identities
+	Carried   bool            `json:"carried,omitzero"`   // by the proxy, whose word about its output counts
 }
 
 // open reads and parses what is stored of an output. What was erased meanwhile is unknown.

@@ -63,6 +63,7 @@ func (e *env) report(change func(*scope.Report), tool, value, output string) (ta
 		OrgID:    e.key.OrgID,
 		KeyID:    e.key.KeyID,
 		PlanID:   planID,
+		Scope:    e.key,
 		Tool:     tool,
 		Digest:   []byte(value),
 		Output:   &output,
@@ -116,7 +117,7 @@ func TestAReportTakesOneCall(t *testing.T) {
 		first, _ := e.allow("find", "a")
 		second, _ := e.allow("find", "a")
 		for name, change := range map[string]func(*scope.Report){
-			"another organization": func(r *scope.Report) { r.OrgID = database.NewID() },
+			"another organization": func(r *scope.Report) { r.OrgID = e.Organization("Other") },
 			"another key":          func(r *scope.Report) { r.KeyID = "other" },
 			"another plan":         func(r *scope.Report) { r.PlanID = "other" },
 			"no plan":              func(r *scope.Report) { r.PlanID = "" },
