@@ -14,6 +14,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/loader"
 	"github.com/compose-spec/compose-go/v2/types"
 	apps "k8s.io/api/apps/v1"
+	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
@@ -55,6 +56,41 @@ func TestKubernetesManifests(t *testing.T) {
 		if settings[name] == "" {
 			t.Errorf("the ConfigMap does not set %s", name)
 		}
+	}
+}
+
+// TestRestoreJob checks that the pod of a restore is that of the servers, but for what runs in it: it has the same
+// secrets, and no rights that the namespace refuses.
+func TestRestoreJob(t *testing.T) {
+	const file = deploy + "/kubernetes/restore/job.yaml"
+	var server core.PodSpec
+	for _, o := range readManifests(t) {
+		switch o := o.(type) {
+		case *apps.Deployment:
+			server = o.Spec.Template.Spec
+		case *batch.Job:
+			t.Error("whoever applies the folder restores")
+		}
+	}
+	objects := decode(t, file, read(t, file))
+	if len(objects) != 1 {
+		t.Fatalf("%s has %d objects, want 1", file, len(objects))
+	}
+	job := objects[0].(*batch.Job)
+	pod := job.Spec.Template.Spec
+	if got := pod.Containers[0].Args; !slices.Equal(got, []string{"restore", "--loaded"}) {
+		t.Errorf("it runs %v", got)
+	}
+	if pod.RestartPolicy != core.RestartPolicyNever || *job.Spec.BackoffLimit != 0 {
+		t.Error("a restore that failed is repeated before anybody has read why")
+	}
+	server.RestartPolicy, server.TerminationGracePeriodSeconds = pod.RestartPolicy, nil
+	server.TopologySpreadConstraints = nil
+	c := &server.Containers[0]
+	c.Args, c.Ports = pod.Containers[0].Args, nil
+	c.StartupProbe, c.LivenessProbe, c.ReadinessProbe = nil, nil, nil
+	if a, b := words(t, pod), words(t, server); a != b {
+		t.Errorf("the pod is\n%s\nand that of the servers\n%s", a, b)
 	}
 }
 
@@ -117,7 +153,7 @@ func strictDecoder(t *testing.T) runtime.Decoder {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		core.AddToScheme, apps.AddToScheme, networking.AddToScheme, policy.AddToScheme,
+		core.AddToScheme, apps.AddToScheme, batch.AddToScheme, networking.AddToScheme, policy.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
@@ -194,7 +230,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-func words(t *testing.T, list []string) string {
+func words(t *testing.T, list any) string {
 	t.Helper()
 	text, err := json.Marshal(list)
 	if err != nil {
