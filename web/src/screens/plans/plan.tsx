@@ -5,6 +5,7 @@ import { statusOf } from "../../api/errors";
 import type { Json } from "../../api/exact";
 import { useMay, useOrg } from "../../app/org";
 import { usePage } from "../../app/shell/page";
+import { chainQuery } from "../../app/trust/queries";
 import { AgentText } from "../../ui/AgentText";
 import { ProofLink } from "../../ui/Badge";
 import { CopyButton, IdChip } from "../../ui/CopyButton";
@@ -15,6 +16,7 @@ import { Time } from "../../ui/Time";
 import { words } from "../../words/en";
 import { Delegations } from "./Delegations";
 import { Drift } from "./Drift";
+import { endOf, nodeOf } from "./ends";
 import { PlanStatus } from "./PlanStatus";
 import { type Plan, planQuery, type Report, reportQuery } from "./queries";
 import { Steps } from "./Steps";
@@ -48,6 +50,7 @@ function Shown({ plan, step }: { plan: Plan; step: number | undefined }) {
   return (
     <>
       <Head plan={plan} />
+      {plan.status === "failed" && <p className="muted">{w.endedHelp}</p>}
       <Facts plan={plan} />
       <Beside plan={plan} step={step} />
       <section className="stack tight">
@@ -59,11 +62,18 @@ function Shown({ plan, step }: { plan: Plan; step: number | undefined }) {
   );
 }
 
+/** usePlace is where a plan or delegation stands in its tree; undefined: nowhere, or it is not known yet. */
+function usePlace(plan: Plan) {
+  const tree = useQuery(chainQuery(useOrg().id, plan.id));
+  return nodeOf(tree.data?.root, plan.id);
+}
+
 function Head({ plan }: { plan: Plan }) {
   const hidden = useMay("payloads.read") !== undefined;
+  const revoked = Boolean(usePlace(plan)?.node.revokedAt);
   return (
     <div className="screen-head">
-      <PlanStatus status={plan.status} />
+      <PlanStatus status={plan.status} revoked={revoked} />
       <h1 className="grow entry-title">
         {plan.goal ? <AgentText text={plan.goal} fold={400} /> : hidden ? w.goalHidden : w.noGoal}
       </h1>
@@ -83,14 +93,13 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 }
 
 function Facts({ plan: p }: { plan: Plan }) {
+  const end = endOf(p);
   return (
     <dl className="card facts plan-facts">
       <Fact name={w.declared}>
         <Time at={p.createdAt} form="absolute" />
       </Fact>
-      <Fact name={p.endedAt ? w.ended : w.ends}>
-        <Time at={p.endedAt ?? p.expiresAt} form="absolute" />
-      </Fact>
+      <Fact name={end.word}>{end.at ? <Time at={end.at} form="absolute" /> : w.endedEarly}</Fact>
       {p.agentId && (
         <Fact name={w.agent}>
           <Link to="/decisions" search={{ agent: p.agentId }}>

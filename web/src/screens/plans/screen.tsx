@@ -13,6 +13,7 @@ import { Empty } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import { type Column, Table } from "../../ui/table/Table";
 import { words } from "../../words/en";
+import { endOf } from "./ends";
 import { HowTo } from "./HowTo";
 import { PlanStatus } from "./PlanStatus";
 import { type ListedPlan, type PlanSearch, plansQuery } from "./queries";
@@ -48,8 +49,13 @@ const columns: Column<ListedPlan>[] = [
     cell: (p) => <AgentText text={p.userEmail || p.userId || "–"} line />,
   },
   { id: "steps", head: w.columns.steps, width: "64px", number: true, cell: (p) => count(p.stepCount) },
-  { id: "ends", head: w.columns.ends, width: "100px", cell: (p) => <Time at={p.endedAt ?? p.expiresAt} form="ends" /> },
+  { id: "ends", head: w.columns.ends, width: "100px", cell: (p) => <Ends plan={p} /> },
 ];
+
+function Ends({ plan }: { plan: ListedPlan }) {
+  const { at } = endOf(plan);
+  return at ? <Time at={at} form="ends" /> : "–";
+}
 
 const keyOf = (p: ListedPlan) => p.id;
 
