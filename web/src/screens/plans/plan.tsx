@@ -5,7 +5,7 @@ import { statusOf } from "../../api/errors";
 import type { Json } from "../../api/exact";
 import { useMay, useOrg } from "../../app/org";
 import { usePage } from "../../app/shell/page";
-import { chainQuery } from "../../app/trust/queries";
+import { chainQuery, type Node } from "../../app/trust/queries";
 import { AgentText } from "../../ui/AgentText";
 import { ProofLink } from "../../ui/Badge";
 import { CopyButton, IdChip } from "../../ui/CopyButton";
@@ -129,13 +129,7 @@ function Facts({ plan: p }: { plan: Plan }) {
           <AgentText text={p.source} short />
         </Fact>
       )}
-      {p.parentId && (
-        <Fact name={w.parent}>
-          <Link to="/plans/$id" params={{ id: p.parentId }}>
-            {p.parentId}
-          </Link>
-        </Fact>
-      )}
+      <Under plan={p} />
       <Fact name={w.hash}>
         <IdChip id={p.planHash} what={w.hash} />
       </Fact>
@@ -146,6 +140,35 @@ function Facts({ plan: p }: { plan: Plan }) {
       </Fact>
     </dl>
   );
+}
+
+/** Under is what a plan came from: a delegation of another, or accepted under it. */
+function Under({ plan: p }: { plan: Plan }) {
+  const place = usePlace(p);
+  if (!p.parentId) return null;
+  const from = (
+    <Link to="/plans/$id" params={{ id: p.parentId }}>
+      {p.parentId}
+    </Link>
+  );
+  if (!place?.parent) return <Fact name={w.parent}>{from}</Fact>;
+  return (
+    <>
+      <Fact name={w.delegatedFrom}>{from}</Fact>
+      <Fact name={w.delegatedBy}>
+        <Holder node={place.parent} />
+      </Fact>
+      <Fact name={w.delegatedTo}>
+        <Holder node={place.node} />
+      </Fact>
+    </>
+  );
+}
+
+/** Holder is who holds a plan or delegation: the agent that it names, or else a key. */
+function Holder({ node }: { node: Node }) {
+  if (node.agentId) return <AgentText text={node.agentId} short />;
+  return node.delegate ? <IdChip id={node.delegate} what={w.delegate} /> : <IdChip id={node.keyId} what={w.key} />;
 }
 
 function Beside({ plan, step }: { plan: Plan; step: number | undefined }) {
