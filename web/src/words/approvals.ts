@@ -82,8 +82,8 @@ export const approvals = {
   note: "Note",
   history: "Requests like it",
   noHistory: "This is the first request of this tool by this agent.",
-  likeIt: (approved: number, rejected: number, others: number) =>
-    `Of the last ${approved + rejected + others}: ${approved} approved, ${rejected} rejected, ${others} unanswered or cancelled`,
+  likeIt: (approved: number, rejected: number, others: number, waiting: number) =>
+    `Of the last ${approved + rejected + others + waiting}: ${approved} approved, ${rejected} rejected, ${others} unanswered or cancelled${waiting > 0 ? `, ${waiting} waiting` : ""}`,
   decisions: "Decisions about the tool before",
   noDecisions: "Nothing was decided about this tool before.",
   you: "you",
