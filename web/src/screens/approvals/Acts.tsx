@@ -113,7 +113,7 @@ function useRefusals(r: Shown, progress: Progress | undefined, over: boolean) {
   const now = offline ?? (isBusy(progress) ? w.busy : over ? w.timeOver : undefined);
   const because = (bar: Bar | undefined): string | undefined => {
     if (!bar) return undefined;
-    if (bar.is === "role") return role ?? words.shell.roleRefused(who.role);
+    if (bar.is === "role") return role ?? words.shell.roleRefused(who.role, "approvals.decide");
     if (bar.is === "higher") return w.needsRole(bar.role);
     if (bar.is === "asked") return w.asksOf(name(bar.of));
     return bar.is === "voted" ? w.votedAlready : ownWords(bar);
