@@ -56,7 +56,7 @@ export function useMay(action: string): string | undefined {
   const org = useOrg();
   const online = useOnline();
   if (!online) return words.shell.offlineRefused;
-  return (org.rights as string[]).includes(action) ? undefined : words.shell.roleRefused(org.role);
+  return (org.rights as string[]).includes(action) ? undefined : words.shell.roleRefused(org.role, action);
 }
 
 export const useMe = () => useSuspenseQuery(meQuery).data;

@@ -82,8 +82,8 @@ export const approvals = {
   note: "Note",
   history: "Requests like it",
   noHistory: "This is the first request of this tool by this agent.",
-  likeIt: (approved: number, rejected: number, others: number) =>
-    `Of the last ${approved + rejected + others}: ${approved} approved, ${rejected} rejected, ${others} unanswered or cancelled`,
+  likeIt: (approved: number, rejected: number, others: number, waiting: number) =>
+    `Of the last ${approved + rejected + others + waiting}: ${approved} approved, ${rejected} rejected, ${others} unanswered or cancelled${waiting > 0 ? `, ${waiting} waiting` : ""}`,
   decisions: "Decisions about the tool before",
   noDecisions: "Nothing was decided about this tool before.",
   you: "you",
@@ -103,6 +103,9 @@ export const approvals = {
   needsRole: (role: string) => `The rule wants an approver with the role ${role}.`,
   votedAlready: "You have approved this. Another approver must, too.",
   ownRequest: "Your own key or name asks here. While there is another approver, they must answer.",
+  ownBarred: "Your own key or name asks here: another approver must answer.",
+  ownAlone: (needed: number) => `Your own key or name asks here, and ${needed} must approve it: invite others who may.`,
+  ownMay: "Your own key or name asks here. You may answer, and it is recorded that you asked yourself.",
   redactedEdit: "Parts of the arguments were redacted: changed arguments would not be whole.",
   unseenEdit: "Nobody has seen the call, so it can only be approved as it is.",
   noEdit: "The request has no arguments that could be changed.",

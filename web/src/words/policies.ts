@@ -200,6 +200,7 @@ export const policies = {
     active
       ? "The old text becomes the latest version under a new number, and is active from the next call."
       : "The old text becomes the latest version under a new number. The policy stays inactive.",
+  rollbackDone: (name: string) => `Rolled back ${name}`,
   rollbackAct: "Roll back",
   rolledBack: (v: number, active: boolean) =>
     active ? `Version ${v} is active now.` : `Version ${v} is the latest now. Nothing is active.`,

@@ -1,3 +1,12 @@
+// Who else may do what, where that is not owners and admins alone.
+const whoMay: Record<string, string> = {
+  "approvals.decide": "Ask an approver, or an owner or admin.",
+  "keys.own": "Members may: an owner or admin can make you one.",
+  "payloads.read": "Members may: an owner or admin can make you one.",
+  "payloads.erase": "Ask an owner.",
+  "policies.draft": "Ask a member, or an owner or admin.",
+};
+
 /** Words of the frame around every screen. */
 export const shell = {
   product: "Writ",
@@ -78,8 +87,8 @@ export const shell = {
   openedIn: (org: string) => `Opened in ${org}.`,
   notAMember: "You are not in this organization.",
   notAMemberHelp: "The link is of an organization that you are not in, or that was closed. Ask for an invitation.",
-  roleRefused: (role: string) =>
-    `As ${/^[aeiou]/.test(role) ? "an" : "a"} ${role} you cannot do this. Ask an owner or admin.`,
+  roleRefused: (role: string, action?: string) =>
+    `As ${/^[aeiou]/.test(role) ? "an" : "a"} ${role} you cannot do this. ${whoMay[action ?? ""] ?? "Ask an owner or admin."}`,
   notFound: "There is no such page.",
   notFoundHelp: "The address may be mistyped.",
   toOverview: "To the overview",

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useRouter } from "@tanstack/react-router";
-import { Command } from "cmdk";
-import { useEffect, useState } from "react";
+import { Command, defaultFilter } from "cmdk";
+import { useEffect, useRef, useState } from "react";
 import { api, type Body } from "../../api/client";
 import { leave } from "../../auth/session";
 import { AgentText } from "../../ui/AgentText";
@@ -20,13 +20,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const router = useRouter();
   const entries = useEntries();
   const found = useFound(query);
+  const { box, chosen, choose } = useFirst(`${query}\n${found.things.map((f) => f.id).join(" ")}`);
   const index = /^#?(\d{1,15})$/.exec(query.trim())?.[1];
   const run = (act: () => unknown) => () => {
     onClose();
     act();
   };
   return (
-    <Command label={w.palette} className="palette">
+    <Command ref={box} label={w.palette} className="palette" value={chosen} onValueChange={choose} filter={scoreOf}>
       <Command.Input autoFocus className="input" placeholder={w.paletteHint} value={query} onValueChange={setQuery} />
       {found.indexing && <p className="menu-label">{w.paletteIndexing}</p>}
       <Command.List className="palette-list" label={w.palette}>
@@ -34,7 +35,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         {index && (
           <Command.Item
             className="menu-item"
-            value={query}
+            value={`${foundMark}#`}
             onSelect={run(() => navigate({ to: "/audit/$index", params: { index } }))}
           >
             {w.paletteEntry(index)}
@@ -46,7 +47,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
               <Command.Item
                 key={`${f.kind} ${f.id}`}
                 className="menu-item"
-                value={`${query} ${f.kind} ${f.id}`}
+                value={`${foundMark}${f.kind} ${f.id}`}
                 onSelect={run(() => navigate({ to: f.to, params: f.params as never }))}
               >
                 <span className="faint">{w.paletteKinds[f.kind] ?? f.kind}</span>
@@ -87,6 +88,28 @@ export function Palette({ onClose }: { onClose: () => void }) {
       </Command.List>
     </Command>
   );
+}
+
+// What the server found matches in its own way, and stands first.
+const foundMark = "found ";
+const scoreOf = (value: string, search: string, keywords?: string[]) =>
+  value.startsWith(foundMark) ? 2 : defaultFilter(value, search, keywords);
+
+/** useFirst selects the first row whenever other rows are shown: Enter opens what is highlighted, and something is. */
+function useFirst(shown: string) {
+  const box = useRef<HTMLDivElement>(null);
+  const [chosen, choose] = useState("");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows are those of what is shown
+  useEffect(() => {
+    // The rows are sorted after they were drawn.
+    const timer = setTimeout(() => {
+      const first = box.current?.querySelector("[cmdk-item]");
+      choose(first?.getAttribute("data-value") ?? "");
+      first?.scrollIntoView({ block: "nearest" });
+    });
+    return () => clearTimeout(timer);
+  }, [shown]);
+  return { box, chosen, choose };
 }
 
 /** Match is the text that the words were found in. Each piece is shown as what a client wrote. */
@@ -144,8 +167,11 @@ const places: Record<string, { to: string; param?: string }> = {
 function useFound(query: string) {
   const org = useOrg();
   const router = useRouter();
-  const text = useRested(query.trim(), 150);
+  const asked = query.trim();
+  const text = useRested(asked, 150);
   const wanted = text.length >= 2 && text.length <= 200;
+  // While somebody types on, what was found for less is not what they look for.
+  const shows = wanted && text === asked;
   const search = useQuery({
     queryKey: [org.id, "search", text],
     queryFn: ({ signal }) => api.get("/search", { params: { query: { organizationId: org.id, q: text } }, signal }),
@@ -158,9 +184,9 @@ function useFound(query: string) {
     return [{ ...f, to: place.to, params: place.param ? { [place.param]: f.id } : {} }];
   };
   return {
-    things: wanted ? (search.data?.items.flatMap(shown) ?? []) : [],
+    things: shows ? (search.data?.items.flatMap(shown) ?? []) : [],
     indexing: wanted && search.data?.indexing === true,
-    busy: wanted && search.isFetching,
+    busy: text !== asked || (wanted && search.isFetching),
   };
 }
 

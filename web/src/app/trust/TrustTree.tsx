@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { AgentText, ToolName } from "../../ui/AgentText";
 import { ProofLink, StatusBadge } from "../../ui/Badge";
 import { IdChip } from "../../ui/CopyButton";
-import { Time } from "../../ui/Time";
+import { Time, useNow } from "../../ui/Time";
 import { words } from "../../words/en";
 import type { Node, Tree } from "./queries";
 import "./trust.css";
@@ -52,9 +52,7 @@ function Drawing({ node, shown }: { node: Node; shown: string }) {
               {w.to} <AgentText text={node.agentId} short />
             </span>
           )}
-          <span className="muted">
-            {node.revokedAt ? w.revoked : w.ends} <Time at={node.revokedAt ?? node.expiresAt} form="absolute" />
-          </span>
+          <End node={node} />
         </div>
         <Limits node={node} />
       </div>
@@ -71,9 +69,32 @@ function Drawing({ node, shown }: { node: Node; shown: string }) {
 
 /** Standing is whether a plan or delegation authorizes anything now. */
 function Standing({ node }: { node: Node }) {
-  if (node.counts) return <StatusBadge word={w.statuses.active ?? node.status} />;
-  if (node.revokedAt) return <StatusBadge word={w.revoked} error />;
-  return <StatusBadge word={node.status === "active" ? w.counts : (w.statuses[node.status] ?? node.status)} />;
+  return <StatusBadge word={standingOf(node)} error={node.revokedAt !== null} />;
+}
+
+/** standingOf is the word for it, as writ trust show has it. */
+export function standingOf(node: Node): string {
+  if (node.revokedAt) return w.revoked;
+  if (node.counts || node.status !== "active") return w.statuses[node.status] ?? node.status;
+  return node.budget > 0 && node.calls >= node.budget ? w.usedUp : w.counts;
+}
+
+/** endOf is what stands beside it of its end: one that has ended before its time ends no more. */
+export function endOf(node: Node, now: number): { word: string; at: string } | undefined {
+  if (node.revokedAt) return { word: w.revoked, at: node.revokedAt };
+  const over = Date.parse(node.expiresAt) <= now;
+  if (node.status !== "active" && !over) return undefined;
+  return { word: over ? w.ended : w.ends, at: node.expiresAt };
+}
+
+function End({ node }: { node: Node }) {
+  const end = endOf(node, useNow());
+  if (!end) return null;
+  return (
+    <span className="muted">
+      {end.word} <Time at={end.at} form="absolute" />
+    </span>
+  );
 }
 
 function Limits({ node }: { node: Node }) {

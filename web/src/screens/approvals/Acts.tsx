@@ -10,7 +10,7 @@ import { words } from "../../words/en";
 import type { Asks } from "./AnswerDialog";
 import { answer, isBusy, type Progress } from "./answer";
 import { isRedacted } from "./compare";
-import { useAnswerer, useName } from "./parts";
+import { useAnswerer, useName, useOwnBar } from "./parts";
 import type { Shown } from "./queries";
 import { approveBar, type Bar, isOwn, rejectBar } from "./rights";
 
@@ -55,7 +55,7 @@ export function Acts({ request: r, progress, over, seen, onUnread, onAsk }: Acts
   const notRead = unread ? w.readFirst : undefined;
   return (
     <section className="approval-acts" aria-label={w.acts}>
-      {isOwn(r, useAnswerer()) && <p className="small muted">{w.ownRequest}</p>}
+      <OwnWords request={r} />
       {once && (
         <p className="small approval-permits">
           <span className="hidden-text">{w.permits}: </span>
@@ -86,6 +86,15 @@ export function Acts({ request: r, progress, over, seen, onUnread, onAsk }: Acts
   );
 }
 
+/** OwnWords is what somebody should know of their own request. */
+function OwnWords({ request: r }: { request: Shown }) {
+  const own = useOwnBar(r);
+  if (!isOwn(r, useAnswerer())) return null;
+  return <p className="small muted">{own ? ownWords(own) : own === null ? w.ownMay : w.ownRequest}</p>;
+}
+
+const ownWords = (bar: Bar) => (bar.is === "alone" ? w.ownAlone(bar.needed) : w.ownBarred);
+
 function Key({ of }: { of: string }) {
   return (
     <kbd className="wide-only" aria-hidden>
@@ -98,16 +107,18 @@ function Key({ of }: { of: string }) {
 function useRefusals(r: Shown, progress: Progress | undefined, over: boolean) {
   const who = useAnswerer();
   const name = useName();
+  const own = useOwnBar(r);
   const role = useMay("approvals.decide");
   const offline = useOnline() ? undefined : words.shell.offlineRefused;
   const now = offline ?? (isBusy(progress) ? w.busy : over ? w.timeOver : undefined);
   const because = (bar: Bar | undefined): string | undefined => {
     if (!bar) return undefined;
-    if (bar.is === "role") return role ?? words.shell.roleRefused(who.role);
+    if (bar.is === "role") return role ?? words.shell.roleRefused(who.role, "approvals.decide");
     if (bar.is === "higher") return w.needsRole(bar.role);
-    return bar.is === "asked" ? w.asksOf(name(bar.of)) : w.votedAlready;
+    if (bar.is === "asked") return w.asksOf(name(bar.of));
+    return bar.is === "voted" ? w.votedAlready : ownWords(bar);
   };
-  const approve = now ?? because(approveBar(r, who));
+  const approve = now ?? because(approveBar(r, who) ?? own ?? undefined);
   const given = r.arguments as Record<string, Json> | null;
   const unseen = r.argumentsFrom ? w.unseenEdit : undefined;
   return {

@@ -26,7 +26,7 @@ export function Like({ request: r }: { request: Shown }) {
       {like.data?.length === 0 && <p className="muted">{w.noHistory}</p>}
       {like.data && like.data.length > 0 && (
         <>
-          <p className="muted">{w.likeIt(yes, no, like.data.length - yes - no)}</p>
+          <p className="muted">{w.likeIt(yes, no, like.data.length - yes - no - pending, pending)}</p>
           <ul className="like-list">
             {like.data
               .filter((l) => pending === like.data.length || l.status !== "pending")

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
+import { type Json, writeExact } from "../../api/exact";
 import { useOrg } from "../../app/org";
 import { useScreenKeys } from "../../app/shell/keys";
 import { TellMe } from "../../app/TellMe";
@@ -124,6 +125,11 @@ function Row({ request: r, gone }: { request: Approval; gone: boolean }) {
       <span className="approval-name">
         <ToolName server={r.server} tool={r.tool} line />
       </span>
+      {r.arguments && (
+        <span className="small">
+          <AgentText text={writeExact(r.arguments as Json, 0)} line />
+        </span>
+      )}
       <span className="small muted one-line">
         {r.agentId && <AgentText text={r.agentId} short />}
         {(r.requesterEmail || r.userId) && (

@@ -7,8 +7,8 @@ import { clean } from "../../ui/clean";
 import { duration } from "../../ui/format";
 import { undoPending } from "../../ui/Toast";
 import { approvals as w } from "../../words/approvals";
-import { type Approval, peopleQuery } from "./queries";
-import type { Answerer } from "./rights";
+import { type Approval, answersQuery, approversQuery, peopleQuery, planQuery, type Shown } from "./queries";
+import { type Answerer, approveBar, type Bar, isOwn, ownBar } from "./rights";
 import "./approvals.css";
 
 const tabs = [
@@ -52,6 +52,22 @@ export function useName(): (id: string | undefined) => string {
   const { user } = useMe();
   const people = useQuery(peopleQuery(useOrg().id));
   return (id) => (id === user.id ? w.you : clean((id && people.data?.get(id)) || w.somebody));
+}
+
+/** useOwnBar is why one's own request cannot be approved, null if it can; undefined: it is another's, or nobody knows. */
+export function useOwnBar(r: Shown): Bar | null | undefined {
+  const who = useAnswerer();
+  const org = useOrg().id;
+  const own = isOwn(r, who) && !approveBar(r, who);
+  const approvers = useQuery({ ...approversQuery(org), enabled: own });
+  const settings = useQuery({ ...answersQuery(org), enabled: own });
+  const plan = useQuery({ ...planQuery(org, r.planId ?? ""), enabled: own && !!r.planId });
+  if (!own) return undefined;
+  return ownBar(r, who, {
+    approvers: approvers.data,
+    selfApproval: settings.data?.selfApproval,
+    delegated: r.planId ? plan.data && plan.data.parentId !== null : false,
+  });
 }
 
 // Another request of the same list is no other view: people answer one and go on to the next.

@@ -123,23 +123,39 @@ export const previewQuery = (org: string, approvalId: string, scope: Scope | und
     staleTime: fresh.never,
   });
 
+async function readMembers(org: string, signal: AbortSignal): Promise<Body<"MemberBody">[]> {
+  const members: Body<"MemberBody">[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { limit: 200, ...(cursor ? { cursor } : {}) };
+    const read = await api.get("/organization/{orgId}/members", { params: { path: { orgId: org }, query }, signal });
+    members.push(...read.items);
+    cursor = read.hasMore ? read.nextCursor : undefined;
+  } while (cursor && members.length < 2000);
+  return members;
+}
+
 /** peopleQuery is the names of the members, by their ids. */
 export const peopleQuery = (org: string) =>
   queryOptions({
     queryKey: [org, "people"],
-    queryFn: async ({ signal }) => {
-      const names = new Map<string, string>();
-      let cursor: string | undefined;
-      do {
-        const query = { limit: 200, ...(cursor ? { cursor } : {}) };
-        const read = await api.get("/organization/{orgId}/members", {
-          params: { path: { orgId: org }, query },
-          signal,
-        });
-        for (const m of read.items) names.set(m.userId, m.name || m.email);
-        cursor = read.hasMore ? read.nextCursor : undefined;
-      } while (cursor && names.size < 2000);
-      return names;
-    },
+    queryFn: async ({ signal }) => new Map((await readMembers(org, signal)).map((m) => [m.userId, m.name || m.email])),
     staleTime: fresh.settings,
+  });
+
+const approving = ["owner", "admin", "approver"];
+
+/** approversQuery is the ids of all who may approve. It is read anew: somebody may have joined or left. */
+export const approversQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "people", "approvers"],
+    queryFn: async ({ signal }) =>
+      (await readMembers(org, signal)).filter((m) => approving.includes(m.role)).map((m) => m.userId),
+  });
+
+/** answersQuery is how the organization answers requests. */
+export const answersQuery = (org: string) =>
+  queryOptions({
+    queryKey: [org, "approvals", "settings"],
+    queryFn: ({ signal }) => api.get("/delegation/settings", { params: { query: { organizationId: org } }, signal }),
   });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Shown } from "./queries";
-import { approveBar, isOwn, noneFor, rejectBar } from "./rights";
+import { approveBar, type Colleagues, isOwn, noneFor, ownBar, rejectBar } from "./rights";
 
 const request = (more: object = {}) =>
   ({ kind: "hold", ownerId: "owner", votes: [], needed: 1, ...more }) as unknown as Shown;
@@ -32,6 +32,25 @@ it("knows one's own requests, by key and by name", () => {
   expect(isOwn(request({ ownerId: "ann" }), approver)).toBe(true);
   expect(isOwn(request({ requesterEmail: "ANN@example.org" }), approver)).toBe(true);
   expect(isOwn(request(), approver)).toBe(false);
+});
+
+it("says who must answer one's own request, where the page knows", () => {
+  const own = (known: Partial<Colleagues>, more: object = {}) =>
+    ownBar(request({ ownerId: "ann", ...more }), approver, {
+      approvers: ["ann", "bob"],
+      selfApproval: false,
+      delegated: false,
+      ...known,
+    });
+  expect(own({})).toEqual({ is: "own" });
+  expect(own({ selfApproval: true })).toBeNull();
+  expect(own({ approvers: ["ann"] })).toBeNull();
+  expect(own({ approvers: ["ann"] }, { needed: 2 })).toEqual({ is: "alone", needed: 2 });
+  // Whose key it is may not answer either, whoever looks.
+  expect(own({}, { ownerId: "bob", userId: "ann" })).toBeNull();
+  for (const unknown of ["approvers", "selfApproval", "delegated"])
+    expect(own({ [unknown]: undefined })).toBeUndefined();
+  expect(own({ delegated: true })).toBeUndefined();
 });
 
 it("speaks of their own keys only to those who can have some", () => {

@@ -11,7 +11,13 @@ export interface Answerer {
 }
 
 /** Bar is why somebody may not answer. */
-export type Bar = { is: "role" } | { is: "higher"; role: string } | { is: "asked"; of: string } | { is: "voted" };
+export type Bar =
+  | { is: "role" }
+  | { is: "higher"; role: string }
+  | { is: "asked"; of: string }
+  | { is: "voted" }
+  | { is: "own" }
+  | { is: "alone"; needed: number };
 
 /** approveBar is why the person may not approve; undefined: nothing that the page knows of. */
 export function approveBar(request: Shown, who: Answerer): Bar | undefined {
@@ -36,6 +42,26 @@ export function isOwn(request: Shown, who: Answerer): boolean {
   if (request.kind === "ask") return false;
   const names = [request.userId, request.requesterEmail].map((n) => n?.toLowerCase());
   return request.ownerId === who.id || names.includes(who.id) || names.includes(who.email.toLowerCase());
+}
+
+/** Colleagues is what decides who answers one's own request. Undefined members are not known. */
+export interface Colleagues {
+  /** The ids of all who may approve. */
+  approvers: readonly string[] | undefined;
+  /** Whether the organization lets people approve what they ask for. */
+  selfApproval: boolean | undefined;
+  /** Whether the call's plan was delegated: who did that may not answer either, and a page does not know who it was. */
+  delegated: boolean | undefined;
+}
+
+/** ownBar is why the person may not approve their own request, null if they may; undefined: the page cannot know. */
+export function ownBar(request: Shown, who: Answerer, known: Colleagues): Bar | null | undefined {
+  const { approvers, selfApproval, delegated } = known;
+  if (selfApproval) return null;
+  if (!approvers || selfApproval === undefined) return undefined;
+  const others = approvers.some((id) => id !== who.id && id !== request.ownerId);
+  if (others) return delegated === false ? { is: "own" } : undefined;
+  return request.needed > 1 ? { is: "alone", needed: request.needed } : null;
 }
 
 /** noneFor names the words that say which requests somebody sees, where there is none. */

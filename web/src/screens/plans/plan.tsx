@@ -5,6 +5,7 @@ import { statusOf } from "../../api/errors";
 import type { Json } from "../../api/exact";
 import { useMay, useOrg } from "../../app/org";
 import { usePage } from "../../app/shell/page";
+import { chainQuery, type Node } from "../../app/trust/queries";
 import { AgentText } from "../../ui/AgentText";
 import { ProofLink } from "../../ui/Badge";
 import { CopyButton, IdChip } from "../../ui/CopyButton";
@@ -15,6 +16,7 @@ import { Time } from "../../ui/Time";
 import { words } from "../../words/en";
 import { Delegations } from "./Delegations";
 import { Drift } from "./Drift";
+import { endOf, nodeOf } from "./ends";
 import { PlanStatus } from "./PlanStatus";
 import { type Plan, planQuery, type Report, reportQuery } from "./queries";
 import { Steps } from "./Steps";
@@ -48,6 +50,7 @@ function Shown({ plan, step }: { plan: Plan; step: number | undefined }) {
   return (
     <>
       <Head plan={plan} />
+      {plan.status === "failed" && <p className="muted">{w.endedHelp}</p>}
       <Facts plan={plan} />
       <Beside plan={plan} step={step} />
       <section className="stack tight">
@@ -59,11 +62,18 @@ function Shown({ plan, step }: { plan: Plan; step: number | undefined }) {
   );
 }
 
+/** usePlace is where a plan or delegation stands in its tree; undefined: nowhere, or it is not known yet. */
+function usePlace(plan: Plan) {
+  const tree = useQuery(chainQuery(useOrg().id, plan.id));
+  return nodeOf(tree.data?.root, plan.id);
+}
+
 function Head({ plan }: { plan: Plan }) {
   const hidden = useMay("payloads.read") !== undefined;
+  const revoked = Boolean(usePlace(plan)?.node.revokedAt);
   return (
     <div className="screen-head">
-      <PlanStatus status={plan.status} />
+      <PlanStatus status={plan.status} revoked={revoked} />
       <h1 className="grow entry-title">
         {plan.goal ? <AgentText text={plan.goal} fold={400} /> : hidden ? w.goalHidden : w.noGoal}
       </h1>
@@ -83,14 +93,13 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 }
 
 function Facts({ plan: p }: { plan: Plan }) {
+  const end = endOf(p);
   return (
     <dl className="card facts plan-facts">
       <Fact name={w.declared}>
         <Time at={p.createdAt} form="absolute" />
       </Fact>
-      <Fact name={p.endedAt ? w.ended : w.ends}>
-        <Time at={p.endedAt ?? p.expiresAt} form="absolute" />
-      </Fact>
+      <Fact name={end.word}>{end.at ? <Time at={end.at} form="absolute" /> : w.endedEarly}</Fact>
       {p.agentId && (
         <Fact name={w.agent}>
           <Link to="/decisions" search={{ agent: p.agentId }}>
@@ -120,13 +129,7 @@ function Facts({ plan: p }: { plan: Plan }) {
           <AgentText text={p.source} short />
         </Fact>
       )}
-      {p.parentId && (
-        <Fact name={w.parent}>
-          <Link to="/plans/$id" params={{ id: p.parentId }}>
-            {p.parentId}
-          </Link>
-        </Fact>
-      )}
+      <Under plan={p} />
       <Fact name={w.hash}>
         <IdChip id={p.planHash} what={w.hash} />
       </Fact>
@@ -137,6 +140,35 @@ function Facts({ plan: p }: { plan: Plan }) {
       </Fact>
     </dl>
   );
+}
+
+/** Under is what a plan came from: a delegation of another, or accepted under it. */
+function Under({ plan: p }: { plan: Plan }) {
+  const place = usePlace(p);
+  if (!p.parentId) return null;
+  const from = (
+    <Link to="/plans/$id" params={{ id: p.parentId }}>
+      {p.parentId}
+    </Link>
+  );
+  if (!place?.parent) return <Fact name={w.parent}>{from}</Fact>;
+  return (
+    <>
+      <Fact name={w.delegatedFrom}>{from}</Fact>
+      <Fact name={w.delegatedBy}>
+        <Holder node={place.parent} />
+      </Fact>
+      <Fact name={w.delegatedTo}>
+        <Holder node={place.node} />
+      </Fact>
+    </>
+  );
+}
+
+/** Holder is who holds a plan or delegation: the agent that it names, or else a key. */
+function Holder({ node }: { node: Node }) {
+  if (node.agentId) return <AgentText text={node.agentId} short />;
+  return node.delegate ? <IdChip id={node.delegate} what={w.delegate} /> : <IdChip id={node.keyId} what={w.key} />;
 }
 
 function Beside({ plan, step }: { plan: Plan; step: number | undefined }) {

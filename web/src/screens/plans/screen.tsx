@@ -13,6 +13,7 @@ import { Empty } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import { type Column, Table } from "../../ui/table/Table";
 import { words } from "../../words/en";
+import { endOf } from "./ends";
 import { HowTo } from "./HowTo";
 import { PlanStatus } from "./PlanStatus";
 import { type ListedPlan, type PlanSearch, plansQuery } from "./queries";
@@ -33,7 +34,7 @@ const columns: Column<ListedPlan>[] = [
     id: "goal",
     head: w.columns.goal,
     width: "minmax(220px, 3fr)",
-    cell: (p) => <AgentText text={p.goal || "–"} line />,
+    cell: (p) => <Goal plan={p} />,
   },
   {
     id: "agent",
@@ -48,8 +49,23 @@ const columns: Column<ListedPlan>[] = [
     cell: (p) => <AgentText text={p.userEmail || p.userId || "–"} line />,
   },
   { id: "steps", head: w.columns.steps, width: "64px", number: true, cell: (p) => count(p.stepCount) },
-  { id: "ends", head: w.columns.ends, width: "100px", cell: (p) => <Time at={p.endedAt ?? p.expiresAt} form="ends" /> },
+  { id: "ends", head: w.columns.ends, width: "100px", cell: (p) => <Ends plan={p} /> },
 ];
+
+/** Goal is what a plan is for. One under another often has the same. */
+function Goal({ plan }: { plan: ListedPlan }) {
+  return (
+    <span className="one-line">
+      {plan.parentId && <span className="faint">{w.under} </span>}
+      <AgentText text={plan.goal || "–"} short />
+    </span>
+  );
+}
+
+function Ends({ plan }: { plan: ListedPlan }) {
+  const { at } = endOf(plan);
+  return at ? <Time at={at} form="ends" /> : "–";
+}
 
 const keyOf = (p: ListedPlan) => p.id;
 
@@ -93,7 +109,7 @@ const card = (p: ListedPlan) => (
       </span>
       <span className="small muted">{w.stepCount(count(p.stepCount))}</span>
     </div>
-    <AgentText text={p.goal || "–"} line />
+    <Goal plan={p} />
     <span className="small muted">
       <AgentText text={p.agentId || "–"} line />
     </span>

@@ -130,6 +130,7 @@ function Rollback({ policy: p, to, onClose }: { policy: Policy; to: number; onCl
   return (
     <ActDialog<Policy>
       title={w.rollbackTitle(to, clean(p.name))}
+      doneTitle={w.rollbackDone(clean(p.name))}
       act={w.rollbackAct}
       wide
       danger={active}
