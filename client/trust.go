@@ -61,6 +61,25 @@ func (c *Client) TrustTree(ctx context.Context, planID string) (TrustTree, error
 	return get[TrustTree](ctx, c, "/iap/trust/chain/"+url.PathEscape(planID), nil)
 }
 
+// TrustRevoked is a plan or delegation that was revoked, with those that came from it.
+type TrustRevoked struct {
+	ID       string     `json:"trustId"`
+	Cascaded []string   `json:"cascadedRevocations"` // the first thousand
+	Delta    TrustDelta `json:"delta"`
+}
+
+// TrustDelta is the server's statement about a change of a plan or delegation.
+type TrustDelta struct {
+	Type   string `json:"type"`
+	Signed string `json:"signed"`
+}
+
+// RevokeTrust ends a plan or delegation for ever, and all that was delegated from it.
+func (c *Client) RevokeTrust(ctx context.Context, orgID, id, reason string) (TrustRevoked, error) {
+	body := map[string]any{"trustId": id, "reason": reason}
+	return post[TrustRevoked](ctx, c, "/iap/trust/revoke", inOrg(orgID), body)
+}
+
 // PlanKey is a public key that verifies plans, leases, bindings or delegations.
 type PlanKey struct {
 	ID        string `json:"id"`

@@ -14,7 +14,7 @@ import (
 )
 
 // delegate TOKENFILE KEYSFILE declares a plan with a new key, delegates a part of it, and keeps the answer and the
-// server's published keys; DELEGATED is the delegation, and PLAN the plan.
+// server's published keys; DELEGATED is the delegation, PLAN the plan, and AGENT_KEY the key.
 func delegate(ts *testscript.TestScript, neg bool, args []string) {
 	needs(ts, !neg && len(args) == 2, "delegate TOKENFILE KEYSFILE")
 	ctx, owner := context.Background(), server(ts)
@@ -48,4 +48,5 @@ func delegate(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), text, 0o600))
 	ts.Setenv("DELEGATED", named.ID)
 	ts.Setenv("PLAN", declared.PlanID)
+	ts.Setenv("AGENT_KEY", made.APIKey)
 }

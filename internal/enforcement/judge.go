@@ -87,6 +87,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	if c.needsPlan(v) && !fit.OK && !widened && (!v.outsidePlan(fit) || c.mustProve(v)) {
 		// The reason may quote arguments.
 		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason))
+		d.placeByPlan(c, v, fit)
 		return d
 	}
 	d.steps, d.widened, d.chain = fit.Steps, widened, v.chain

@@ -25,6 +25,22 @@ func (d *candidate) place(c *call, v *view) {
 	}
 }
 
+// placeByPlan says of which server a call is that its plan has with other arguments. No policy judges such a call, but
+// whoever lists what a server was asked for looks for it there, beside the calls that the plan allows. Where the call
+// says anything of its server itself, or the plan has the tool on several, it stays where its own words place it.
+func (d *candidate) placeByPlan(c *call, v *view, fit plan.Result) {
+	r := &c.request
+	if fit.Drift != plan.OtherArguments || r.Server != "" || r.CalledAs != "" || toolname.MayJoin(r.Tool) ||
+		d.server != toolname.Local {
+		return
+	}
+	planned := v.plan.Plan
+	servers := planned.Servers(planned.Fit(plan.Call{Tool: r.Tool, NoArguments: true}).Steps)
+	if len(servers) == 1 && !toolname.IsReserved(servers[0]) && !toolname.IsStamp(servers[0]) {
+		d.server = servers[0]
+	}
+}
+
 // spelled are the names that the call certainly is of, and writes with the server in front of the tool. All spellings
 // are one call, in the record as for approvers. What the proxy carries out has the name that it is called by, and so
 // does a harness's own tool. A name that can be cut in several ways is only itself, unless a person has approved the

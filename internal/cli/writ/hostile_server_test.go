@@ -165,7 +165,7 @@ search harbour; mcp list; mcp show bank; mcp health bank; mcp telemetry bank; mc
 mcp vulnerabilities bank --scan; mcp refresh bank; mcp approve bank; mcp deny bank --reason r; mcp remove bank;
 mcp register bank --url https://bank.example/mcp; mcp accept bank pay --reason r; mcp connect bank; mcp connections;
 mcp disconnect ID; cert list; cert check ID; cert issue --agent bot; cert revoke ID --reason r; cert rotate ID;
-trust show ID; audit checkpoint; audit key; audit export; kill list; kill bot --reason r; revive bot --reason r;
+trust show ID; trust revoke ID; audit checkpoint; audit key; audit export; kill list; kill bot --reason r; revive bot --reason r;
 kill --scope server bank --reason r; plan list; plan show ID; plan proof ID 0; plan declare plan.json; check bank.pay;
 policy list; policy show ID; policy activate ID; policy deactivate ID; policy rollback ID 1;
 policy bind ID --everybody; policy push policy.yaml; policy push policy.yaml --activate; policy replay policy.yaml;

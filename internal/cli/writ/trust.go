@@ -15,8 +15,8 @@ import (
 
 // trustCommands holds the commands about delegations.
 func trustCommands(s cli.Streams) *cobra.Command {
-	c := &cobra.Command{Use: "trust", Short: "See and verify who delegated what to whom"}
-	c.AddCommand(trustShow(s), trustVerify(s))
+	c := &cobra.Command{Use: "trust", Short: "See, verify and revoke what was delegated to whom"}
+	c.AddCommand(trustShow(s), trustVerify(s), byHand(trustRevoke(s)))
 	return c
 }
 
