@@ -207,7 +207,7 @@ func ownKey(found credentials.Found) error {
 	return errors.New("that is the key that this terminal uses: writ logout revokes it")
 }
 
-// keyID finds a key of the caller that is not revoked by its id or exact name, in an organization; empty: in any.
+// keyID finds a key of the caller that is not over by its id or exact name, in an organization; empty: in any.
 func keyID(ctx context.Context, c *client.Client, orgID, named string) (string, error) {
 	if id := uuidOf(named); id != "" {
 		return id, nil
@@ -230,8 +230,9 @@ func isOf(orgID string) func(client.Key) bool {
 	}
 }
 
-// keysCalled are the ids of the keys of this name that are not revoked and fit: of an organization, as far as the
-// caller may list them; empty: of the caller.
+// keysCalled are the ids of the keys of this name that fit: of an organization, as far as the caller may list them;
+// empty: of the caller. Those that are revoked or expired are over, and leave their name to others. Stopped ones keep
+// it, because they can be let go on.
 func keysCalled(
 	ctx context.Context, c *client.Client, orgID, named string, fits func(client.Key) bool,
 ) (found []string, err error) {
@@ -242,7 +243,7 @@ func keysCalled(
 			return nil, fmt.Errorf("look for the key %q: %w", named, err)
 		}
 		for _, k := range listed.Items {
-			if k.Name == named && k.Status != "revoked" && fits(k) {
+			if k.Name == named && k.Status == "active" && fits(k) {
 				found = append(found, k.ID)
 			}
 		}

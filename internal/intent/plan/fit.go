@@ -17,7 +17,7 @@ func (p *Plan) Fit(call Call) Result {
 	near := -1 // the first step with the tool but not the arguments
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if !s.names(call.Server, name) {
+		if !s.names(call.Server, call.Tool, name) {
 			continue
 		}
 		if !call.NoArguments && !(call.GivenGround && !s.Strict) && !s.takes(call.Arguments) {
@@ -64,18 +64,19 @@ func (p *Plan) Servers(steps []int) []string {
 	return servers
 }
 
-// names reports whether the step has this server and tool. Harnesses write the server in front of the name.
-func (s *Step) names(server, name string) bool {
+// names reports whether the step has this server and tool: as it is called, and as names are compared, made once for
+// all steps. Harnesses write the server in front of the name.
+func (s *Step) names(server, called, name string) bool {
 	if s.Joins(server, name) || server == "" && s.DottedAs(name) {
 		return true
 	}
 	switch {
 	case server != "" && server != s.Server:
 		return false
-	case server != "" && s.dotted(name) != "":
+	case server != "" && s.dotted(called) != "":
 		return false // where the server is stated, this is the whole name of another tool
 	}
-	return s.sameTool(name) || s.reading(name) != ""
+	return s.sameTool(name) || s.reading(called) != ""
 }
 
 // Joins reports whether the step writes a tool of an MCP server in one name: as policies write it, with a dot, or as
@@ -106,13 +107,13 @@ func (s *Step) DottedAs(called string) bool {
 }
 
 // reading is the tool of the step's server that a joined name stands for, as the name spells it; empty: it is not the
-// step's.
+// step's. Only the case of the tool may differ: servers of other case are others, however a call names them.
 func (s *Step) reading(called string) string {
 	if tool := s.dotted(called); tool != "" {
 		return tool
 	}
 	for _, n := range toolname.Readings(called) {
-		if compared(n.Server) == compared(s.Server) && s.sameTool(compared(n.Tool)) {
+		if n.Server == s.Server && s.sameTool(compared(n.Tool)) {
 			return n.Tool
 		}
 	}
@@ -122,11 +123,11 @@ func (s *Step) reading(called string) string {
 // dotted is the tool of the step's server that server.tool stands for, as the name spells it; empty: it is not the
 // step's.
 func (s *Step) dotted(called string) string {
-	tool, ok := strings.CutPrefix(compared(called), compared(s.Server)+toolname.Dot)
-	if !ok || !s.sameTool(tool) || toolname.IsReserved(s.Server) || toolname.IsStamp(s.Server) {
+	tool, ok := strings.CutPrefix(strings.TrimSpace(called), s.Server+toolname.Dot)
+	if !ok || !s.sameTool(compared(tool)) || toolname.IsReserved(s.Server) || toolname.IsStamp(s.Server) {
 		return ""
 	}
-	return strings.TrimSpace(called)[len(s.Server)+len(toolname.Dot):]
+	return tool
 }
 
 // Names are all names of a call that fits the step: as the plan and as the call spells it, because plans ignore case

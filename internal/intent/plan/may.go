@@ -81,7 +81,7 @@ func (w *writtenStep) mayTool(at, source string) (Step, error) {
 func (d *Declared) MayNeed(call Call) bool {
 	name := compared(call.Tool)
 	for i := range d.Plan.May {
-		if d.Plan.May[i].names(call.Server, name) && !slices.Contains(d.WidenedMay, i) {
+		if d.Plan.May[i].names(call.Server, call.Tool, name) && !slices.Contains(d.WidenedMay, i) {
 			return true
 		}
 	}

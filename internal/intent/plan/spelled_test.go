@@ -53,7 +53,14 @@ func TestDottedNames(t *testing.T) {
 		fits         bool
 	}{
 		{`{"mcp":"bank","tool":"pay"}`, "", "bank.pay", true},
-		{`{"mcp":"bank","tool":"pay"}`, "", "Bank.Pay", true},
+		{`{"mcp":"bank","tool":"pay"}`, "", "bank.Pay", true},
+		{`{"mcp":"bank","tool":"pay"}`, "", "Bank.pay", false}, // another server, as where it is stated
+		{`{"mcp":"bank","tool":"pay"}`, "Bank", "pay", false},
+		{`{"mcp":"bank","tool":"pay"}`, "", "Bank__pay", false},
+		{`{"mcp":"bank","tool":"pay"}`, "", "mcp__Bank__pay", false},
+		{`{"mcp":"Bank","tool":"pay"}`, "", "mcp__Bank__Pay", true},
+		{`{"mcp":"Bank","tool":"pay"}`, "", "Bank.pay", true},
+		{`{"mcp":"bank","tool":"pay"}`, "bank", "bank.Pay", false},
 		{`{"mcp":"bank","tool":"pay"}`, "shop", "bank.pay", false},
 		{`{"mcp":"bank","tool":"pay"}`, "", "shop.pay", false},
 		{`{"mcp":"bank","tool":"pay"}`, "", "bank.payday", false},

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/misspelling"
 )
 
 // maxWarnings bounds what is said of one plan: programs write much into theirs.
@@ -59,8 +61,8 @@ func notRead(sent map[string]jsontext.Value) (warnings []string) {
 		case slices.Contains(stepMembers, name):
 			warnings = append(warnings, name+" of the plan is not read: it belongs into a step")
 		default:
-			warnings = append(warnings, fmt.Sprintf("%s of the plan is not read; expected %s", shown(name),
-				strings.Join(planMembers, ", ")))
+			warnings = append(warnings, fmt.Sprintf("%s of the plan is not read; %s", shown(name),
+				orMeant(name, planMembers, "expected "+strings.Join(planMembers, ", "))))
 		}
 	}
 	return warnings
@@ -70,11 +72,19 @@ func notRead(sent map[string]jsontext.Value) (warnings []string) {
 func unreadIn(i int, step map[string]jsontext.Value) (warnings []string) {
 	for _, name := range slices.Sorted(maps.Keys(step)) {
 		if !slices.Contains(stepMembers, name) {
-			warnings = append(warnings,
-				fmt.Sprintf("step %d: %s is not read, and fixes nothing; arguments go under params", i, shown(name)))
+			warnings = append(warnings, fmt.Sprintf("step %d: %s is not read, and fixes nothing; %s", i, shown(name),
+				orMeant(name, stepMembers, "arguments go under params")))
 		}
 	}
 	return warnings
+}
+
+// orMeant asks for the member that was probably meant. Whose name is like none is told something else.
+func orMeant(name string, known []string, otherwise string) string {
+	if meant := misspelling.Of(name, known); meant != "" {
+		return "did you mean " + meant + "?"
+	}
+	return otherwise
 }
 
 // doubtsOf are about members of a step that are read, and probably not as they were meant.

@@ -18,7 +18,24 @@ func TestWarnings(t *testing.T) {
 		{`{"goal": "x", "steps": [{"mcp": "bank", "action": "pay", "params": {"to": "l"}, "strict": true}]}`, nil},
 		{
 			`{"steps": [{"mcp": "bank", "action": "pay", "parms": {"to": "l"}}]}`,
-			[]string{"step 0: parms is not read, and fixes nothing; arguments go under params"},
+			[]string{"step 0: parms is not read, and fixes nothing; did you mean params?"},
+		},
+		{
+			`{"steps": [{"mcp": "bank", "action": "pay", "recipient": "l"}]}`,
+			[]string{"step 0: recipient is not read, and fixes nothing; arguments go under params"},
+		},
+		{
+			`{"steps": [{"mpc": "bank", "action": "send_money"}]}`,
+			[]string{"step 0: mpc is not read, and fixes nothing; did you mean mcp?"},
+		},
+		{
+			`{"steps": [{"mcp": "bank", "acton": "pay", "srict": true, "max_call": 1, "maxCalls": 1}]}`,
+			[]string{
+				"step 0: acton is not read, and fixes nothing; did you mean action?",
+				"step 0: maxCalls is not read, and fixes nothing; did you mean max_calls?",
+				"step 0: max_call is not read, and fixes nothing; did you mean max_calls?",
+				"step 0: srict is not read, and fixes nothing; did you mean strict?",
+			},
 		},
 		{
 			`{"steps": [{}, {"action": "bank.pay"}]}`,
@@ -33,9 +50,11 @@ func TestWarnings(t *testing.T) {
 			[]string{"step 0: a\uFFFD[2J\uFFFDb is not read, and fixes nothing; arguments go under params"},
 		},
 		{
-			`{"goal": "x", "order": true, "strict": true, "metadata": {}, "source": "s", "ordered": true, "may": [], "steps": []}`,
+			`{"gaol": "x", "order": true, "strict": true, "metadata": {}, "source": "s", "budget": 1, "may": [], "steps": []}`,
 			[]string{
-				"order of the plan is not read; expected goal, steps, ordered, may, source, metadata, plan",
+				"budget of the plan is not read; expected goal, steps, ordered, may, source, metadata, plan",
+				"gaol of the plan is not read; did you mean goal?",
+				"order of the plan is not read; did you mean ordered?",
 				"strict of the plan is not read: it belongs into a step",
 			},
 		},
@@ -52,8 +71,8 @@ func TestUnread(t *testing.T) {
 	t.Parallel()
 	sent := `{"order": true, "steps": [{"action": "bank.pay", "tool": "other", "parms": {"to": "l"}}]}`
 	want := []string{
-		"order of the plan is not read; expected goal, steps, ordered, may, source, metadata, plan",
-		"step 0: parms is not read, and fixes nothing; arguments go under params",
+		"order of the plan is not read; did you mean ordered?",
+		"step 0: parms is not read, and fixes nothing; did you mean params?",
 	}
 	if got := plan.Unread([]byte(sent)); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
