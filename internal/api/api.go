@@ -188,6 +188,7 @@ func New(c Config) *API {
 	a.mountHealth(a.router.Tagged("operation"))
 	a.mountIdentity(c, gate)
 	a.mountWork(c)
+	a.metrics.watchDecisions(a.router.Routes())
 	if c.Documented {
 		a.router.DocumentNulls()
 		documentExamples(a.router)
