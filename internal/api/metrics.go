@@ -44,6 +44,12 @@ func newMetrics(c Config) *metrics {
 			Help: "How far telemetry may be behind decisions: since when their logs were last followed to the end.",
 		}, func() float64 { return c.TelemetryBehind().Seconds() }))
 	}
+	if c.MailsLost != nil {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "writ_mails_lost_total",
+			Help: "Mails that the mail server did not take for 18 minutes, or for which there was no room to wait.",
+		}, func() float64 { return float64(c.MailsLost()) }))
+	}
 	m.registerEvidence(c)
 	m.registry.MustRegister(m.requests, build, storeCollector{"main": db, "telemetry": c.TelemetryDatabase},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

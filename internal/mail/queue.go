@@ -88,22 +88,21 @@ func (q *Queue) Run(ctx context.Context) {
 		q.close()
 		time.AfterFunc(drainLimit, abort)
 	})
-	for {
+	for ctx.Err() == nil {
 		next, pause := q.nextFailed()
 		select {
 		case <-ctx.Done():
-			q.drain(sending)
-			return
 		case m, open := <-q.waiting:
 			if open {
-				q.try(sending, failedMail{Message: m}, isClosed(ctx.Done()))
+				q.try(sending, failedMail{Message: m}, false)
 			}
 		case <-pause:
 			again := q.failed[next]
 			q.failed = append(q.failed[:next], q.failed[next+1:]...)
-			q.try(sending, again, isClosed(ctx.Done()))
+			q.try(sending, again, false)
 		}
 	}
+	q.drain(sending)
 }
 
 // nextFailed is which failed mail is due first, and what tells when. The channel is nil if there is none.
@@ -165,13 +164,4 @@ func (q *Queue) try(ctx context.Context, m failedMail, last bool) {
 	q.mu.Lock()
 	q.held--
 	q.mu.Unlock()
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
