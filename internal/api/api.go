@@ -136,8 +136,9 @@ type Config struct {
 	MetricsToken   secret.Text // opens /metrics on the main listener; unset: it is not served there
 	ProxyToken     []byte      // the hash of the enforcement proxy's token; nil: its routes are closed
 	UsesTLS        bool
-	Dashboard      fs.FS  // the built dashboard; nil: a page says how to get it
-	MailGoes       string // as OptionsBody.Mail says it
+	Dashboard      fs.FS        // the built dashboard; nil: a page says how to get it
+	MailGoes       string       // as OptionsBody.Mail says it
+	MailsLost      func() int64 // since the start; nil: not told
 }
 
 // API is the assembled edge.
@@ -188,6 +189,7 @@ func New(c Config) *API {
 	a.mountHealth(a.router.Tagged("operation"))
 	a.mountIdentity(c, gate)
 	a.mountWork(c)
+	a.metrics.watchDecisions(a.router.Routes())
 	if c.Documented {
 		a.router.DocumentNulls()
 		documentExamples(a.router)

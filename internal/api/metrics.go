@@ -2,9 +2,8 @@ package api
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -18,12 +17,16 @@ import (
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
+
+	deciding  map[string]bool // the patterns of routes that decide about calls; written before any request
+	undecided atomic.Int64    // their answers that no decision could be recorded for
 }
 
 func newMetrics(c Config) *metrics {
 	db, version := c.Database, c.Version
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
+		deciding: map[string]bool{},
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "writ_http_request_duration_seconds",
 			Help:    "Time to answer, by route and status.",
@@ -41,11 +44,17 @@ func newMetrics(c Config) *metrics {
 			Help: "How far telemetry may be behind decisions: since when their logs were last followed to the end.",
 		}, func() float64 { return c.TelemetryBehind().Seconds() }))
 	}
+	if c.MailsLost != nil {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "writ_mails_lost_total",
+			Help: "Mails that the mail server did not take for 18 minutes, or for which there was no room to wait.",
+		}, func() float64 { return float64(c.MailsLost()) }))
+	}
 	m.registerEvidence(c)
 	m.registry.MustRegister(m.requests, build, storeCollector{"main": db, "telemetry": c.TelemetryDatabase},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if c.Enforcement != nil {
-		m.registry.MustRegister(decisionCollector{c.Enforcement}, approvalCollector{c.Approvals})
+		m.registry.MustRegister(decisionCollector{c.Enforcement, &m.undecided}, approvalCollector{c.Approvals})
 	}
 	if c.Carrier != nil {
 		m.registry.MustRegister(proxy.Collector{Carrier: c.Carrier, Gateway: c.Gateway})
@@ -73,10 +82,6 @@ func (m *metrics) registerEvidence(c Config) {
 			Help: "How long the witness of the audit logs has missed checkpoints; 0: it has them all.",
 		}, func() float64 { return c.WitnessBehind().Seconds() }))
 	}
-}
-
-func (m *metrics) observe(route string, status int, took time.Duration) {
-	m.requests.WithLabelValues(route, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
 // MetricsHandler serves the metrics, for a listener of its own. It asks for the

@@ -2,9 +2,16 @@ package api
 
 import (
 	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"writ/internal/api/route"
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/enforcement"
 	"writ/internal/forwarding"
@@ -41,7 +48,10 @@ func (c storeCollector) Collect(to chan<- prometheus.Metric) {
 }
 
 // decisionCollector tells what this process decided.
-type decisionCollector struct{ enforcement *enforcement.Service }
+type decisionCollector struct {
+	enforcement *enforcement.Service
+	failed      *atomic.Int64 // decisions that were asked for and came to no answer of enforcement
+}
 
 var (
 	decisionsMade = prometheus.NewDesc("writ_decisions_total", "Decisions that this process recorded.",
@@ -63,7 +73,29 @@ func (c decisionCollector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(decisionsMade, prometheus.CounterValue, float64(n),
 			verdict.Verdict(v).String())
 	}
-	to <- prometheus.MustNewConstMetric(decisionsUnrecorded, prometheus.CounterValue, float64(counts.Unrecorded))
+	unrecorded := float64(counts.Unrecorded + c.failed.Load())
+	to <- prometheus.MustNewConstMetric(decisionsUnrecorded, prometheus.CounterValue, unrecorded)
+}
+
+// observe notes an answer. Without a database not even the caller is known: nothing of enforcement runs then, and only
+// the status says that a decision was refused.
+func (m *metrics) observe(pattern string, status int, took time.Duration) {
+	m.requests.WithLabelValues(pattern, strconv.Itoa(status)).Observe(took.Seconds())
+	failed := status == http.StatusServiceUnavailable || status == http.StatusInternalServerError
+	if failed && m.deciding[pattern] {
+		m.undecided.Add(1)
+	}
+}
+
+// watchDecisions has the failures of routes counted that decide about calls. What agents post to the MCP endpoint is
+// mostly calls.
+func (m *metrics) watchDecisions(routes []route.Route) {
+	for _, r := range routes {
+		posted := r.Mode == route.Agent && r.Method == http.MethodPost
+		if posted || slices.Contains([]string{audit.Decided, audit.Verified}, r.Audit) {
+			m.deciding[r.Method+" "+r.Path] = true
+		}
+	}
 }
 
 // forwardingCollector tells whose receivers do not take what is sent.

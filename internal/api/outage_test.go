@@ -2,8 +2,10 @@ package api_test
 
 import (
 	"database/sql"
+	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,6 +109,41 @@ func refusesEverything(t *testing.T, s *testserver.Server, owner *testserver.Per
 			}
 		})
 	}
+}
+
+// TestAnOutageCountsAsDecisionsNotRecorded: in an outage not even the key is known, so that no decision begins. The
+// alert must see it all the same, on each route that decides, and see nothing else.
+func TestAnOutageCountsAsDecisionsNotRecorded(t *testing.T) {
+	t.Parallel()
+	options, line := dbtest.PostgresOnALine(t)
+	s := testserver.Start(t, options, "WRIT_METRICS_TOKEN", testserver.MetricsToken)
+	owner := s.Person("owner")
+	key := s.KeyFor(owner.ID, s.Organization(owner, "Outage")).Secret.Reveal()
+	ask := func(method, path string, want int) {
+		t.Helper()
+		answer := s.Request(t, method, path, `{"tool_name":"Bash","tool_input":{}}`, "X-Api-Key", key)
+		if answer.Status != want {
+			t.Errorf("%s %s: status %d, want %d: %s", method, path, answer.Status, want, answer.Body)
+		}
+	}
+	wantUnrecorded := func(when string, want int) {
+		t.Helper()
+		text := s.Request(t, "GET", "/metrics", "", "Authorization", "Bearer "+testserver.MetricsToken).Body
+		if line := fmt.Sprintf("\nwrit_decisions_unrecorded_total %d\n", want); !strings.Contains(string(text), line) {
+			t.Errorf("%s: the metrics do not say %q", when, strings.TrimSpace(line))
+		}
+	}
+	ask("POST", "/iap/enforce", http.StatusOK)
+	wantUnrecorded("before the outage", 0)
+	line.Cut()
+	s.Advance(time.Second) // a key is believed for less
+	for _, path := range []string{
+		"/iap/enforce", "/iap/sdk/enforce", "/iap/verify-step", "/invoke", "/proxy/mcp", "/proxy/mcp/bank",
+	} {
+		ask("POST", path, http.StatusServiceUnavailable)
+	}
+	ask("GET", "/api-keys/current", http.StatusServiceUnavailable)
+	wantUnrecorded("in the outage", 6)
 }
 
 // unknownKey has the form of a key; only the database can tell.

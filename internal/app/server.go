@@ -146,6 +146,7 @@ func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 		UsesTLS:           c.UsesTLS(),
 		Dashboard:         o.Dashboard,
 		MailGoes:          mailGoes(c),
+		MailsLost:         s.outgoing.Lost,
 	}
 }
 

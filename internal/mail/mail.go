@@ -18,8 +18,8 @@
 //   - On an orderly shutdown it delivers for at most five more seconds. What is left then is lost, and the log names
 //     each recipient.
 //   - When the process is killed, or the machine fails, every mail that is queued or being sent is lost without a
-//     trace: at most 257.
-//   - A mail that fails three times is lost; the log says why.
+//     trace: at most 256.
+//   - A mail that fails is tried again for 18 minutes, then it is lost; the log says why.
 //   - A mail may arrive twice, if the server accepted it and the connection broke before its answer came.
 //
 // So "queued" never means "arrived": every flow that needs a mail lets the person ask for another one.

@@ -4,18 +4,19 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"writ/internal/fault"
 )
 
 const (
-	queueSize  = 256              // mails that may wait
+	queueSize  = 256              // mails that may wait, also for another try
 	drainLimit = 5 * time.Second  // to deliver the rest at shutdown
 	retryAfter = 30 * time.Second // for a caller who finds the queue full
 )
 
-// Queue sends mail later, one at a time and in order. If a mail fails it is tried again, and the mails behind it wait.
+// Queue sends mail later, one at a time and in order. A mail that fails is tried again, and holds up no other.
 type Queue struct {
 	// Backoff is the pause after each failed try but the last, so there is one try more than there are pauses. Change
 	// it only before Run.
@@ -24,20 +25,36 @@ type Queue struct {
 	sender  Sender
 	log     *slog.Logger
 	waiting chan Message
+	failed  []failedMail // of Run alone
+	lost    atomic.Int64
 
-	mu     sync.Mutex // guards closed, and sending to waiting against closing it
+	mu     sync.Mutex // guards what follows, and sending to waiting against closing it
+	held   int        // mails that are neither sent nor lost
 	closed bool
+}
+
+// failedMail waits for its next try.
+type failedMail struct {
+	Message
+	tries int
+	due   time.Time
 }
 
 // NewQueue makes a queue in front of a sender. It delivers nothing until Run.
 func NewQueue(sender Sender, log *slog.Logger) *Queue {
 	return &Queue{
-		Backoff: []time.Duration{1 * time.Second, 5 * time.Second},
+		// Servers that greylist refuse the first try and want the next one minutes later.
+		Backoff: []time.Duration{
+			time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,
+		},
 		sender:  sender,
 		log:     log,
 		waiting: make(chan Message, queueSize),
 	}
 }
+
+// Lost is how many mails were given up or refused since the start.
+func (q *Queue) Lost() int64 { return q.lost.Load() }
 
 // Send queues the mail and returns at once; nil means queued, not sent. The mail outlives the request and its context.
 func (q *Queue) Send(_ context.Context, m Message) error {
@@ -49,16 +66,17 @@ func (q *Queue) Send(_ context.Context, m Message) error {
 	if q.closed {
 		return fault.New(fault.Unavailable, "mail could not be queued: the server is shutting down")
 	}
-	select {
-	case q.waiting <- m:
+	if q.held < queueSize {
+		q.held++
+		q.waiting <- m // has room for all that are held
 		return nil
-	default:
-		// Logged here, because some callers must not let their answer depend on it.
-		q.log.Error("mail refused: too many are waiting", "mail", m)
-		full := fault.New(fault.Unavailable, "mail could not be queued: too many mails are waiting")
-		full.RetryAfter = retryAfter
-		return full
 	}
+	// Logged here, because some callers must not let their answer depend on it.
+	q.log.Error("mail refused: too many are waiting", "mail", m)
+	q.lost.Add(1)
+	full := fault.New(fault.Unavailable, "mail could not be queued: too many mails are waiting")
+	full.RetryAfter = retryAfter
+	return full
 }
 
 // Run delivers until ctx ends. Then it refuses new mail, gives each waiting one a last try within five seconds, and
@@ -70,13 +88,54 @@ func (q *Queue) Run(ctx context.Context) {
 		q.close()
 		time.AfterFunc(drainLimit, abort)
 	})
-	for m := range q.waiting {
-		if sending.Err() != nil {
-			q.log.Error("mail lost at shutdown", "to", m.To)
-			continue
+	for ctx.Err() == nil {
+		next, pause := q.nextFailed()
+		select {
+		case <-ctx.Done():
+		case m, open := <-q.waiting:
+			if open {
+				q.try(sending, failedMail{Message: m}, false)
+			}
+		case <-pause:
+			again := q.failed[next]
+			q.failed = append(q.failed[:next], q.failed[next+1:]...)
+			q.try(sending, again, false)
 		}
-		q.deliver(sending, ctx.Done(), m)
 	}
+	q.drain(sending)
+}
+
+// nextFailed is which failed mail is due first, and what tells when. The channel is nil if there is none.
+func (q *Queue) nextFailed() (next int, pause <-chan time.Time) {
+	if len(q.failed) == 0 {
+		return 0, nil
+	}
+	for i := range q.failed {
+		if q.failed[i].due.Before(q.failed[next].due) {
+			next = i
+		}
+	}
+	return next, time.After(time.Until(q.failed[next].due))
+}
+
+// drain gives what is left a last try: first what has failed, which waits longest.
+func (q *Queue) drain(sending context.Context) {
+	for _, m := range q.failed {
+		q.tryLast(sending, m)
+	}
+	q.failed = nil
+	for m := range q.waiting { // until close
+		q.tryLast(sending, failedMail{Message: m})
+	}
+}
+
+func (q *Queue) tryLast(sending context.Context, m failedMail) {
+	if sending.Err() == nil {
+		q.try(sending, m, true)
+		return
+	}
+	q.log.Error("mail lost at shutdown", "to", m.To)
+	q.lost.Add(1)
 }
 
 func (q *Queue) close() {
@@ -86,32 +145,23 @@ func (q *Queue) close() {
 	close(q.waiting)
 }
 
-// deliver tries until the mail is sent or the tries are used up. Once stopping is closed, there are no pauses and only
-// one more try.
-func (q *Queue) deliver(ctx context.Context, stopping <-chan struct{}, m Message) {
-	for try := 0; ; try++ {
-		last := try == len(q.Backoff) || isClosed(stopping)
-		err := q.sender.Send(ctx, m)
-		if err == nil {
-			return
-		}
-		if last {
-			q.log.Error("mail lost", "to", m.To, "tries", try+1, "error", err)
-			return
-		}
-		q.log.Warn("mail failed, will be tried again", "to", m.To, "pause", q.Backoff[try], "error", err)
-		select {
-		case <-stopping:
-		case <-time.After(q.Backoff[try]):
-		}
-	}
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
+// try sends a mail, and keeps it for another try if that fails, unless it was the last one.
+func (q *Queue) try(ctx context.Context, m failedMail, last bool) {
+	err := q.sender.Send(ctx, m.Message)
+	m.tries++
+	switch {
+	case err == nil:
+	case last || m.tries > len(q.Backoff):
+		q.log.Error("mail lost", "to", m.To, "tries", m.tries, "error", err)
+		q.lost.Add(1)
 	default:
-		return false
+		pause := q.Backoff[m.tries-1]
+		q.log.Warn("mail failed, will be tried again", "to", m.To, "pause", pause, "error", err)
+		m.due = time.Now().Add(pause)
+		q.failed = append(q.failed, m)
+		return
 	}
+	q.mu.Lock()
+	q.held--
+	q.mu.Unlock()
 }

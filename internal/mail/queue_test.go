@@ -36,11 +36,21 @@ func runQueue(
 	t *testing.T, log *slog.Logger, answer func(ctx context.Context, call int) error,
 ) (q *mail.Queue, tries *[]try, stop func()) {
 	t.Helper()
+	calls := 0
+	return runQueueOf(t, log, func(ctx context.Context, _ mail.Message) error {
+		calls++
+		return answer(ctx, calls)
+	})
+}
+
+// runQueueOf is runQueue where the answer depends on the mail.
+func runQueueOf(t *testing.T, log *slog.Logger, answer senderFunc) (q *mail.Queue, tries *[]try, stop func()) {
+	t.Helper()
 	start := time.Now()
 	tries = new([]try) // written by the worker; read after synctest.Wait or stop
 	q = mail.NewQueue(senderFunc(func(ctx context.Context, m mail.Message) error {
 		*tries = append(*tries, try{m.Subject, time.Since(start)})
-		return answer(ctx, len(*tries))
+		return answer(ctx, m)
 	}), log)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -63,50 +73,80 @@ func mustQueue(t *testing.T, q *mail.Queue, subjects ...string) {
 	}
 }
 
-func TestQueueTriesThreeTimes(t *testing.T) {
+// everyTry is when a mail is tried that always fails.
+var everyTry = []time.Duration{
+	0, time.Second, 6 * time.Second, 36 * time.Second, 156 * time.Second, 456 * time.Second, 1056 * time.Second,
+}
+
+// TestQueueTriesForAQuarterOfAnHour: servers that greylist want the next try in minutes. The mail behind does not wait.
+func TestQueueTriesForAQuarterOfAnHour(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name      string
-		failures  int
-		want      []try
-		wantError bool
-	}{
-		{"at once", 0, []try{{"a", 0}, {"b", 0}}, false},
-		{"second try", 1, []try{{"a", 0}, {"a", time.Second}, {"b", time.Second}}, false},
-		{"third try", 2, []try{{"a", 0}, {"a", time.Second}, {"a", 6 * time.Second}, {"b", 6 * time.Second}}, false},
-		{"never", 3, []try{{"a", 0}, {"a", time.Second}, {"a", 6 * time.Second}, {"b", 6 * time.Second}}, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+	for failures := range 8 {
+		t.Run(fmt.Sprint(failures, " failures"), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
-				q, tries, stop := runQueue(t, slog.New(slog.NewTextHandler(&log, nil)), func(
-					_ context.Context, call int,
-				) error {
-					if call <= c.failures {
-						return fault.Wrap(errNeverSent, fault.Unavailable, "mail could not be sent")
-					}
-					return nil
-				})
-				mustQueue(t, q, "a", "b")
-				time.Sleep(time.Minute) // of the bubble's clock
-				stop()
-				if diff := cmp.Diff(c.want, *tries); diff != "" {
-					t.Errorf("tries (-want +got):\n%s", diff)
-				}
-				if got := strings.Contains(log.String(),
-					"level=ERROR msg=\"mail lost\" to=ada@example.org tries=3"); got != c.wantError {
-					t.Errorf("loss logged = %v, want %v: %s", got, c.wantError, log.String())
-				}
-				if got := strings.Count(log.String(), errNeverSent.Error()); got != c.failures {
-					t.Errorf("the log tells %d causes, want %d: %s", got, c.failures, log.String())
-				}
-				if strings.Contains(log.String(), "493817") || strings.Contains(log.String(), "code") {
-					t.Errorf("the log shows the text: %s", log.String())
-				}
-			})
+			synctest.Test(t, func(t *testing.T) { failsSoOften(t, failures) })
 		})
 	}
+}
+
+func failsSoOften(t *testing.T, failures int) {
+	t.Helper()
+	var log bytes.Buffer
+	left := failures
+	sender := func(_ context.Context, m mail.Message) error {
+		if m.Subject == "b" || left == 0 {
+			return nil
+		}
+		left--
+		return fault.Wrap(errNeverSent, fault.Unavailable, "mail could not be sent")
+	}
+	q, tries, stop := runQueueOf(t, slog.New(slog.NewTextHandler(&log, nil)), sender)
+	mustQueue(t, q, "a", "b")
+	time.Sleep(time.Hour) // of the bubble's clock
+	stop()
+	want := []try{{"a", 0}, {"b", 0}}
+	for _, at := range everyTry[1:min(failures+1, len(everyTry))] {
+		want = append(want, try{"a", at})
+	}
+	if diff := cmp.Diff(want, *tries); diff != "" {
+		t.Errorf("tries (-want +got):\n%s", diff)
+	}
+	lost := failures == len(everyTry)
+	if got := strings.Contains(log.String(), "level=ERROR msg=\"mail lost\" to=ada@example.org tries=7"); got != lost {
+		t.Errorf("loss logged = %v, want %v: %s", got, lost, log.String())
+	}
+	if got := q.Lost() == 1; got != lost {
+		t.Errorf("%d mails are counted as lost, want %v that there is one", q.Lost(), lost)
+	}
+	if got := strings.Count(log.String(), errNeverSent.Error()); got != failures {
+		t.Errorf("the log tells %d causes, want %d: %s", got, failures, log.String())
+	}
+	if strings.Contains(log.String(), "493817") || strings.Contains(log.String(), "code") {
+		t.Errorf("the log shows the text: %s", log.String())
+	}
+}
+
+// TestQueueBoundsWhatFailed: mails that wait for another try take the room of others.
+func TestQueueBoundsWhatFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q, _, stop := runQueue(t, slog.New(slog.DiscardHandler), func(context.Context, int) error {
+			return errNeverSent
+		})
+		for i := range 256 {
+			mustQueue(t, q, fmt.Sprint("mail ", i))
+		}
+		synctest.Wait() // each has failed once
+		if err := q.Send(t.Context(), subject("one too many")); !fault.Is(err, fault.Unavailable) || q.Lost() != 1 {
+			t.Errorf("Send while 256 mails wait = %v, want Unavailable; %d are lost, want 1", err, q.Lost())
+		}
+		time.Sleep(time.Hour)
+		mustQueue(t, q, "after all were lost")
+		stop()
+		if q.Lost() != 258 {
+			t.Errorf("%d mails are lost, want 258", q.Lost())
+		}
+	})
 }
 
 func TestQueueBackoffCanBeSet(t *testing.T) {
@@ -206,10 +246,13 @@ func TestQueueDoesNotPauseAtTheEnd(t *testing.T) {
 			return errNeverSent
 		})
 		mustQueue(t, q, "a", "b", "c")
-		time.Sleep(1500 * time.Millisecond) // a failed twice and pauses
+		time.Sleep(1500 * time.Millisecond) // each failed twice and waits
 		stop()
 		at := 1500 * time.Millisecond
-		want := []try{{"a", 0}, {"a", time.Second}, {"a", at}, {"b", at}, {"c", at}}
+		want := []try{
+			{"a", 0}, {"b", 0}, {"c", 0}, {"a", time.Second}, {"b", time.Second}, {"c", time.Second},
+			{"a", at}, {"b", at}, {"c", at},
+		}
 		if diff := cmp.Diff(want, *tries); diff != "" {
 			t.Errorf("tries (-want +got):\n%s", diff)
 		}
