@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"writ/internal/config"
@@ -41,7 +42,17 @@ func newListeners(o Options) listeners {
 
 // serve begins to answer on a listener. Its requests may finish when the process stops.
 func (l *listeners) serve(handler http.Handler, on net.Listener) {
+	l.begin(newHTTPServer(handler, l.logger), on)
+}
+
+// serveAgents is serve for a listener that wants certificates of agents.
+func (l *listeners) serveAgents(handler http.Handler, on net.Listener) {
 	server := newHTTPServer(handler, l.logger)
+	server.ErrorLog = newHandshakeLog(l.logger)
+	l.begin(server, on)
+}
+
+func (l *listeners) begin(server *http.Server, on net.Listener) {
 	l.servers = append(l.servers, server)
 	go l.run(server, on)
 }
@@ -143,5 +154,14 @@ func newHTTPServer(handler http.Handler, logger *slog.Logger) *http.Server {
 func warnOfPlainText(c config.Config, logger *slog.Logger, address string) {
 	if !c.IsLoopbackOnly() && !c.UsesTLS() {
 		logger.Warn("keys and passwords travel in clear to this listener: set WRIT_TLS_CERT_FILE and WRIT_TLS_KEY_FILE, or keep a TLS proxy in front of it", "listen", address)
+	}
+}
+
+// warnOfDevelopment tells the operator of a server for others that it still fills gaps as on one machine.
+func warnOfDevelopment(c config.Config, logger *slog.Logger) {
+	forOthers := !c.IsLoopbackOnly() || strings.HasPrefix(c.PublicURL, "https://")
+	if forOthers && !c.IsProduction() {
+		logger.Warn("this server runs in development, where anybody may sign up, and others can reach it: set WRIT_ENV=production",
+			"listen", c.Listen, "publicUrl", c.PublicURL)
 	}
 }

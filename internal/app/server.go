@@ -66,6 +66,7 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	warnOfPlainText(c, s.logger, s.Address)
+	warnOfDevelopment(c, s.logger)
 	return s, nil
 }
 
@@ -177,7 +178,7 @@ func (s *Server) serve(c config.Config, listener net.Listener) (err error) {
 	}
 	s.listeners.serve(s.API, listener)
 	if agents != nil {
-		s.listeners.serve(s.API, agents)
+		s.listeners.serveAgents(s.API, agents)
 	}
 	s.startJobs()
 	return nil

@@ -179,6 +179,88 @@ func TestWarnsOfListeningInClear(t *testing.T) {
 	}
 }
 
+// refusals gives the lines of a log that tell of refused connections.
+type refusals chan string
+
+func (r refusals) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), "the listener of agents was refused") {
+		r <- string(line)
+	}
+	return len(line), nil
+}
+
+// TestRefusedAgentsAreLogged: at the usual level, with the reason, which the agent does not see.
+func TestRefusedAgentsAreLogged(t *testing.T) {
+	t.Parallel()
+	cert, key, trusting := certificate(t)
+	foreign, err := tls.X509KeyPair([]byte(cert), []byte(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		shown []tls.Certificate
+		want  string
+	}{
+		"no certificate": {nil, "didn't provide a certificate"},
+		"a foreign one":  {[]tls.Certificate{foreign}, "failed to verify certificate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			said := make(refusals, 8)
+			o := options(t, database.Options{},
+				"WRIT_TLS_CERT", cert, "WRIT_TLS_KEY", key, "WRIT_AGENTS_LISTEN", "127.0.0.1:0")
+			o.Logger = slog.New(slog.NewTextHandler(said, nil))
+			server := start(t, o)
+			agent, err := tls.Dial("tcp", server.AgentsAddress, &tls.Config{
+				RootCAs: trusting, ServerName: "localhost", Certificates: c.shown,
+			})
+			if err == nil { // a client of TLS 1.3 learns of it when it reads
+				defer agent.Close()
+				if _, err = agent.Read(make([]byte, 1)); err == nil {
+					t.Fatal("the agent was not refused")
+				}
+			}
+			select {
+			case line := <-said:
+				if !strings.Contains(line, "level=WARN") || !strings.Contains(line, c.want) {
+					t.Errorf("the log does not say %q: %s", c.want, line)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("the log says nothing of it")
+			}
+		})
+	}
+}
+
+// TestDevelopmentForOthersIsNamed: whoever forgets WRIT_ENV=production is told.
+func TestDevelopmentForOthersIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		settings []string
+		want     bool
+	}{
+		{"this machine only", nil, false},
+		{"everyone", []string{"WRIT_LISTEN", "0.0.0.0"}, true},
+		{"behind a TLS proxy", []string{"WRIT_PUBLIC_URL", "https://writ.example.com"}, true},
+		{"production", []string{
+			"WRIT_ENV", "production", "WRIT_PUBLIC_URL", "https://writ.example.com", "WRIT_MASTER_KEY", masterKey,
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var log journal
+			o := options(t, database.Options{}, c.settings...)
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			start(t, o)
+			const warned = "level=WARN msg=\"this server runs in development"
+			if got := strings.Contains(log.String(), warned); got != c.want {
+				t.Errorf("warned: %v, want %v\n%s", got, c.want, log.String())
+			}
+		})
+	}
+}
+
 // TestLastUseIsWrittenAtStop stops long before the next scheduled flush.
 func TestLastUseIsWrittenAtStop(t *testing.T) {
 	t.Parallel()

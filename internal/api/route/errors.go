@@ -123,7 +123,7 @@ func (s *server) Render(ctx context.Context, err error) *Failure {
 		return newFailure(ctx, err, http.StatusInternalServerError,
 			"something went wrong; the server's log has the details under this request id", nil)
 	}
-	if f.Kind == fault.Unavailable && s.refusals.mayLog(time.Now()) {
+	if f.Kind == fault.Unavailable && s.refusals.MayLog(time.Now()) {
 		s.Logger.WarnContext(ctx, "request refused for now", "requestId", RequestOf(ctx).ID, "error", err)
 	}
 	failure := newFailure(ctx, err, status, f.Message, f.Details)

@@ -62,7 +62,7 @@ type server struct {
 	stop       sync.Once
 	stopping   chan struct{}
 	patience   atomic.Int64 // of a stream with its reader, in nanoseconds
-	refusals   logGate
+	refusals   LogGate
 }
 
 // New makes a router without routes.
