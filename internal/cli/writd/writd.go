@@ -49,9 +49,18 @@ func (c *command) options() (app.Options, error) {
 func (c *command) logger(settings config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: settings.LogLevel}
 	if settings.LogFormat == config.LogJSON {
+		options.ReplaceAttr = durationsAsText
 		return slog.New(slog.NewJSONHandler(c.streams.Err, options))
 	}
 	return slog.New(slog.NewTextHandler(c.streams.Err, options))
+}
+
+// durationsAsText has JSON say 5s as text does; it would be a bare number of nanoseconds.
+func durationsAsText(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // work is what a command does with the data.
