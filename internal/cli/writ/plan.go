@@ -147,7 +147,7 @@ func (d *declaring) declare(ctx context.Context, c *client.Client) (made declare
 	}
 	shown, err := c.Plan(ctx, token.PlanID)
 	if err != nil {
-		return made, fmt.Errorf("read plan %s: %w", token.PlanID, err)
+		return made, fmt.Errorf("plan %s is declared, but cannot be read: %w", token.PlanID, err)
 	}
 	d.granted, d.warnings = shown.ExpiresAt.Sub(shown.IssuedAt), token.Warnings
 	steps, err := stepsOf(ctx, c, shown)

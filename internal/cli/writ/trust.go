@@ -26,7 +26,7 @@ func trustShow(s cli.Streams) *cobra.Command {
 		Use: "show PLAN", Short: "Draw a plan and everything that was delegated from it",
 		Long: `Draw a plan and everything that was delegated from it, directly or further on: who may use it, which tools, how many
 calls, until when, and whether it counts now. PLAN is the id of the plan or of any delegation below it, or
-latest: the plan that was declared last from here.`,
+latest: the plan that was declared last from here. A star marks the one that PLAN is.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := b.planID(args[0])

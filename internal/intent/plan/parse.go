@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 
 	"writ/internal/canonical"
 	"writ/internal/fault"
+	"writ/internal/misspelling"
 	"writ/internal/names"
 )
 
@@ -146,11 +148,25 @@ func unwrap(text []byte) (*document, error) {
 			return d, nil
 		}
 		if d.Plan == nil {
-			break
+			return nil, invalid("plan", "must be an object with a list of steps%s", meantSteps(raw))
 		}
 		raw = d.Plan
 	}
 	return nil, invalid("plan", "must be an object with a list of steps")
+}
+
+// meantSteps names the member that was probably meant to be the steps. Members of a plan that are known are not.
+func meantSteps(raw []byte) string {
+	var read map[string]jsontext.Value
+	if json.Unmarshal(raw, &read) != nil {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(read)) {
+		if misspelling.Of(name, planMembers) == "steps" {
+			return "; " + shown(name) + " is not read: did you mean steps?"
+		}
+	}
+	return ""
 }
 
 // unstring gives the canonical JSON that is written in a JSON string.

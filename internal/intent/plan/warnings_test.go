@@ -79,6 +79,22 @@ func TestUnread(t *testing.T) {
 	}
 }
 
+// A plan without steps is refused; where they have another name, that is why.
+func TestMisspelledSteps(t *testing.T) {
+	t.Parallel()
+	const refused = "plan: must be an object with a list of steps"
+	for sent, want := range map[string]string{
+		`{"step": [{"mcp": "bank", "action": "pay"}]}`: refused + "; step is not read: did you mean steps?",
+		`{"plan": {"goal": "x", "Steps": []}}`:         refused + "; Steps is not read: did you mean steps?",
+		`{"goal": "x"}`:                                refused,
+		`[]`:                                           refused,
+	} {
+		if _, err := plan.Parse([]byte(sent)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %q", sent, err, want)
+		}
+	}
+}
+
 func TestWarningsAreFewAndShort(t *testing.T) {
 	t.Parallel()
 	members := make([]string, 1000)
