@@ -71,6 +71,7 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /organization/{orgId}/members/invite":         w.invite,
 		"DELETE /organization/{orgId}/invites/{id}":         w.withdrawInvite,
 		"POST /organization/invites/accept":                 w.acceptInvite,
+		"POST /organization/invites/look":                   w.lookAtInvite,
 
 		"POST /api-keys":             w.createKey,
 		"POST /api-keys/provision":   w.provisionKey,
@@ -309,15 +310,28 @@ func (w *changes) withdrawInvite() func(context.Context) (string, error) {
 }
 
 func (w *changes) acceptInvite() func(context.Context) (string, error) {
-	guest := w.Person("guest")
-	if _, err := w.owner.Invite(w.T.Context(), w.org, guest.Email, "member"); err != nil {
-		w.T.Fatal(err)
-	}
-	token := w.TokenFor(guest.Email)
+	guest, token := w.invited()
 	return inLog(w.org, func(ctx context.Context) error {
 		_, err := guest.AcceptInvite(ctx, token)
 		return err
 	})
+}
+
+func (w *changes) lookAtInvite() func(context.Context) (string, error) {
+	guest, token := w.invited()
+	return inLog("", func(ctx context.Context) error {
+		_, err := guest.LookAtInvite(ctx, token)
+		return err
+	})
+}
+
+// invited is a person who has an open invitation, and its token.
+func (w *changes) invited() (guest *testserver.Person, token string) {
+	guest = w.Person("guest")
+	if _, err := w.owner.Invite(w.T.Context(), w.org, guest.Email, "member"); err != nil {
+		w.T.Fatal(err)
+	}
+	return guest, w.TokenFor(guest.Email)
 }
 
 func (w *changes) createKey() func(context.Context) (string, error) {
