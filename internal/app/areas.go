@@ -86,7 +86,10 @@ func (a *Areas) openAgents(o Options, publicURL string) {
 			return a.Agents.Saw(ctx, tx, agent.Sighting{OrgID: orgID, AgentID: agentID, KeyID: keyID}, "")
 		},
 	})
-	a.Executions = execution.New(db, log, a.Intent, a.Keys, a.Scopes, leases{a})
+	a.Executions = execution.New(db, log, a.Intent, a.Keys, a.Scopes,
+		func(ctx context.Context, orgID string, planned bool) (scope.Heard, error) {
+			return a.Enforcement.Heard(ctx, orgID, planned)
+		}, leases{a})
 	a.Approvals = approval.New(db, log, approval.Sources{
 		Approvers:  organization.CountApprovers,
 		Role:       organization.RoleOf,

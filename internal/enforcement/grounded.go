@@ -55,6 +55,21 @@ func (v *view) tracks() bool {
 	return v.asks() || v.settings.Grounding == GroundingObserve && v.plan != nil
 }
 
+// Heard is what becomes of the output of a call that no decision waits for: it matters where decisions are judged by
+// what is known, as tracks says.
+func (s *Service) Heard(ctx context.Context, orgID string, planned bool) (scope.Heard, error) {
+	settings, err := s.Settings(ctx, orgID)
+	switch {
+	case err != nil:
+		return scope.NotHeard, err
+	case settings.Grounding == GroundingAsk:
+		return scope.HeardAlways, nil
+	case settings.Grounding == GroundingObserve && planned:
+		return scope.HeardBeside, nil
+	}
+	return scope.NotHeard, nil
+}
+
 // scopeKey is the scope of the call: what it states counts before what its plan does, which is the same if both do.
 // What a delegate learns belongs to the plan that was declared, and what is known of that counts for the delegate:
 // nobody gets rid of a text by delegating.
@@ -242,6 +257,7 @@ func (s *Service) remember(
 		return nil
 	}
 	allowed := scope.Call{
+		KeyID:      c.by.KeyID,
 		DecisionID: c.id,
 		Tool:       o.tool(c),
 		WireName:   toolname.Wire(o.server, o.tool(c)),

@@ -91,7 +91,7 @@ func (s *Service) ReportCarried(ctx context.Context, by principal.Principal, c C
 	if err != nil {
 		return Reported{}, err
 	}
-	known := &presented{s: s, plans: map[shownBy]shownPlan{}}
+	known := newPresented(s)
 	it, problem, err := s.place(ctx, by, r, known)
 	if err == nil && problem != "" {
 		err = fault.New(fault.Invalid, "the report of the proxy %s", problem)

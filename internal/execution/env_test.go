@@ -41,7 +41,7 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
 		base.Set(noon)
 		e := &env{Env: base, plans: map[string]string{}}
-		e.service = execution.New(e.DB, e.Log, plans{e}, keys{e}, scope.New(e.DB, testenv.Sealer(t, 1)), nil)
+		e.service = execution.New(e.DB, e.Log, plans{e}, keys{e}, scope.New(e.DB, testenv.Sealer(t, 1)), heard, nil)
 		e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
 		e.agent, e.other, e.foreign = key(e.acme, "gemini"), key(e.acme, ""), key(e.globex, "gemini")
 		e.owner = testenv.Person(database.NewID(), e.acme, principal.Owner)
@@ -62,12 +62,15 @@ func key(orgID, product string) principal.Principal {
 // plans stands for package intent.
 type plans struct{ w *env }
 
-func (p plans) Reported(_ context.Context, orgID, _ string, shown plan.Presented) (string, scope.Key, error) {
+func (p plans) Reported(_ context.Context, orgID, _ string, shown plan.Presented) (scope.Under, error) {
 	if p.w.plans[shown.PlanID] != orgID {
-		return "", scope.Key{}, nil
+		return scope.Under{}, nil
 	}
-	return shown.PlanID, scope.Key{}, nil
+	return scope.Under{PlanID: shown.PlanID}, nil
 }
+
+// heard stands for an organization that asks.
+func heard(context.Context, string, bool) (scope.Heard, error) { return scope.HeardAlways, nil }
 
 func (p plans) Issued(_ context.Context, shown plan.Presented) (plan.Binding, error) {
 	if shown.Signature != "good" {

@@ -46,11 +46,8 @@ import (
 
 // Plans is what reports need of plans.
 type Plans interface {
-	// Reported is the id of the plan that a key's report presents, and the scope of its calls if the plan is the key's.
-	// Empty: the organization has no such plan.
-	Reported(
-		ctx context.Context, orgID, keyID string, shown plan.Presented,
-	) (planID string, known scope.Key, err error)
+	// Reported is the plan that a key's report presents; zero: the organization has no such plan.
+	Reported(ctx context.Context, orgID, keyID string, shown plan.Presented) (scope.Under, error)
 	// Issued is what a token was issued for. One that was not issued is Unauthenticated.
 	Issued(ctx context.Context, shown plan.Presented) (plan.Binding, error)
 	// Digest is that of arguments in canonical form.
@@ -76,6 +73,9 @@ type Leases interface {
 	// Use checks a call against its lease, within the change that stores the report.
 	Use(ctx context.Context, tx *database.Tx, use LeaseUse) (LeaseUsed, error)
 }
+
+// Heard is what becomes, in an organization, of outputs that no decision waits for.
+type Heard func(ctx context.Context, orgID string, planned bool) (scope.Heard, error)
 
 // LeaseUse is a call that a client says it decided by a lease.
 type LeaseUse struct {
@@ -114,17 +114,21 @@ type Service struct {
 	keys  Keys
 
 	outputs Outputs
+	heard   Heard
 	leases  Leases
 }
 
 // New makes the service.
-func New(db *database.DB, log *audit.Log, plans Plans, keys Keys, outputs Outputs, leases Leases) *Service {
+func New(
+	db *database.DB, log *audit.Log, plans Plans, keys Keys, outputs Outputs, heard Heard, leases Leases,
+) *Service {
 	return &Service{
 		db:      db,
 		log:     log,
 		plans:   plans,
 		keys:    keys,
 		outputs: outputs,
+		heard:   heard,
 		leases:  leases,
 	}
 }

@@ -263,7 +263,7 @@ func TestReconcilingIsTheSameInAnySlices(t *testing.T) {
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() {
-				if err := execution.New(e.DB, e.Log, plans{e}, keys{e}, scope.New(e.DB, testenv.Sealer(t, 1)),
+				if err := execution.New(e.DB, e.Log, plans{e}, keys{e}, scope.New(e.DB, testenv.Sealer(t, 1)), heard,
 					nil).Reconcile(t.Context()); err != nil {
 					t.Error(err)
 				}

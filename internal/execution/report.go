@@ -44,7 +44,8 @@ type item struct {
 	index  int // in the request
 	by     principal.Principal
 	planID string
-	known  scope.Key // the scope that what the call returned belongs to
+	scope  scope.Key // of what the call returned
+	heard  scope.Heard
 	digest []byte
 	// leaseProblem is why what the row presents is no lease.
 	leaseProblem string
@@ -60,7 +61,7 @@ func (s *Service) Report(ctx context.Context, caller principal.Principal, rows [
 	answers := make([]Reported, len(rows))
 	byLog := map[string][]*item{}
 	var logs []string
-	known := &presented{s: s, plans: map[shownBy]shownPlan{}, holders: map[plan.Presented]holder{}}
+	known := newPresented(s)
 	for i, raw := range rows {
 		if i >= MaxRows {
 			answers[i].Problem = fmt.Sprintf("only the first %d rows of a request are read", MaxRows)
@@ -109,10 +110,14 @@ func (s *Service) place(
 			return nil, problem, err
 		}
 	}
-	if it.planID, it.known, err = known.plan(ctx, it.by, r.shown); err != nil {
+	under, err := known.plan(ctx, it.by, r.shown)
+	if err != nil {
 		return nil, "", err
 	}
-	it.completeScope()
+	it.planID, it.scope = under.PlanID, it.scopeUnder(under)
+	if it.heard, err = known.hears(ctx, it.by.OrgID, it.planID != ""); err != nil {
+		return nil, "", err
+	}
 	if it.planID != "" {
 		it.payload.StatedPlan = ""
 	}
@@ -130,19 +135,37 @@ func (s *Service) place(
 	return it, "", nil
 }
 
-// completeScope adds what the row states to what its plan says, as decisions do.
-func (it *item) completeScope() {
-	it.known.OrgID, it.known.KeyID = it.by.OrgID, cmp.Or(it.known.KeyID, it.by.KeyID)
-	it.known.Session = cmp.Or(it.known.Session, it.sessionID)
-	it.known.User = cmp.Or(it.known.User, it.userID, it.payload.Email)
-	it.known.Agent = cmp.Or(it.known.Agent, it.agentID)
+// scopeUnder is the scope of the plan, with what the row states where that says nothing, as decisions have it.
+func (it *item) scopeUnder(under scope.Under) scope.Key {
+	if under.Delegated {
+		return under.Scope
+	}
+	known := under.Scope
+	return scope.Key{
+		OrgID:   it.by.OrgID,
+		KeyID:   it.by.KeyID,
+		Session: cmp.Or(known.Session, it.sessionID),
+		Context: cmp.Or(known.Context, it.contextID),
+		User:    cmp.Or(known.User, it.userID, it.payload.Email),
+		Agent:   cmp.Or(known.Agent, it.agentID),
+	}
 }
 
 // presented caches what the rows of one request present: mostly the same.
 type presented struct {
 	s       *Service
-	plans   map[shownBy]shownPlan
+	plans   map[shownBy]scope.Under
+	heard   map[heardIn]scope.Heard
 	holders map[plan.Presented]holder
+}
+
+func newPresented(s *Service) *presented {
+	return &presented{
+		s:       s,
+		plans:   map[shownBy]scope.Under{},
+		heard:   map[heardIn]scope.Heard{},
+		holders: map[plan.Presented]holder{},
+	}
 }
 
 type shownBy struct {
@@ -150,9 +173,9 @@ type shownBy struct {
 	shown        plan.Presented
 }
 
-type shownPlan struct {
-	id    string
-	known scope.Key
+type heardIn struct {
+	orgID   string
+	planned bool
 }
 
 type holder struct {
@@ -162,19 +185,31 @@ type holder struct {
 
 func (p *presented) plan(
 	ctx context.Context, by principal.Principal, shown plan.Presented,
-) (id string, known scope.Key, err error) {
+) (scope.Under, error) {
 	if shown.IsZero() {
-		return "", scope.Key{}, nil
+		return scope.Under{}, nil
 	}
 	key := shownBy{by.OrgID, by.KeyID, shown}
 	if found, ok := p.plans[key]; ok {
-		return found.id, found.known, nil
+		return found, nil
 	}
-	id, known, err = p.s.plans.Reported(ctx, by.OrgID, by.KeyID, shown)
+	found, err := p.s.plans.Reported(ctx, by.OrgID, by.KeyID, shown)
 	if err == nil {
-		p.plans[key] = shownPlan{id, known}
+		p.plans[key] = found
 	}
-	return id, known, err
+	return found, err
+}
+
+func (p *presented) hears(ctx context.Context, orgID string, planned bool) (scope.Heard, error) {
+	key := heardIn{orgID, planned}
+	if known, ok := p.heard[key]; ok {
+		return known, nil
+	}
+	heard, err := p.s.heard(ctx, orgID, planned)
+	if err == nil {
+		p.heard[key] = heard
+	}
+	return heard, err
 }
 
 func (p *presented) holder(ctx context.Context, shown plan.Presented) (principal.Principal, string, error) {
@@ -241,6 +276,9 @@ func sliceOf(items []*item) int {
 	size := 0
 	for i, it := range items[:min(len(items), slice)] {
 		size += len(it.payload.Input) + len(it.payload.Output)
+		if it.output != nil {
+			size += len(*it.output) // which is sealed whole
+		}
 		if i > 0 && size > sliceBytes {
 			return i
 		}

@@ -88,6 +88,7 @@ type wireRow struct {
 	DurationMs jsontext.Value `json:"duration_ms"`
 	// The caller, and the person it works for.
 	SessionID   jsontext.Value `json:"session_id"`
+	ContextID   jsontext.Value `json:"context_id"`
 	UserID      jsontext.Value `json:"user_id"`
 	UserEmail   jsontext.Value `json:"user_email"`
 	AgentID     jsontext.Value `json:"agent_id"`
@@ -117,12 +118,14 @@ type row struct {
 	status      string
 	executedAt  time.Time // zero: not stated
 	sessionID   string
+	contextID   string
 	userID      string
 	agentID     string
 	seq         *int64
 	arguments   string // canonical, not redacted; empty: they have no such form
 	statesInput bool
 	output      *string // exact; nil: absent or cut
+	absent      bool    // there is no output; a summary is none
 	hash        [sha256.Size]byte
 	confined    *Confined
 	refused     []string
@@ -188,7 +191,8 @@ func readSpelled(raw, sent jsontext.Value) (row, error) {
 	r := row{
 		shown: presentedBy(w.Token, w.PlanID), step: -1, server: label(w.MCP),
 		tool:      label(w.Tool),
-		sessionID: label(w.SessionID), userID: label(w.UserID), agentID: label(w.AgentID), seq: number(w.Seq),
+		sessionID: label(w.SessionID), contextID: label(w.ContextID),
+		userID: label(w.UserID), agentID: label(w.AgentID), seq: number(w.Seq),
 		executedAt: instant(w.ExecutedAt, w.At), hash: hashOf(raw),
 		lease: text(w.Lease), leaseUse: number(w.LeaseUse), alarm: label(w.Alarm),
 	}
@@ -196,7 +200,7 @@ func readSpelled(raw, sent jsontext.Value) (row, error) {
 		r.step = *n
 	}
 	input, output := first(w.Input), first(w.Output, w.Summary)
-	r.statesInput, r.output = input != nil, exactOutput(w.Output)
+	r.statesInput, r.output, r.absent = input != nil, exactOutput(w.Output), first(w.Output) == nil
 	if text, err := canonical.Transform(orEmpty(input)); err == nil {
 		r.arguments = string(text)
 	}

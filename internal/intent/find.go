@@ -77,20 +77,24 @@ func (s *Service) FindByToken(ctx context.Context, p plan.Presented) (*plan.Decl
 	return s.read(ctx, s.db, anyOrg, id, s.plans.get(id))
 }
 
-// Reported returns the id of the plan that the report of a key presents, or "" if the organization has no such plan,
-// and the scope of what its calls return, if it is the key's. It does not check whether the token is genuine.
+// Reported finds the plan that the report of a key presents, and the scope of what its calls return: of a delegation
+// that of the plan which was declared, whatever the key, because its calls are judged there. It does not check whether
+// the token is genuine.
 func (s *Service) Reported(
 	ctx context.Context, orgID, keyID string, shown plan.Presented,
-) (planID string, known scope.Key, err error) {
+) (under scope.Under, err error) {
 	found, err := s.FindByToken(ctx, shown)
 	if err != nil || found == nil || found.Binding.OrgID != orgID {
-		return "", scope.Key{}, err
+		return scope.Under{}, err
 	}
-	if found.Binding.KeyID == keyID {
-		lineage := found.Lineage()
-		known = ScopeOf(lineage[len(lineage)-1].Binding)
+	under.PlanID = found.ID
+	switch {
+	case found.Delegation != nil && len(found.Chain) > 0:
+		under.Delegated, under.Scope = true, ScopeOf(found.Chain[len(found.Chain)-1].Binding)
+	case found.Binding.KeyID == keyID:
+		under.Scope = ScopeOf(found.Binding)
 	}
-	return found.ID, known, nil
+	return under, nil
 }
 
 // Issued returns the binding of a token, also after its plan has ended. A token that

@@ -19,7 +19,8 @@
 //     each recipient.
 //   - When the process is killed, or the machine fails, every mail that is queued or being sent is lost without a
 //     trace: at most 256.
-//   - A mail that fails is tried again for 18 minutes, then it is lost; the log says why.
+//   - A mail that fails is tried again for 18 minutes, unless the server refuses it for good; then it is lost, and the
+//     log says why.
 //   - A mail may arrive twice, if the server accepted it and the connection broke before its answer came.
 //
 // So "queued" never means "arrived": every flow that needs a mail lets the person ask for another one.

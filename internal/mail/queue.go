@@ -2,6 +2,7 @@ package mail
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -118,15 +119,15 @@ func (q *Queue) nextFailed() (next int, pause <-chan time.Time) {
 	return next, time.After(time.Until(q.failed[next].due))
 }
 
-// drain gives what is left a last try: first what has failed, which waits longest.
+// drain gives what is left a last try: first what was never tried, which is the most likely to arrive.
 func (q *Queue) drain(sending context.Context) {
+	for m := range q.waiting { // until close
+		q.tryLast(sending, failedMail{Message: m})
+	}
 	for _, m := range q.failed {
 		q.tryLast(sending, m)
 	}
 	q.failed = nil
-	for m := range q.waiting { // until close
-		q.tryLast(sending, failedMail{Message: m})
-	}
 }
 
 func (q *Queue) tryLast(sending context.Context, m failedMail) {
@@ -151,7 +152,7 @@ func (q *Queue) try(ctx context.Context, m failedMail, last bool) {
 	m.tries++
 	switch {
 	case err == nil:
-	case last || m.tries > len(q.Backoff):
+	case last || m.tries > len(q.Backoff) || errors.Is(err, ErrRefused):
 		q.log.Error("mail lost", "to", m.To, "tries", m.tries, "error", err)
 		q.lost.Add(1)
 	default:

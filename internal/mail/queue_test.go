@@ -126,6 +126,22 @@ func failsSoOften(t *testing.T, failures int) {
 	}
 }
 
+// TestQueueGivesUpWhatIsRefused: it would take the room of others for nothing.
+func TestQueueGivesUpWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q, tries, stop := runQueue(t, slog.New(slog.DiscardHandler), func(context.Context, int) error {
+			return fmt.Errorf("550 no such user: %w", mail.ErrRefused)
+		})
+		mustQueue(t, q, "a")
+		time.Sleep(time.Hour)
+		stop()
+		if len(*tries) != 1 || q.Lost() != 1 {
+			t.Errorf("%d tries, %d lost, want one of each", len(*tries), q.Lost())
+		}
+	})
+}
+
 // TestQueueBoundsWhatFailed: mails that wait for another try take the room of others.
 func TestQueueBoundsWhatFailed(t *testing.T) {
 	t.Parallel()

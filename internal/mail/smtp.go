@@ -97,11 +97,17 @@ func (s *SMTP) deliver(ctx context.Context, m Message) error {
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("send through %s: %w: %w", s.server.address(), ctx.Err(), err)
 	}
+	if refused, ok := errors.AsType[*gomail.SendError](err); ok && refused.ErrorCode() >= 500 {
+		return fmt.Errorf("send through %s: %w: %w", s.server.address(), ErrRefused, err)
+	}
 	if err != nil {
 		return fmt.Errorf("send through %s: %w", s.server.address(), err)
 	}
 	return nil
 }
+
+// ErrRefused is in the error of a mail that the server refuses for good, whenever it is sent.
+var ErrRefused = errors.New("the mail server refuses it")
 
 func (s *SMTP) compose(m Message) (*gomail.Msg, error) {
 	letter := gomail.NewMsg(gomail.WithNoDefaultUserAgent())

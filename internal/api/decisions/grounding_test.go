@@ -128,12 +128,34 @@ func TestWhatNobodyAskedForIsHeard(t *testing.T) {
 		w.plan = minted{}
 		w.post(t, "/iap/audit", map[string]any{"session_id": "first", "tool": "mail", "output": order})
 		w.declare(t, map[string]any{"prompt": "Summarise my mail.", "plan": payPlan})
-		w.wants(t, "a text before the plan", "ungrounded to:nowhere", w.ask(t, "write", "pay", toEve))
+		w.wants(t, "a text before the plan", "ungrounded to:text!", w.ask(t, "write", "pay", toEve))
 
 		begin("repeated")
 		w.returns(t, "read", "contacts", byName, ptr(contact))
 		w.report(t, "contacts", byName, contact)
+		w.post(t, "/iap/audit", map[string]any{"session_id": "repeated", "tool": "contacts", "input": byName})
 		w.wants(t, "the same output again", "allow", w.ask(t, "write", "pay", toDana))
+		w.report(t, "contacts", byName, order+" …")
+		w.wants(t, "a second run that looks cut", "ungrounded to:nowhere", w.ask(t, "write", "pay", toEve))
+
+		begin("lookup")
+		w.report(t, "mail", json.RawMessage(`{"id":"7"}`), groundingNoise)
+		w.returns(t, "read", "contacts", byName, ptr(contact))
+		w.wants(t, "a field beside an unasked text", "allow", w.ask(t, "write", "pay", toDana))
+	})
+}
+
+// TestOnlyWhoFollowsHears: reports of an organization that did not ask at the time hold nothing up once it asks.
+func TestOnlyWhoFollowsHears(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
+		w := newGroundingEnv(t, s)
+		w.settings(t, strings.Replace(askSettings, `"ask"`, `"off"`, 1))
+		w.session = ""
+		w.post(t, "/iap/audit", map[string]any{"tool": "mail", "output": "a mail"})
+		w.settings(t, askSettings)
+		w.declare(t, map[string]any{"prompt": "Pay.", "plan": payPlan})
+		w.wants(t, "after a report that nobody followed", "allow", w.ask(t, "write", "pay", toDana))
 	})
 }
 

@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -13,6 +14,7 @@ import (
 
 // Call is an allowed call.
 type Call struct {
+	KeyID      string // that asked; empty: the key of the scope
 	DecisionID string
 	PlanID     string
 	Tool       string
@@ -51,8 +53,8 @@ func (s *Service) Allow(ctx context.Context, tx *database.Tx, key Key, c Call) e
 		INSERT INTO known_output (id, org_id, scope_id, base_id, number, key_id, plan_id, tool, wire_name, digest, state, size, decided,
 			reported, sealed_call, sealed_output)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, -1, $13, $14)`,
-		c.DecisionID, key.OrgID, key.ID(), key.base(), number, key.KeyID, c.PlanID, c.Tool, c.WireName, c.Digest, state,
-		c.Position, s.sealer.Seal(callContext(c.DecisionID), text), []byte{})
+		c.DecisionID, key.OrgID, key.ID(), key.base(), number, cmp.Or(c.KeyID, key.KeyID), c.PlanID, c.Tool, c.WireName,
+		c.Digest, state, c.Position, s.sealer.Seal(callContext(c.DecisionID), text), []byte{})
 	if err != nil {
 		return fmt.Errorf("store an allowed call: %w", err)
 	}
@@ -123,15 +125,27 @@ func dropOldest(ctx context.Context, tx *database.Tx, id string) error {
 	return nil
 }
 
+// Heard says what becomes of an output that no decision waits for.
+type Heard int
+
+// What an organization follows.
+const (
+	NotHeard    Heard = iota // nobody judges calls by what is known
+	HeardBeside              // it is stored beside others; without these it is enough to know that there was one
+	HeardAlways              // it is stored
+)
+
 // Report is what a client says that a call returned.
 type Report struct {
 	OrgID, KeyID, PlanID string
-	Scope                Key // of what the tool returned
+	Scope                Key   // of what the tool returned
+	Heard                Heard // what becomes of it if no decision waits for it
 	Tool                 string
 	WireName             string // if the tool's name is one that harnesses join; empty: it is not
 	OtherWireName        string // if it may be of a second server; see toolname.CalledWires
 	Digest               []byte
 	Output               *string // nil: absent, cut or unreadable
+	Absent               bool    // it has no output at all
 	// Carried is the decision about a call that the proxy has carried out; empty: a client reports.
 	Carried  string
 	Position int64 // of the report in the log
@@ -144,7 +158,7 @@ func (s *Service) Take(ctx context.Context, tx *database.Tx, r Report) (decision
 	switch {
 	case err != nil:
 		return "", err
-	case scopeID == "" && r.Carried == "":
+	case scopeID == "" && r.Carried == "" && r.Heard != NotHeard:
 		return "", s.overhear(ctx, tx, r)
 	case scopeID == "":
 		return decisionID, nil
@@ -213,6 +227,11 @@ func raiseSpoken(ctx context.Context, tx *database.Tx, orgID, id, base string) (
 	if err := raise(ctx, tx, orgID, id); err != nil {
 		return false, err
 	}
+	return isSpoken(ctx, tx, id, base)
+}
+
+// isSpoken reports whether a scope and its base are known to have running text.
+func isSpoken(ctx context.Context, tx *database.Tx, id, base string) (bool, error) {
 	var spoken int64
 	err := tx.Prepared().QueryRow(ctx, `SELECT COUNT(*) FROM known_scope WHERE (id = $1 OR id = $2) AND spoken = 1`, id,
 		base).Scan(&spoken)
@@ -309,7 +328,11 @@ func (s *Service) hear(
 	if err != nil {
 		return fmt.Errorf("store a text: %w", err)
 	}
-	if err := speak(ctx, tx, key.OrgID, key.ID(), key.base()); err != nil {
+	spoken, err := isSpoken(ctx, tx, key.ID(), key.base())
+	if err == nil && !spoken {
+		err = speak(ctx, tx, key.OrgID, key.ID(), key.base())
+	}
+	if err != nil {
 		return err
 	}
 	return dropOld(ctx, tx, key.ID())

@@ -18,7 +18,7 @@ func (s *Service) overhear(ctx context.Context, tx *database.Tx, r Report) error
 	if err != nil || told {
 		return err
 	}
-	follows, err := follows(ctx, tx, r.Scope.ID())
+	follows, err := follows(ctx, tx, r)
 	if err != nil {
 		return err
 	}
@@ -28,31 +28,35 @@ func (s *Service) overhear(ctx context.Context, tx *database.Tx, r Report) error
 	return miss(ctx, tx, r.Scope)
 }
 
-// follows reports whether the outputs of a scope are followed. Where no call was ever judged by them, none is stored.
-func follows(ctx context.Context, tx *database.Tx, id string) (bool, error) {
-	var outputs int64
+// follows reports whether outputs of the report's scope are stored. Once one was dropped no other matters.
+func follows(ctx context.Context, tx *database.Tx, r Report) (bool, error) {
+	var dropped, outputs int64
 	err := tx.Prepared().QueryRow(ctx, `
-		SELECT COUNT(*)
-		FROM known_scope s
-		WHERE s.id = $1 AND s.dropped = 0 AND EXISTS (SELECT 1 FROM known_output o WHERE o.scope_id = s.id)`,
-		id).Scan(&outputs)
-	return outputs > 0, database.Wrap(err, "read whether a session is followed")
+		SELECT COALESCE(MAX(dropped), 0), (SELECT COUNT(*) FROM known_output WHERE scope_id = $1)
+		FROM known_scope
+		WHERE id = $1`, r.Scope.ID()).Scan(&dropped, &outputs)
+	return dropped == 0 && (r.Heard == HeardAlways || outputs > 0),
+		database.Wrap(err, "read whether a session is followed")
 }
 
 // miss notes, once, that a session heard something which nobody knows: no field and no text of it grounds anything from
 // here on, as where an output was dropped.
 func miss(ctx context.Context, tx *database.Tx, key Key) error {
-	id := key.ID()
-	var noted int64
-	err := tx.Prepared().QueryRow(ctx, `SELECT COUNT(*) FROM known_scope WHERE id = $1 AND spoken = 1 AND dropped = 1`,
-		id).Scan(&noted)
-	if err != nil || noted > 0 {
-		return database.Wrap(err, "read what is known of a session")
+	id, base := key.ID(), key.base()
+	var noted bool
+	err := tx.Prepared().QueryRow(ctx, `SELECT COUNT(*) FROM known_scope WHERE id = $1 AND dropped = 1`, id).Scan(
+		database.ToBool(&noted))
+	if err != nil {
+		return fmt.Errorf("read what is known of a session: %w", err)
+	}
+	spoken, err := isSpoken(ctx, tx, id, base)
+	if err != nil || noted && spoken {
+		return err
 	}
 	if err := raise(ctx, tx, key.OrgID, id); err != nil {
 		return err
 	}
-	if err := speak(ctx, tx, key.OrgID, id, key.base()); err != nil {
+	if err := speak(ctx, tx, key.OrgID, id, base); err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, `UPDATE known_scope SET dropped = 1 WHERE id = $1`, id)
@@ -67,7 +71,8 @@ type told struct {
 }
 
 // isTold reports whether a report says again what is known of a call: published clients report in several shapes. Of
-// what the proxy has carried out only its own word counts.
+// what the proxy has carried out only its own word counts. Whoever wrote an output may have made it look as if it were
+// cut, so that a cut one is never a repetition.
 func (s *Service) isTold(ctx context.Context, tx *database.Tx, r Report) (bool, error) {
 	calls, err := database.Collect(ctx, tx.Prepared(), func(row database.Scanner) (c told, err error) {
 		err = row.Scan(&c.id, &c.state, &c.sealedCall, &c.sealedOutput)
@@ -75,14 +80,14 @@ func (s *Service) isTold(ctx context.Context, tx *database.Tx, r Report) (bool, 
 	}, `
 		SELECT id, state, sealed_call, sealed_output
 		FROM known_output
-		WHERE scope_id = $1 AND state <> 0 AND (digest = $2 OR state = 2)
+		WHERE scope_id = $1 AND state <> 0 AND (digest = $2 AND length(digest) > 0 OR state = 2)
 			AND (tool = $3 OR wire_name IN ($4, $5) AND wire_name <> '')`,
 		r.Scope.ID(), r.Digest, r.Tool, r.WireName, r.OtherWireName)
 	if err != nil {
 		return false, fmt.Errorf("find the call that a report repeats: %w", err)
 	}
 	for _, c := range calls {
-		if same, err := s.says(c, r.Output); err != nil || same {
+		if same, err := s.says(c, r); err != nil || same {
 			return same, err
 		}
 	}
@@ -90,14 +95,17 @@ func (s *Service) isTold(ctx context.Context, tx *database.Tx, r Report) (bool, 
 }
 
 // says reports whether a call's output is what a report says it is. An unknown or erased one may be anything already.
-func (s *Service) says(c told, output *string) (bool, error) {
-	if c.state != known || output == nil || len(c.sealedCall) == 0 || len(c.sealedOutput) == 0 {
+func (s *Service) says(c told, r Report) (bool, error) {
+	if c.state != known || r.Absent || len(c.sealedCall) == 0 || len(c.sealedOutput) == 0 {
 		return true, nil
 	}
 	call, err := s.openCall(c.id, c.sealedCall)
 	if err != nil || call.Carried {
 		return call.Carried, err
 	}
+	if r.Output == nil {
+		return false, nil
+	}
 	text, err := s.sealer.Open(outputContext(c.id), c.sealedOutput)
-	return err == nil && string(text) == *output, err
+	return err == nil && string(text) == *r.Output, err
 }

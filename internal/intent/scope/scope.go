@@ -39,6 +39,13 @@ type Key struct {
 	OrgID, KeyID, Session, Context, User, Agent string
 }
 
+// Under is the plan that a report is about; zero: there is none.
+type Under struct {
+	PlanID    string
+	Scope     Key  // of what its calls return; zero: the plan is another key's
+	Delegated bool // nothing that a call states changes the scope
+}
+
 // ID is the id of the scope.
 func (k Key) ID() string {
 	switch {
