@@ -150,6 +150,8 @@ export interface components {
             client_id?: string;
             /** @description What the call was confined to. A call that was allowed only confined and does not say, or says more than it was allowed, is a finding. */
             confined?: components["schemas"]["ConfinedBody"];
+            /** @description What the call belongs to where there is no session, as in its plan. */
+            context_id?: string;
             /** Format: double */
             duration_ms?: number;
             error_message?: string;

@@ -50,6 +50,7 @@ type ExecutionBody struct {
 	PlanID        string         `json:"plan_id,omitempty"`
 	StepIndex     int            `json:"step_index,omitempty" doc:"-1: no plan."`
 	SessionID     string         `json:"session_id,omitempty"`
+	ContextID     string         `json:"context_id,omitempty" doc:"What the call belongs to where there is no session, as in its plan."`
 	UserID        string         `json:"user_id,omitempty"`
 	UserEmail     string         `json:"user_email,omitempty"`
 	AgentID       string         `json:"agent_id,omitempty"`
