@@ -47,7 +47,7 @@ func newMetrics(c Config) *metrics {
 	if c.MailsLost != nil {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "writ_mails_lost_total",
-			Help: "Mails that the mail server did not take for 18 minutes, or for which there was no room to wait.",
+			Help: "Mails that the mail server refused or did not take for 18 minutes, or for which there was no room to wait.",
 		}, func() float64 { return float64(c.MailsLost()) }))
 	}
 	m.registerEvidence(c)
