@@ -74,6 +74,9 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	}
 	if err := s.deliver(ctx, m); err != nil {
 		cause := redact(err, append(s.server.secrets(), m.codes()...))
+		if refused, ok := errors.AsType[*gomail.SendError](err); ok && refused.ErrorCode() >= 500 {
+			cause = fmt.Errorf("%w: %w", ErrRefused, cause)
+		}
 		return fault.Wrap(cause, fault.Unavailable, notSent)
 	}
 	return nil
@@ -96,9 +99,6 @@ func (s *SMTP) deliver(ctx context.Context, m Message) error {
 	}
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("send through %s: %w: %w", s.server.address(), ctx.Err(), err)
-	}
-	if refused, ok := errors.AsType[*gomail.SendError](err); ok && refused.ErrorCode() >= 500 {
-		return fmt.Errorf("send through %s: %w: %w", s.server.address(), ErrRefused, err)
 	}
 	if err != nil {
 		return fmt.Errorf("send through %s: %w", s.server.address(), err)

@@ -211,6 +211,22 @@ func TestSMTPErrorHidesQuotedText(t *testing.T) {
 	}
 }
 
+// TestSMTPTellsWhatIsRefusedForGood: of such a mail no other try would help; of a server that is away one may.
+func TestSMTPTellsWhatIsRefusedForGood(t *testing.T) {
+	t.Parallel()
+	server := new(mailServer).serve(t, false, true)
+	m := welcome
+	m.Text += "Please quote me.\n" // which it answers with 554
+	refused := newSMTP(t, mail.SMTPConfig{URL: smtpURL("smtp", server.address, true), Roots: server.roots})
+	if err := refused.Send(t.Context(), m); !errors.Is(err, mail.ErrRefused) {
+		t.Errorf("error = %v, want that it is refused for good", err)
+	}
+	away := newSMTP(t, mail.SMTPConfig{URL: smtpURL("smtp", closedAddress(t), true)})
+	if err := away.Send(t.Context(), m); err == nil || errors.Is(err, mail.ErrRefused) {
+		t.Errorf("error = %v, want one that may pass", err)
+	}
+}
+
 func TestSMTPKeepsItsCause(t *testing.T) {
 	t.Parallel()
 	sender := newSMTP(t, mail.SMTPConfig{URL: smtpURL("smtp", closedAddress(t), true)})
