@@ -7,6 +7,7 @@ import (
 	"writ/internal/approval"
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/mcp"
 	"writ/internal/notification"
 	"writ/internal/notification/notice"
 	"writ/internal/organization"
@@ -66,6 +67,23 @@ func (a *Areas) notifyTripped(ctx context.Context, tx *database.Tx, orgID string
 
 		Elsewhere: stop.Trip == "",
 	})
+}
+
+// notifyHeld notifies the people who manage MCP servers that tools of one are held.
+func (a *Areas) notifyHeld(ctx context.Context, tx *database.Tx, h mcp.Held) error {
+	people, err := peopleIn(ctx, tx, h.Server.OrgID)
+	if err != nil {
+		return err
+	}
+	return a.Notifications.NotifyServer(ctx, tx, people, notice.Server{
+		OrgID:  h.Server.OrgID,
+		ID:     h.Server.ID,
+		Name:   h.Server.Name,
+		Tools:  h.Tools,
+		More:   h.More,
+		Reason: h.Why,
+		At:     tx.Now(),
+	}, h.Cause)
 }
 
 // approvalEvents are the approval events of an organization after a number, with their

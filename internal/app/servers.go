@@ -29,6 +29,7 @@ func (a *Areas) newServers(c config.Config) *mcp.Service {
 		MayBePlain: a.toServers.IsPermitted,
 		Redefined:  a.Certificates.DefinitionsChanged,
 		Refused:    a.Certificates.ServerGone,
+		Notify:     mcp.Notifier{Held: a.notifyHeld, Released: a.Notifications.SettleServer},
 	})
 }
 

@@ -43,6 +43,9 @@ func (s *Service) Accept(
 		if err == nil {
 			err = s.redefined(ctx, tx, p, &of)
 		}
+		if err == nil {
+			err = s.notifyReleased(ctx, tx, &of)
+		}
 		if err != nil {
 			return err
 		}

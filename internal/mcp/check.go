@@ -192,6 +192,9 @@ func (s *Service) settleUnreadable(ctx context.Context, tx *database.Tx, of *Ser
 	if err := s.redefined(ctx, tx, watcher(of.OrgID), of); err != nil {
 		return err
 	}
+	if err := s.notifyUnreadable(ctx, tx, of, l.problem); err != nil {
+		return err
+	}
 	return s.record(ctx, tx, watcher(of.OrgID), toolsChanged, of,
 		map[string]any{"name": of.Name, "problem": l.problem}, of.Status != Approved)
 }
@@ -209,24 +212,10 @@ func (s *Service) settleTools(
 	if err != nil {
 		return fault.Field("definition", "%s", err)
 	}
-	before, err := readTools(ctx, tx, of.ID)
+	before, after, err := compareTools(ctx, tx, by, of, listed, offered.agreed)
 	if err != nil {
 		return err
 	}
-	first := of.Status == Approved && !of.Pinned
-	p := pins{
-		known:   before,
-		pinned:  of.Pinned || first,
-		trusted: first && offered.agreed,         // else nobody has seen the first list: all of it is new
-		by:      cmp.Or(by.UserID, of.DecidedBy), // whoever sends the list, else whoever registers the server
-		at:      tx.Now(),
-	}
-	if p.pinned && !p.trusted {
-		if p.elsewhere, err = acceptedElsewhere(ctx, tx, of, unknownIn(before, listed)); err != nil {
-			return err
-		}
-	}
-	after := p.compare(listed)
 	if err := replaceTools(ctx, tx, of, after); err != nil {
 		return err
 	}
@@ -240,12 +229,38 @@ func (s *Service) settleTools(
 	if err := s.storeReport(ctx, tx, by, of, offered.report); err != nil {
 		return err
 	}
+	if err := s.notifyTools(ctx, tx, by, of, newlyHeld(before, after), offered.report); err != nil {
+		return err
+	}
 	changed, more := differences(before, after)
 	if len(changed) == 0 && !of.Health.Unreadable {
 		return nil
 	}
 	return s.record(ctx, tx, by, toolsChanged, of,
 		map[string]any{"name": of.Name, "tools": changed, "more": more}, of.Status != Approved)
+}
+
+// compareTools are the tools of a server before and after it has listed some. agreed: a person knows that list.
+func compareTools(
+	ctx context.Context, tx *database.Tx, by principal.Principal, of *Server, listed []Version, agreed bool,
+) (before, after []Tool, err error) {
+	if before, err = readTools(ctx, tx, of.ID); err != nil {
+		return nil, nil, err
+	}
+	first := of.Status == Approved && !of.Pinned
+	p := pins{
+		known:   before,
+		pinned:  of.Pinned || first,
+		trusted: first && agreed,                 // else nobody has seen the first list: all of it is new
+		by:      cmp.Or(by.UserID, of.DecidedBy), // whoever sends the list, else whoever registers the server
+		at:      tx.Now(),
+	}
+	if p.pinned && !p.trusted {
+		if p.elsewhere, err = acceptedElsewhere(ctx, tx, of, unknownIn(before, listed)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return before, p.compare(listed), nil
 }
 
 // storeListed stores what a server says of itself.

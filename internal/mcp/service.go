@@ -40,6 +40,8 @@ type Options struct {
 	MayBePlain func(target string) bool
 	// Redefined is called within every change of a server's tools or pins; nil: nobody wants to know.
 	Redefined func(ctx context.Context, tx *database.Tx, by principal.Principal, orgID, serverID string) error
+	// Notify tells people of tools that are held.
+	Notify Notifier
 	// Refused is called within the change that removes or denies a server; nil: nobody wants to know.
 	Refused func(ctx context.Context, tx *database.Tx, by principal.Principal, orgID, serverID, why string) error
 }
@@ -97,6 +99,9 @@ func (s *Service) Remove(ctx context.Context, p principal.Principal, id string) 
 			return err
 		}
 		if err := s.refused(ctx, tx, p, &before, "the MCP server was removed"); err != nil {
+			return err
+		}
+		if err := s.notifyReleased(ctx, tx, &before); err != nil {
 			return err
 		}
 		return s.record(ctx, tx, p, removed, &before, before.payload(), false)

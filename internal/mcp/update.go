@@ -61,6 +61,9 @@ func (s *Service) Update(ctx context.Context, p principal.Principal, id string, 
 		if err := s.redefined(ctx, tx, p, &after); err != nil {
 			return err
 		}
+		if err := s.settleNotices(ctx, tx, &after); err != nil {
+			return err
+		}
 		after, err = find(ctx, tx, p.OrgID, after.ID)
 		return err
 	})
@@ -68,6 +71,14 @@ func (s *Service) Update(ctx context.Context, p principal.Principal, id string, 
 		return s.askNow(ctx, p, after)
 	}
 	return after, err
+}
+
+// settleNotices settles what people were told of a server that is denied, or of which nothing is held any more.
+func (s *Service) settleNotices(ctx context.Context, tx *database.Tx, after *Server) error {
+	if after.Status != Approved && s.Notify.Released != nil {
+		return s.Notify.Released(ctx, tx, after.OrgID, after.ID)
+	}
+	return s.notifyReleased(ctx, tx, after)
 }
 
 // settleStatus does what follows from what a person says of the server.

@@ -27,26 +27,43 @@ func mailOff(ctx context.Context, tx *database.Tx, orgID string) ([]string, erro
 	return users, database.Wrap(err, "read the members without mail")
 }
 
-// The stored expiries of what unlike a request has none.
+// matter is what a queued mail is about. Requests are stored with when they expire, and what has no expiry with its
+// matter in that place.
+type matter int64
+
 const (
-	neverExpires = 0  // a proposal
-	needsNothing = -1 // what happened to an agent, which nobody need answer
-	aboutKeys    = -2 // keys that were handed over
+	aboutProposal matter = 0
+	aboutAgent    matter = -1
+	aboutKeys     matter = -2
+	aboutServer   matter = -3
+	aboutRequest  matter = 1 // never stored
 )
+
+// matterOf tells what was stored.
+func matterOf(expires int64) matter {
+	return min(matter(expires), aboutRequest)
+}
+
+// expiry is what is stored of an event.
+func expiry(e notice.Event) int64 {
+	switch e.About.(type) {
+	case *notice.Proposal:
+		return int64(aboutProposal)
+	case *notice.Agent:
+		return int64(aboutAgent)
+	case *notice.HandedOver:
+		return int64(aboutKeys)
+	case *notice.Server:
+		return int64(aboutServer)
+	}
+	return database.Micros(e.Request.ExpiresAt)
+}
 
 // queueMails adds the subject of an event to the next mail of each person, without
 // those who want none.
 func queueMails(ctx context.Context, tx *database.Tx, e notice.Event, people []Person, mailOff []string) error {
 	var rows [][]any
-	expires := int64(neverExpires)
-	switch {
-	case e.Agent != nil:
-		expires = needsNothing
-	case e.HandedOver != nil:
-		expires = aboutKeys
-	case e.Proposal == nil:
-		expires = database.Micros(e.Request.ExpiresAt)
-	}
+	expires := expiry(e)
 	for _, p := range people {
 		if !slices.Contains(mailOff, p.UserID) {
 			rows = append(rows, []any{e.OrgID, p.UserID, e.Subject(), e.Title(), expires, database.Micros(tx.Now())})
@@ -85,11 +102,11 @@ func (s *Service) SendMails(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// line is a request, a proposal, an agent or a hand-over of keys in a mail.
+// line is a request, or another matter, in a mail.
 type line struct {
-	subjectID, title      string
-	proposal, agent, keys bool
-	expiresAt, queuedAt   time.Time
+	subjectID, title    string
+	about               matter
+	expiresAt, queuedAt time.Time // only requests expire
 }
 
 // sendMail claims a person's queued mail and sends it. Claimed first, it is never sent
@@ -123,9 +140,7 @@ func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error
 	now := tx.Now()
 	lines, err := database.Collect(ctx, tx, func(r database.Scanner) (l line, err error) {
 		err = r.Scan(&l.subjectID, &l.title, database.ToTime(&l.expiresAt), database.ToTime(&l.queuedAt))
-		l.proposal = database.Micros(l.expiresAt) == neverExpires
-		l.agent = database.Micros(l.expiresAt) == needsNothing
-		l.keys = database.Micros(l.expiresAt) == aboutKeys
+		l.about = matterOf(database.Micros(l.expiresAt))
 		return l, err
 	}, `
 		DELETE FROM notification_mail
@@ -134,9 +149,7 @@ func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error
 	if err != nil {
 		return nil, fmt.Errorf("claim a mail: %w", err)
 	}
-	lines = slices.DeleteFunc(lines, func(l line) bool {
-		return !l.proposal && !l.agent && !l.keys && !now.Before(l.expiresAt)
-	})
+	lines = slices.DeleteFunc(lines, func(l line) bool { return l.about == aboutRequest && !now.Before(l.expiresAt) })
 	if len(lines) == 0 {
 		return nil, nil // another replica took it, or everything has expired
 	}
@@ -155,21 +168,7 @@ func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error
 func composeMail(to, publicURL string, lines []line) mail.Message {
 	var text strings.Builder
 	for _, l := range lines[:min(len(lines), maxListed)] {
-		if l.proposal {
-			fmt.Fprintf(&text, "%s\nIt has no effect until somebody confirms it:\n%s\n\n", l.title,
-				notice.ProposalLink(publicURL, l.subjectID))
-			continue
-		}
-		if l.agent {
-			fmt.Fprintf(&text, "%s:\n%s\n\n", l.title, notice.AgentLink(publicURL, l.subjectID))
-			continue
-		}
-		if l.keys {
-			fmt.Fprintf(&text, "%s:\n%s\n\n", l.title, notice.KeysLink(publicURL))
-			continue
-		}
-		fmt.Fprintf(&text, "%s\nDenied unless somebody answers by %s:\n%s\n\n", l.title,
-			l.expiresAt.UTC().Format("15:04 UTC on 2 January 2006"), notice.Link(publicURL, l.subjectID))
+		text.WriteString(l.paragraph(publicURL) + "\n\n")
 	}
 	if more := len(lines) - maxListed; more > 0 {
 		fmt.Fprintf(&text, "And %d more.\n\n", more)
@@ -179,23 +178,41 @@ func composeMail(to, publicURL string, lines []line) mail.Message {
 	return mail.Message{To: to, Subject: subjectOf(lines), Text: text.String()}
 }
 
+// paragraph is the line with what to know of it, and where to open it.
+func (l line) paragraph(publicURL string) string {
+	switch l.about {
+	case aboutProposal:
+		return l.title + "\nIt has no effect until somebody confirms it:\n" +
+			notice.ProposalLink(publicURL, l.subjectID)
+	case aboutAgent:
+		return l.title + ":\n" + notice.AgentLink(publicURL, l.subjectID)
+	case aboutKeys:
+		return l.title + ":\n" + notice.KeysLink(publicURL)
+	case aboutServer:
+		return l.title + "\n" + notice.ServerLink(publicURL, l.subjectID)
+	}
+	return fmt.Sprintf("%s\nDenied unless somebody answers by %s:\n%s", l.title,
+		l.expiresAt.UTC().Format("15:04 UTC on 2 January 2006"), notice.Link(publicURL, l.subjectID))
+}
+
 // subjectOf says how much needs an answer.
 func subjectOf(lines []line) string {
-	if !slices.ContainsFunc(lines, func(l line) bool { return !l.keys }) {
-		return "API keys were handed over to you on Writ"
-	}
-	proposals, agents := 0, 0
+	count := map[matter]int{}
 	for _, l := range lines {
-		switch {
-		case l.keys:
-			return fmt.Sprintf("%d things need your attention on Writ, API keys among them", len(lines))
-		case l.proposal:
-			proposals++
-		case l.agent:
-			agents++
-		}
+		count[l.about]++
 	}
-	switch requests := len(lines) - proposals - agents; {
+	proposals, agents := count[aboutProposal], count[aboutAgent]
+	switch {
+	case count[aboutKeys] == len(lines):
+		return "API keys were handed over to you on Writ"
+	case count[aboutKeys] > 0:
+		return fmt.Sprintf("%d things need your attention on Writ, API keys among them", len(lines))
+	case count[aboutServer] == len(lines):
+		return "Tools of an MCP server are held on Writ"
+	case count[aboutServer] > 0:
+		return fmt.Sprintf("%d things need your attention on Writ, tools of MCP servers among them", len(lines))
+	}
+	switch requests := count[aboutRequest]; {
 	case requests+proposals == 0 && agents == 1:
 		return "Something happened to an agent on Writ"
 	case requests+proposals == 0:

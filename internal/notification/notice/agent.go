@@ -30,14 +30,14 @@ type Agent struct {
 // Event is what happened as an event. It has no number: its notifications are made in
 // the change that it tells of.
 func (a Agent) Event() Event {
-	return Event{OrgID: a.OrgID, Kind: a.Kind, At: a.At, Agent: &a}
+	return Event{OrgID: a.OrgID, Kind: a.Kind, At: a.At, About: &a}
 }
 
 // agentPhrases say what happened, after the agent's id.
 var agentPhrases = map[Kind]string{AgentSuspended: "was suspended", AgentTripped: "was stopped by a trip"}
 
 // title is what happened in one line.
-func (a Agent) title() string {
+func (a *Agent) title() string {
 	of := "Agent "
 	if a.Key {
 		of = "API key "
@@ -50,6 +50,16 @@ func (a Agent) title() string {
 		return of + safeName(a.ID) + " was stopped with a key of another organization"
 	}
 	return of + safeName(a.ID) + " " + agentPhrases[a.Kind]
+}
+
+func (a *Agent) subject() string { return a.ID }
+
+// link opens what was stopped: a key that is bound to no agent has no page of its own.
+func (a *Agent) link(publicURL string) string {
+	if a.Key {
+		return AgentLink(publicURL, "")
+	}
+	return AgentLink(publicURL, a.ID)
 }
 
 // AgentLink opens an agent in a browser.

@@ -1,6 +1,6 @@
 // Package notice defines the events that people are notified of, and their wording.
-// Events are about approval requests, about profiles that need a confirmation, and about
-// agents.
+// Events are about approval requests, about profiles that need a confirmation, about
+// agents, about MCP servers and about keys that change hands.
 // The package is pure.
 //
 // An event of a request has a number within its organization. Each follower (inboxes,
@@ -42,7 +42,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{
 		Opened, Voted, Approved, Rejected, Cancelled, Expired, Used, Revoked, ProfileProposed, AgentSuspended,
-		AgentTripped,
+		AgentTripped, ToolsHeld,
 	}
 }
 
@@ -51,7 +51,7 @@ func (k Kind) Settles() bool {
 	return k == Approved || k == Rejected || k == Cancelled || k == Expired
 }
 
-// Event is something that happened to an approval request, a profile or an agent.
+// Event is something that happened to an approval request, or to what About says.
 type Event struct {
 	OrgID   string
 	Number  int64 // within the organization, from 1, without gaps
@@ -59,12 +59,15 @@ type Event struct {
 	At      time.Time
 	ActorID string // who did it; empty: nobody, as when a request expires
 	Request Request
-	// Proposal is set, in place of Request, if the event is about a profile.
-	Proposal *Proposal
-	// Agent is set, in place of Request, if the event is about an agent.
-	Agent *Agent
-	// HandedOver is set, in place of Request, if the event is about keys that changed hands.
-	HandedOver *HandedOver
+	// About is set, in place of Request, if the event is about something else.
+	About About
+}
+
+// About is what an event is about that has no request: a *Proposal, an *Agent, a *Server or *HandedOver.
+type About interface {
+	title() string
+	subject() string
+	link(publicURL string) string
 }
 
 // Request is the approval request an event is about, in its present state.
@@ -128,14 +131,8 @@ var phrases = map[Kind]string{
 
 // Title is the event in one line.
 func (e Event) Title() string {
-	if e.Proposal != nil {
-		return e.Proposal.title()
-	}
-	if e.Agent != nil {
-		return e.Agent.title()
-	}
-	if e.HandedOver != nil {
-		return e.HandedOver.title()
+	if e.About != nil {
+		return e.About.title()
 	}
 	phrase := phrases[e.Kind]
 	if e.Kind == Cancelled && e.ActorID == "" {
@@ -153,6 +150,22 @@ func (e Event) Title() string {
 		return title
 	}
 	return title + " (" + strings.Join(marks, ", ") + ")"
+}
+
+// Subject is the id of what the event is about.
+func (e Event) Subject() string {
+	if e.About != nil {
+		return e.About.subject()
+	}
+	return e.Request.ID
+}
+
+// Link opens what the event is about in a browser, and does nothing else.
+func (e Event) Link(publicURL string) string {
+	if e.About != nil {
+		return e.About.link(publicURL)
+	}
+	return Link(publicURL, e.Request.ID)
 }
 
 // ArgumentsWords say that nobody has seen the arguments of the call; empty: they are known.

@@ -24,6 +24,7 @@ func TestTitles(t *testing.T) {
 	wants[notice.AgentSuspended] = "Agent billing was suspended"
 	wants[notice.AgentTripped] = "Agent billing was stopped by a trip"
 	wants[notice.ProfileProposed] = "The profile mine waits for a confirmation"
+	wants[notice.ToolsHeld] = "A tool of the MCP server math is held until a person accepts it: add"
 	for _, kind := range notice.Kinds() {
 		e := notice.Event{Kind: kind, ActorID: "somebody", Request: request}
 		if kind == notice.ProfileProposed {
@@ -31,6 +32,9 @@ func TestTitles(t *testing.T) {
 		}
 		if strings.HasPrefix(string(kind), "agent.") {
 			e = notice.Agent{ID: "billing", Kind: kind}.Event()
+		}
+		if kind == notice.ToolsHeld {
+			e = notice.Server{Name: "math", Tools: []string{"add"}}.Event()
 		}
 		if got := e.Title(); got != wants[kind] || e.Kind != kind {
 			t.Errorf("%s: %q, want %q", kind, got, wants[kind])

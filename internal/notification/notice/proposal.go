@@ -28,16 +28,16 @@ type Proposal struct {
 // the change that makes the proposal.
 func (p Proposal) Event() Event {
 	return Event{
-		OrgID:    p.OrgID,
-		Kind:     ProfileProposed,
-		At:       p.At,
-		ActorID:  p.OwnerID,
-		Proposal: &p,
+		OrgID:   p.OrgID,
+		Kind:    ProfileProposed,
+		At:      p.At,
+		ActorID: p.OwnerID,
+		About:   &p,
 	}
 }
 
 // title is the proposal in one line.
-func (p Proposal) title() string {
+func (p *Proposal) title() string {
 	name := "A profile without a name"
 	if given := safeName(p.Name); given != "" {
 		name = "The profile " + given
@@ -50,33 +50,6 @@ func ProposalLink(publicURL, proposalID string) string {
 	return strings.TrimRight(publicURL, "/") + "/ui/policies/proposals/" + url.PathEscape(proposalID)
 }
 
-// Subject is the id of what the event is about.
-func (e Event) Subject() string {
-	if e.Proposal != nil {
-		return e.Proposal.ID
-	}
-	if e.Agent != nil {
-		return e.Agent.ID
-	}
-	if e.HandedOver != nil {
-		return e.HandedOver.First
-	}
-	return e.Request.ID
-}
+func (p *Proposal) subject() string { return p.ID }
 
-// Link opens what the event is about in a browser, and does nothing else.
-func (e Event) Link(publicURL string) string {
-	if e.Proposal != nil {
-		return ProposalLink(publicURL, e.Proposal.ID)
-	}
-	if e.Agent != nil {
-		if e.Agent.Key {
-			return AgentLink(publicURL, "")
-		}
-		return AgentLink(publicURL, e.Agent.ID)
-	}
-	if e.HandedOver != nil {
-		return KeysLink(publicURL)
-	}
-	return Link(publicURL, e.Request.ID)
-}
+func (p *Proposal) link(publicURL string) string { return ProposalLink(publicURL, p.ID) }

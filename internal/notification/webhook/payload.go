@@ -31,6 +31,7 @@ type message struct {
 	Request        *request  `json:"request,omitzero"`
 	Proposal       *proposal `json:"proposal,omitzero"`
 	Agent          *agent    `json:"agent,omitzero"`
+	Server         *server   `json:"server,omitzero"`
 }
 
 // agent is an agent that something happened to.
@@ -39,6 +40,16 @@ type agent struct {
 	Key    bool   `json:"key,omitzero"` // the id is that of an API key
 	Reason string `json:"reason,omitzero"`
 	URL    string `json:"url"`
+}
+
+// server is an MCP server of which tools are held.
+type server struct {
+	ID     string   `json:"id"`
+	Name   string   `json:"name"`
+	Tools  []string `json:"tools"`         // held since now, the first of them
+	More   int      `json:"more,omitzero"` // and so many others
+	Reason string   `json:"reason"`
+	URL    string   `json:"url"`
 }
 
 // proposal is a profile that needs a confirmation, without its content.
@@ -106,21 +117,41 @@ func genericMessage(w *Webhook, deliveryID string, e notice.Event, publicURL str
 		At:             e.At,
 		Title:          titleOf(w, e),
 	}
-	switch {
-	case e.Kind == testKind:
-	case e.Proposal != nil:
-		m.Proposal = proposalOf(e.Proposal, e.Link(publicURL))
-	case e.Agent != nil:
+	if e.Kind == testKind {
+		return m
+	}
+	link := e.Link(publicURL)
+	switch about := e.About.(type) {
+	case *notice.Proposal:
+		m.Proposal = proposalOf(about, link)
+	case *notice.Agent:
 		m.Agent = &agent{
-			ID:     notice.Line(e.Agent.ID, maxText),
-			Key:    e.Agent.Key,
-			Reason: notice.Line(e.Agent.Reason, maxText),
-			URL:    e.Link(publicURL),
+			ID:     notice.Line(about.ID, maxText),
+			Key:    about.Key,
+			Reason: notice.Line(about.Reason, maxText),
+			URL:    link,
 		}
+	case *notice.Server:
+		m.Server = serverOf(about, link)
 	default:
-		m.Request = requestOf(w, e.Request, e.Link(publicURL))
+		m.Request = requestOf(w, e.Request, link)
 	}
 	return m
+}
+
+func serverOf(s *notice.Server, link string) *server {
+	shown := &server{
+		ID:     s.ID,
+		Name:   notice.Line(s.Name, maxText),
+		Tools:  make([]string, 0, len(s.Tools)),
+		More:   s.More,
+		Reason: notice.Line(s.Reason, maxText),
+		URL:    link,
+	}
+	for _, tool := range s.Tools {
+		shown.Tools = append(shown.Tools, notice.Line(tool, maxText))
+	}
+	return shown
 }
 
 func proposalOf(p *notice.Proposal, link string) *proposal {
@@ -187,12 +218,15 @@ func facts(w *Webhook, e notice.Event) []string {
 			lines = append(lines, name+": "+text)
 		}
 	}
-	if e.Proposal != nil {
-		add("Why", e.Proposal.Reason)
+	switch about := e.About.(type) {
+	case *notice.Proposal:
+		add("Why", about.Reason)
 		return append(lines, "It has no effect until somebody confirms it")
-	}
-	if e.Agent != nil {
-		add("Why", e.Agent.Reason)
+	case *notice.Agent:
+		add("Why", about.Reason)
+		return lines
+	case *notice.Server:
+		add("Why", about.Reason)
 		return lines
 	}
 	r := e.Request
@@ -232,11 +266,13 @@ func slackMessage(w *Webhook, e notice.Event, publicURL string) any {
 
 // linkText says what a link opens.
 func linkText(e notice.Event) string {
-	if e.Proposal != nil {
+	switch e.About.(type) {
+	case *notice.Proposal:
 		return "Open the proposal"
-	}
-	if e.Agent != nil {
+	case *notice.Agent:
 		return "Open the agent"
+	case *notice.Server:
+		return "Open the MCP server"
 	}
 	return "Open the request"
 }

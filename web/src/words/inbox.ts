@@ -24,6 +24,7 @@ export const inbox = {
     "profile.proposed": "Profile",
     "agent.suspended": "Agent suspended",
     "agent.tripped": "Agent tripped",
+    "mcp.tools_held": "Tools held",
     "webhook.disabled": "Webhook off",
     "key.handed_over": "Keys handed over",
   } as Record<string, string>,

@@ -11,6 +11,7 @@ it("leads to what a notification is about", () => {
   expect(place("profile.proposed")).toEqual({ to: "/policies/proposals/$id", params: { id: "x" } });
   expect(place("agent.tripped")).toEqual({ to: "/agents/$id", params: { id: "x" } });
   expect(place("agent.tripped", "API key 0199 was stopped by a trip")).toEqual({ to: "/agents" });
+  expect(place("mcp.tools_held")).toEqual({ to: "/servers/$id", params: { id: "x" } });
   expect(place("webhook.disabled")).toEqual({ to: "/settings/webhooks/$id", params: { id: "x" } });
   expect(place("key.handed_over")).toEqual({ to: "/settings/keys" });
 });

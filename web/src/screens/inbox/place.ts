@@ -10,6 +10,7 @@ export function placeOf(n: Pick<Notification, "kind" | "subjectId" | "title">): 
   if (area === "profile") return { to: "/policies/proposals/$id", params };
   // A key that is bound to no agent is stopped as a key: what is stopped stands above the list of agents.
   if (area === "agent") return n.title.startsWith("API key ") ? { to: "/agents" } : { to: "/agents/$id", params };
+  if (area === "mcp") return { to: "/servers/$id", params };
   if (area === "webhook") return { to: "/settings/webhooks/$id", params };
   return area === "key" ? { to: "/settings/keys" } : undefined;
 }
