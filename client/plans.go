@@ -182,6 +182,8 @@ type Plan struct {
 	ExpiresAt      time.Time       `json:"expiresAt"`
 	CreatedAt      time.Time       `json:"createdAt"`
 	EndedAt        *time.Time      `json:"endedAt"`
+	DelegatedTo    string          `json:"delegatedTo"` // of a delegation, the agent that alone may use it
+	EndedBy        string          `json:"endedBy"`     // revocation or kill
 	Plan           json.RawMessage `json:"plan"` // null in lists
 	Steps          []JudgedStep    `json:"steps,omitempty"`
 	Ordered        bool            `json:"ordered,omitempty"` // steps are used in their order

@@ -168,6 +168,10 @@ type View struct {
 	CreatedAt time.Time
 	EndedAt   *time.Time
 	RevokedAt *time.Time // nil: it was not revoked
+	// DelegatedTo is the agent that alone may use a delegation; empty: whoever holds the key that it is for.
+	DelegatedTo string
+	// Stopped: the kill switch has ended it before its time.
+	Stopped bool
 	// Plan is the redacted plan as JSON; nil in lists, if it was erased, and if the
 	// caller may not read payloads.
 	Plan jsontext.Value

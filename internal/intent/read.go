@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -45,11 +46,22 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Vi
 	if view.Uses, err = selectUses(ctx, s.db, row.ID, row.Anchor); err != nil {
 		return View{}, err
 	}
-	if err := s.endStopped(ctx, p.OrgID, &view); err != nil {
+	if err := s.complete(ctx, p.OrgID, &view); err != nil {
 		return View{}, err
 	}
 	view.Index, err = audit.FirstAbout(ctx, s.db, audit.LogOf(p.OrgID), audit.Subject{Type: "plan", ID: row.ID})
 	return view, err
+}
+
+// complete adds whom a plan was delegated to, and whether it was stopped.
+func (s *Service) complete(ctx context.Context, orgID string, v *View) error {
+	if v.ParentID != "" {
+		err := s.db.QueryRow(ctx, `SELECT agent_id FROM delegation WHERE plan_id = $1`, v.ID).Scan(&v.DelegatedTo)
+		if err := database.OrMissing(err, nil, "find whom plan %s was delegated to", v.ID); err != nil {
+			return err
+		}
+	}
+	return s.endStopped(ctx, orgID, v)
 }
 
 // endStopped shows a plan that the kill switch has ended, or stops, as decisions take it: it has failed.
@@ -57,19 +69,14 @@ func (s *Service) endStopped(ctx context.Context, orgID string, v *View) error {
 	if v.Status != plan.Active {
 		return nil
 	}
-	agentID := v.Binding.AgentID
-	if agentID == "" && v.ParentID != "" { // what was delegated is its delegate's
-		err := s.db.QueryRow(ctx, `SELECT agent_id FROM delegation WHERE plan_id = $1`, v.ID).Scan(&agentID)
-		if err := database.OrMissing(err, nil, "find whom plan %s was delegated to", v.ID); err != nil {
-			return err
-		}
-	}
+	// What was delegated is its delegate's.
+	agentID := cmp.Or(v.Binding.AgentID, v.DelegatedTo)
 	ended, err := s.agents.Ended(ctx, s.db, orgID, agentID, v.Binding.KeyID, v.ID, v.ParentID)
 	if err != nil {
 		return fmt.Errorf("find whether plan %s was stopped: %w", v.ID, err)
 	}
 	if ended {
-		v.Status = plan.Failed
+		v.Status, v.Stopped = plan.Failed, true
 	}
 	return nil
 }
@@ -107,7 +114,7 @@ func (s *Service) List(
 		views := make([]View, len(rows))
 		for i := range rows {
 			views[i] = rows[i].viewFor(p, now)
-			if err := s.endStopped(ctx, p.OrgID, &views[i]); err != nil {
+			if err := s.complete(ctx, p.OrgID, &views[i]); err != nil {
 				return nil, err
 			}
 		}

@@ -81,7 +81,7 @@ func (s *Service) Search(
 			return nil, err
 		}
 		view := row.viewFor(p, s.db.Now())
-		if err := s.endStopped(ctx, p.OrgID, &view); err != nil {
+		if err := s.complete(ctx, p.OrgID, &view); err != nil {
 			return nil, err
 		}
 		plans = append(plans, FoundPlan{view, f.Number})

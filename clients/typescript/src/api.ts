@@ -307,11 +307,18 @@ export interface components {
             contextId: string;
             /** Format: date-time */
             createdAt: string;
+            /** @description Of a delegation, the agent that alone may use it; empty: none is named. */
+            delegatedTo: string;
             /**
              * Format: date-time
              * @description Null: nobody ended it.
              */
             endedAt: string | null;
+            /**
+             * @description What ended it before its time; empty: its end, its client, a report that does not fit it, or nothing.
+             * @enum {string}
+             */
+            endedBy: "" | "revocation" | "kill";
             /** Format: date-time */
             expiresAt: string;
             /** @description Redacted; empty for callers who may not read payloads, and where it was erased. */

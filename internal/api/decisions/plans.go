@@ -59,6 +59,20 @@ type PlanState struct {
 	CreatedAt time.Time   `json:"createdAt"`
 	EndedAt   *time.Time  `json:"endedAt" doc:"Null: nobody ended it."`
 	OrgID     string      `json:"organizationId" format:"uuid"`
+
+	DelegatedTo string `json:"delegatedTo" doc:"Of a delegation, the agent that alone may use it; empty: none is named."`
+	EndedBy     string `json:"endedBy" enum:",revocation,kill" doc:"What ended it before its time; empty: its end, its client, a report that does not fit it, or nothing."`
+}
+
+// endedBy says what ended a plan before its time.
+func endedBy(v intent.View) string {
+	switch {
+	case v.RevokedAt != nil:
+		return "revocation"
+	case v.Stopped:
+		return "kill"
+	}
+	return ""
 }
 
 func planState(v intent.View) PlanState {
@@ -82,6 +96,9 @@ func planState(v intent.View) PlanState {
 		CreatedAt: v.CreatedAt,
 		EndedAt:   v.EndedAt,
 		OrgID:     b.OrgID,
+
+		DelegatedTo: v.DelegatedTo,
+		EndedBy:     endedBy(v),
 	}
 }
 

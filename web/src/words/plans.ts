@@ -14,6 +14,8 @@ export const plans = {
   statuses: { active: "Active", completed: "Completed", failed: "Ended", expired: "Expired" } as Record<string, string>,
   endedHelp:
     "It was ended before its time: by a revocation, the kill switch or a report that does not fit it. It permits nothing any more.",
+  endedBy: { revocation: "Revoked", kill: "Stopped" } as Record<string, string>,
+  stoppedHelp: "The kill switch ended it before its time. It permits nothing any more.",
   endedEarly: "before its time",
   under: "under another plan",
   none: "No plan yet.",

@@ -50,7 +50,7 @@ function Shown({ plan, step }: { plan: Plan; step: number | undefined }) {
   return (
     <>
       <Head plan={plan} />
-      {plan.status === "failed" && <p className="muted">{w.endedHelp}</p>}
+      {plan.status === "failed" && <p className="muted">{plan.endedBy === "kill" ? w.stoppedHelp : w.endedHelp}</p>}
       <Facts plan={plan} />
       <Beside plan={plan} step={step} />
       <section className="stack tight">
@@ -70,10 +70,9 @@ function usePlace(plan: Plan) {
 
 function Head({ plan }: { plan: Plan }) {
   const hidden = useMay("payloads.read") !== undefined;
-  const revoked = Boolean(usePlace(plan)?.node.revokedAt);
   return (
     <div className="screen-head">
-      <PlanStatus status={plan.status} revoked={revoked} />
+      <PlanStatus plan={plan} />
       <h1 className="grow entry-title">
         {plan.goal ? <AgentText text={plan.goal} fold={400} /> : hidden ? w.goalHidden : w.noGoal}
       </h1>

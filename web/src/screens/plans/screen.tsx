@@ -29,7 +29,7 @@ const filters = [
 
 const columns: Column<ListedPlan>[] = [
   { id: "declared", head: w.columns.declared, width: "80px", cell: (p) => <Time at={p.createdAt} /> },
-  { id: "status", head: w.columns.status, width: "100px", cell: (p) => <PlanStatus status={p.status} /> },
+  { id: "status", head: w.columns.status, width: "100px", cell: (p) => <PlanStatus plan={p} /> },
   {
     id: "goal",
     head: w.columns.goal,
@@ -40,7 +40,7 @@ const columns: Column<ListedPlan>[] = [
     id: "agent",
     head: w.columns.agent,
     width: "minmax(100px, 1fr)",
-    cell: (p) => <AgentText text={p.agentId || "–"} line />,
+    cell: (p) => <AgentText text={p.agentId || p.delegatedTo || "–"} line />,
   },
   {
     id: "user",
@@ -103,7 +103,7 @@ export function Plans() {
 const card = (p: ListedPlan) => (
   <div className="stack tight">
     <div className="row">
-      <PlanStatus status={p.status} />
+      <PlanStatus plan={p} />
       <span className="grow small faint">
         <Time at={p.createdAt} />
       </span>
@@ -111,7 +111,7 @@ const card = (p: ListedPlan) => (
     </div>
     <Goal plan={p} />
     <span className="small muted">
-      <AgentText text={p.agentId || "–"} line />
+      <AgentText text={p.agentId || p.delegatedTo || "–"} line />
     </span>
   </div>
 );
