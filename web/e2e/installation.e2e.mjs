@@ -61,6 +61,7 @@ export function tests({ test, env }) {
       await route.fulfill({ response: answer, json: { ...(await answer.json()), operator: false } });
     });
     for (const path of [
+      "/installation",
       "/installation/usage",
       "/installation/access",
       "/installation/blog",

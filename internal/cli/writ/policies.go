@@ -17,7 +17,7 @@ func policyList(s cli.Streams) *cobra.Command {
 	var status string
 	list := listing[client.PolicyState]{
 		headings: "ID\tNAME\tSTATUS\tLATEST\tACTIVE\tCHANGED",
-		none:     "there is no policy that fits: writ policy push FILE stores one",
+		none:     "no policy is there: writ policy push FILE stores one",
 		read: func(
 			ctx context.Context, c *client.Client, p *asPerson, page client.List,
 		) (client.Page[client.PolicyState], error) {

@@ -1,10 +1,18 @@
 // The addresses of what belongs to the installation as a whole: what operators do, and what everybody reads.
-import { createRoute } from "@tanstack/react-router";
+import { createRoute, redirect } from "@tanstack/react-router";
 import { lazyScreen } from "./lazyScreen";
 import { bare, frame } from "./router.roots";
 import { oneOf, search } from "./search";
 
 export const installation = [
+  // The first of its pages stands for all of them.
+  createRoute({
+    getParentRoute: () => frame,
+    path: "/installation",
+    beforeLoad: ({ search }) => {
+      throw redirect({ to: "/installation/usage", search, replace: true });
+    },
+  }),
   createRoute({
     getParentRoute: () => frame,
     path: "/installation/usage",
