@@ -251,6 +251,9 @@ func (s *Service) recordRelease(
 		id:      database.NewID(),
 		started: time.Now(),
 		digest:  r.Digest,
+
+		argumentsFrom: r.ArgumentsFrom,
+
 		request: Request{
 			Server:      r.Server,
 			Tool:        r.Tool,
