@@ -70,7 +70,7 @@ func TestStanding(t *testing.T) {
 			Standing{Status: Active, Registered: true, Proven: true, MayAct: true},
 		},
 		"another key is a stranger": {
-			[]concerned{{id: "a", name: "A", named: true, bound: true, near: -1}},
+			[]concerned{{id: "a", named: true, bound: true, near: -1}},
 			open, Standing{Status: Unregistered, Stranger: true, MayAct: true},
 		},
 		"another key is a stranger, and restricted": {

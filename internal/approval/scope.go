@@ -158,8 +158,8 @@ func (s Scope) Words(r Request) string {
 		what, r.callerWords(), times(s.uses()), lasting(s.life()))
 }
 
-// unseenWords say what an approval permits that a client asked for without arguments: it finds the approval by the tool,
-// the person and the amount.
+// unseenWords say what an approval permits that a client asked for without arguments: it finds the approval by the
+// tool, the person and the amount.
 func (r *Request) unseenWords(tool string) string {
 	words := "One call of " + tool
 	if r.Email != "" {

@@ -22,7 +22,8 @@ func TestWords(t *testing.T) {
 		SessionID: "s1",
 		PlanID:    "p1",
 	}}
-	unseen := approval.Request{Call: r.Call, Via: approval.ViaRequest, ArgumentsFrom: "unknown", Amount: amount(50000.5)}
+	unseen := approval.Request{Call: r.Call, Via: approval.ViaRequest, ArgumentsFrom: "unknown"}
+	unseen.Amount = amount(50000.5)
 	bare := approval.Request{Call: approval.Call{Server: "bank", Tool: "pay", UserID: "u7"}}
 	for _, c := range []struct {
 		request approval.Request
@@ -87,7 +88,8 @@ func TestScopesToOffer(t *testing.T) {
 // TestNothingIsOfferedThatPermitsNothing: what a standing approval of the rule would not let run is approved alone.
 func TestNothingIsOfferedThatPermitsNothing(t *testing.T) {
 	t.Parallel()
-	call := approval.Call{Server: "bank", Tool: "pay", SessionID: "s1", PlanID: "p1", Arguments: `{"n":1}`}
+	call := approval.Call{Server: "bank", Tool: "pay", SessionID: "s1", PlanID: "p1"}
+	call.Arguments = `{"n":1}`
 	widens := call
 	widens.Widens = true
 	once := []approval.ScopeKind{approval.Once}
@@ -96,8 +98,12 @@ func TestNothingIsOfferedThatPermitsNothing(t *testing.T) {
 		request approval.Request
 		want    []approval.ScopeKind
 	}{
-		"held by a rule, and in doubt":          {approval.Request{Call: call, PolicyID: "policy", Doubted: true}, once},
-		"in doubt":                              {approval.Request{Call: call, PolicyID: "writ:intent", Doubted: true}, session},
+		"held by a rule, and in doubt": {
+			approval.Request{Call: call, PolicyID: "policy", Doubted: true}, once,
+		},
+		"in doubt": {
+			approval.Request{Call: call, PolicyID: "writ:intent", Doubted: true}, session,
+		},
 		"held by a rule, and added to the plan": {approval.Request{Call: widens, PolicyID: "policy"}, session},
 		"asked for by a client": {
 			approval.Request{Call: call, Via: approval.ViaRequest}, []approval.ScopeKind{approval.Once, approval.Plan},

@@ -138,7 +138,7 @@ func TestAnAgentMayNeedAPlan(t *testing.T) {
 		want(t, e.decide(as("billing")), verdict.Deny, policy.ByIntent, "no plan")
 		want(t, e.decide(as("another")), verdict.Deny, policy.ByIntent, "no plan") // the key is still the agent's
 		want(t, e.decisions.Decide(t.Context(), e.other, as("another")), verdict.Allow, "", "")
-		want(t, e.decideAs(e.other, as("billing")), verdict.Deny, policy.ByIntent, "no plan") // a stranger needs it, too
+		want(t, e.decideAs(e.other, as("billing")), verdict.Deny, policy.ByIntent, "no plan") // a stranger, too
 	})
 }
 

@@ -225,7 +225,8 @@ func (v *view) holdUngrounded(d engine.Decision, g grounded) engine.Decision {
 	return d
 }
 
-// noteDoubt adds to a hold that a rule made, or the registry, why a person must agree beside it: one approval lifts both.
+// noteDoubt adds to a hold that a rule made, or the registry, why a person must agree beside it: one approval lifts
+// both.
 func (d *candidate) noteDoubt() {
 	if !d.grounded.doubted() || d.Verdict != verdict.Hold {
 		return

@@ -32,7 +32,8 @@ func (e *env) askedEverywhere(by principal.Principal) map[string]bool {
 		e.T.Fatal(err)
 	}
 	x, err := e.decisions.Explain(ctx, e.owner, toolcall.Call{
-		Server: "fs", Tool: "read", Agent: toolcall.Agent{ID: "billing"}, Key: toolcall.Key{ID: by.KeyID, OwnerID: e.ada},
+		Server: "fs", Tool: "read", Agent: toolcall.Agent{ID: "billing"},
+		Key: toolcall.Key{ID: by.KeyID, OwnerID: e.ada},
 	})
 	if err != nil {
 		e.T.Fatal(err)
@@ -133,7 +134,8 @@ func TestNoApprovalReplacesARequiredPlan(t *testing.T) {
 		e.approve(bob, asked.ID, approval.Approval{})
 		require := func(of bool) {
 			t.Helper()
-			if _, err := e.agents.Update(t.Context(), e.owner, "billing", agent.Changes{IntentRequired: &of}); err != nil {
+			_, err := e.agents.Update(t.Context(), e.owner, "billing", agent.Changes{IntentRequired: &of})
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -101,8 +101,8 @@ func printApprovals(s cli.Streams, found client.Page[client.ApprovalRequest], no
 	return printPage(s, "ID\tSTATUS\tRISK\tTOOL\tAGENT\tASKED\tEXPIRES", rows, found.NextCursor)
 }
 
-// marks are what a person must know of a request before reading it: that nobody has seen its arguments, or which are in
-// doubt.
+// marks are what a person must know of a request before reading it: that nobody has seen its arguments, or which are
+// in doubt.
 func marks(a client.ApprovalRequest) string {
 	var marks []string
 	if a.ArgumentsFrom != "" {

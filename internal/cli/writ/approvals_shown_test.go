@@ -65,7 +65,8 @@ func TestApprovalsThatPermitNothing(t *testing.T) {
 		"/organization/o/members": `{"items":[]}`,
 		"/organization":           `{"items":[{"id":"o"}]}`,
 	}
-	if out := shown(t, answers, "standing"); !strings.Contains(out, "lapsed") || !strings.Contains(out, "nothing, until") {
+	out := shown(t, answers, "standing")
+	if !strings.Contains(out, "lapsed") || !strings.Contains(out, "nothing, until") {
 		t.Errorf("a lapsed approval: %q", out)
 	}
 }
