@@ -95,7 +95,8 @@ func printApprovals(s cli.Streams, found client.Page[client.ApprovalRequest], no
 			status = "approved, withdrawn"
 		}
 		rows[i] = []any{
-			a.ID, status, a.Risk.Level, a.Server + "." + a.Tool + marks(a), orDash(a.AgentID), ago(&a.CreatedAt), expires,
+			a.ID, status, a.Risk.Level, a.Server + "." + a.Tool + marks(a),
+			orDash(a.AgentID), ago(&a.CreatedAt), expires,
 		}
 	}
 	return printPage(s, "ID\tSTATUS\tRISK\tTOOL\tAGENT\tASKED\tEXPIRES", rows, found.NextCursor)
