@@ -77,6 +77,7 @@ type ApprovalRequest struct {
 	Rule           string          `json:"rule"`
 	Reason         string          `json:"reason"`
 	Message        string          `json:"message"`
+	Grounding      []Doubt         `json:"grounding"` // the arguments in doubt
 	ApproverRole   string          `json:"approverRole"`
 	Needed         int             `json:"needed"`
 	SelfApproved   bool            `json:"selfApproved"`
@@ -84,6 +85,14 @@ type ApprovalRequest struct {
 	Repeats        int64           `json:"repeats"`
 	LastAskedAt    *time.Time      `json:"lastAskedAt"`
 	CreatedAt      time.Time       `json:"createdAt"`
+}
+
+// Doubt says where a value of a call comes from that a person must look at.
+type Doubt struct {
+	Argument string `json:"argument"`
+	Origin   string `json:"origin"` // text, echo, copy, link, nowhere
+	Of       string `json:"of"`     // the tool that returned it
+	Ordered  bool   `json:"ordered"`
 }
 
 // ApprovalRisk is how much care a request deserves, and why.

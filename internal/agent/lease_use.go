@@ -167,9 +167,6 @@ func suspendedMeanwhile(ctx context.Context, tx *database.Tx, l *Lease, at time.
 		return false, fmt.Errorf("read the agents of a lease: %w", err)
 	}
 	for _, a := range agents {
-		if a.stranger() && !a.inLine() {
-			continue
-		}
 		changes, err := audit.About(ctx, tx, audit.AboutQuery{
 			Log:     audit.LogOf(l.OrgID),
 			Action:  statusChanged,

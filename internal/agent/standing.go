@@ -19,7 +19,7 @@ type Standing struct {
 	Registered bool // it counts as the registered agent
 	// Proven: a person has bound the key to the agent, so that its id is more than a word.
 	Proven bool
-	// Stranger: the id is bound to other keys.
+	// Stranger: the id is bound to other keys. Nothing that the agent may do counts, and all that it may not.
 	Stranger bool
 	// SuspendedAs is the suspended agent that this call is of, which may be one that it does
 	// not name; empty: none.
@@ -172,20 +172,19 @@ func (a *concerned) inLine() bool { return a.bound && a.near >= 0 }
 func standing(agents []concerned, settings Settings) Standing {
 	st := Standing{Status: Unregistered}
 	for _, a := range agents {
-		st.Stranger = st.Stranger || a.stranger()
-		if a.stranger() && !a.inLine() {
-			continue
-		}
-		// What restricts a bound key holds whatever agent the call names, and for the keys it makes.
+		// What restricts a bound key holds whatever agent the call names, and for the keys it makes. What restricts the
+		// agent that the call names holds with every key: another one must not shed it.
 		if a.suspended && st.SuspendedAs == "" {
 			st.SuspendedAs = a.id
 		}
 		st.IntentRequired = st.IntentRequired || a.intentRequired
-		if !a.named || a.stranger() {
+		if !a.named {
 			continue
 		}
-		st.Name, st.Status, st.Registered, st.Proven = a.name, Active, true, a.bound && a.boundHere()
-		st.ProofsOptional = a.proofsOptional && st.Proven
+		if st.Stranger = a.stranger(); !st.Stranger {
+			st.Name, st.Status, st.Registered, st.Proven = a.name, Active, true, a.bound && a.boundHere()
+			st.ProofsOptional = a.proofsOptional && st.Proven
+		}
 		if a.suspended {
 			st.Status = Suspended
 		}

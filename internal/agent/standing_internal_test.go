@@ -70,6 +70,10 @@ func TestStanding(t *testing.T) {
 			Standing{Status: Active, Registered: true, Proven: true, MayAct: true},
 		},
 		"another key is a stranger": {
+			[]concerned{{id: "a", named: true, bound: true, near: -1}},
+			open, Standing{Status: Unregistered, Stranger: true, MayAct: true},
+		},
+		"another key is a stranger, and restricted": {
 			[]concerned{{
 				id:             "a",
 				name:           "A",
@@ -79,7 +83,13 @@ func TestStanding(t *testing.T) {
 				suspended:      true,
 				intentRequired: true,
 			}},
-			open, Standing{Status: Unregistered, Stranger: true, MayAct: true},
+			open, Standing{
+				Status:         Suspended,
+				Stranger:       true,
+				SuspendedAs:    "a",
+				IntentRequired: true,
+				MayAct:         true,
+			},
 		},
 		"a key that its key made is a stranger, and restricted": {
 			[]concerned{{
@@ -92,7 +102,7 @@ func TestStanding(t *testing.T) {
 				intentRequired: true,
 			}},
 			open, Standing{
-				Status:         Unregistered,
+				Status:         Suspended,
 				Stranger:       true,
 				SuspendedAs:    "a",
 				IntentRequired: true,

@@ -175,7 +175,8 @@ type Request struct {
 	Needed        int
 	Via           Via
 	Grounding     []Doubt  // the arguments in doubt, and why, without their values
-	ArgumentsFrom string   // as in decision.Details; empty: the call or the client states them
+	Doubted       bool     // as in Requirement
+	ArgumentsFrom string   // as in decision.Details; empty: the call or client states them. Else nobody saw them
 	Amount        *float64 // as the client states it
 	Domain        string   // what the client calls the server
 	AskedFor      string   // the client's own words

@@ -26,7 +26,7 @@ type Asked struct {
 	Tool      string
 	Domain    string // what the client calls the server
 	Server    string // of the tool, where the client calls none and the tool's name says it
-	Arguments []byte // a JSON object; nil: not stated, and then no decision finds the approval
+	Arguments []byte // a JSON object; nil: not stated, and then only a question without arguments finds the approval
 	Amount    *float64
 	Email     string // of the person the agent works for
 	UserID    string
@@ -149,7 +149,7 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 
 func (s *Service) readAskedArguments(ctx context.Context, raw []byte, r *Request) error {
 	if raw == nil {
-		r.Digest = []byte{}
+		r.Digest, r.ArgumentsFrom = []byte{}, fromNowhere
 		return nil
 	}
 	args, err := arguments.Read(raw)

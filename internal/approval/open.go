@@ -113,7 +113,7 @@ func (s *Service) open(ctx context.Context, tx *database.Tx, r Request, want Req
 	r.Kind, r.Role, r.Needed = want.Kind, want.role(), want.needed()
 	r.PolicyID, r.PolicyVersion, r.Rule, r.Reason, r.Message = want.PolicyID, want.PolicyVersion, want.Rule,
 		want.Reason, want.Message
-	r.Grounding = want.Grounding
+	r.Grounding, r.Doubted = want.Grounding, want.Doubted
 	if err := s.assess(ctx, tx, &r); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ const columns = `
 	r.policy_id, r.policy_version, r.rule, r.reason, r.message, r.role, r.needed,
 	r.requested_via, r.amount, r.domain, r.asked_for, r.risk, r.repeats, r.last_asked_at,
 	r.status, r.note, r.self_approved, r.scope, r.edited, r.edited_digest, r.decided_by, r.decided_role, r.covered_by,
-	r.arguments_from, r.grounding, COALESCE(r.opened_at_entry, -1),
+	r.arguments_from, r.grounding, r.doubted, r.widens, COALESCE(r.opened_at_entry, -1),
 	r.created_at, r.expires_at, r.decided_at, r.executed_at, r.grant_micros,
 	COALESCE(g.id, ''), COALESCE(g.expires_at, 0), g.used_at`
 
@@ -36,7 +36,7 @@ func scanRequest(s database.Scanner) (r Request, err error) {
 		&r.PolicyID, &r.PolicyVersion, &r.Rule, &r.Reason, &r.Message, &r.Role, &r.Needed,
 		&r.Via, &amount, &r.Domain, &r.AskedFor, &risk, &r.Repeats, &asked,
 		&r.Status, &r.Note, &self, &r.scopeText, &r.Edited, &r.editedDigest, &r.DecidedBy, &r.DecidedRole, &r.CoveredBy,
-		&r.ArgumentsFrom, &doubts, &r.OpenedAt,
+		&r.ArgumentsFrom, &doubts, database.ToBool(&r.Doubted), database.ToBool(&r.Widens), &r.OpenedAt,
 		&created, &expires, &decided, &executed, &life,
 		&r.grant.id, &granted, &used)
 	if err != nil {
@@ -85,18 +85,18 @@ func insertRequest(ctx context.Context, tx *database.Tx, r *Request) error {
 			user_id, email, agent_id, session_id, plan_id, step,
 			policy_id, policy_version, rule, reason, message, role, needed,
 			requested_via, amount, domain, asked_for, risk_level, risk,
-			status, note, self_approved, created_at, expires_at, grant_micros, arguments_from, grounding
+			status, note, self_approved, created_at, expires_at, grant_micros, arguments_from, grounding, doubted, widens
 		) VALUES (
 			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
 			$16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28,
-			$29, '', 0, $30, $31, $32, $33, $34
+			$29, '', 0, $30, $31, $32, $33, $34, $35, $36
 		)`,
 		r.ID, r.OrgID, r.KeyID, r.OwnerID, string(r.Kind), r.Server, r.Tool, r.Digest, r.Arguments,
 		r.UserID, r.Email, r.AgentID, r.SessionID, r.PlanID, r.Step,
 		r.PolicyID, r.PolicyVersion, r.Rule, r.Reason, r.Message, r.Role, r.Needed,
 		string(r.Via), amount, r.Domain, r.AskedFor, string(r.Risk.Level), risk,
 		string(r.Status), database.Micros(r.CreatedAt), database.Micros(r.ExpiresAt), r.GrantLife().Microseconds(),
-		r.ArgumentsFrom, string(doubts))
+		r.ArgumentsFrom, string(doubts), database.Bit(r.Doubted), database.Bit(r.Widens))
 	if err != nil {
 		return fmt.Errorf("store request %s: %w", r.ID, err)
 	}

@@ -3,6 +3,7 @@ package approval
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -125,6 +126,9 @@ func (s Scope) Words(r Request) string {
 	if s.once() && r.Via == ViaStep {
 		return r.stepWords(tool)
 	}
+	if s.once() && r.ArgumentsFrom != "" {
+		return r.unseenWords(tool)
+	}
 	if s.once() {
 		which, under, denier := "these", "", "a rule"
 		if r.PlanID != "" {
@@ -152,6 +156,20 @@ func (s Scope) Words(r Request) string {
 	}
 	return fmt.Sprintf("%s, by %s, at most %s within %s. What a rule denies stays denied.",
 		what, r.callerWords(), times(s.uses()), lasting(s.life()))
+}
+
+// unseenWords say what an approval permits that a client asked for without arguments: it finds the approval by the
+// tool, the person and the amount.
+func (r *Request) unseenWords(tool string) string {
+	words := "One call of " + tool
+	if r.Email != "" {
+		words += fmt.Sprintf(" for %q", r.Email)
+	}
+	if r.Amount != nil && *r.Amount != 0 {
+		words += fmt.Sprintf(", whose amount is %s according to the client",
+			strconv.FormatFloat(*r.Amount, 'f', -1, 64))
+	}
+	return words + fmt.Sprintf(", within %s, with any arguments: nobody has seen them.", lasting(r.GrantLife()))
 }
 
 // callerWords say whose calls a standing approval permits.
@@ -228,11 +246,15 @@ func (r *Request) Scopes() []Scope {
 // refuses says why no standing approval of the kind would ever let the call run; empty: one may.
 func (r *Request) refuses(kind ScopeKind) string {
 	switch {
-	case r.Via == ViaStep:
+	case r.ArgumentsFrom != "":
 		return "must be once: nobody has seen the arguments of this call"
 	case r.PolicyID == byRegistry:
 		return "must be once: the tool is held until a person accepts it in the registry of MCP servers"
-	case r.PolicyID == byIntent && kind == Plan:
+	case r.Doubted && r.PolicyID != byIntent:
+		return "must be once: beside the rule that holds the call, where its values come from is in doubt"
+	case r.Via == ViaRequest && kind != Plan:
+		return "must be once or plan: no rule has held this call yet, and more is approved of what a rule holds"
+	case (r.PolicyID == byIntent || r.Widens) && kind == Plan:
 		return "must not be plan: what the plan does not say is approved for a call, a session, some minutes or a pattern"
 	}
 	return ""

@@ -22,6 +22,8 @@ func TestWords(t *testing.T) {
 		SessionID: "s1",
 		PlanID:    "p1",
 	}}
+	unseen := approval.Request{Call: r.Call, Via: approval.ViaRequest, ArgumentsFrom: "unknown"}
+	unseen.Amount = amount(50000.5)
 	bare := approval.Request{Call: approval.Call{Server: "bank", Tool: "pay", UserID: "u7"}}
 	for _, c := range []struct {
 		request approval.Request
@@ -46,6 +48,10 @@ func TestWords(t *testing.T) {
 		{approval.Request{Call: approval.Call{Server: "bank", Tool: "look, once. Also \u202epay"}},
 			approval.Scope{},
 			`One call of "bank.look, once. Also \u202epay" with exactly these arguments, within 10 minutes.`},
+		{unseen, approval.Scope{},
+			`One call of bank.pay for "ada@example.org", whose amount is 50000.5 according to the client, within 10 minutes, with any arguments: nobody has seen them.`},
+		{approval.Request{Call: approval.Call{Server: "bank", Tool: "pay"}, ArgumentsFrom: "unknown"}, approval.Scope{},
+			`One call of bank.pay, within 10 minutes, with any arguments: nobody has seen them.`},
 		{r, approval.Scope{Kind: "all"}, "Nothing: this is no known scope."},
 	} {
 		if got := c.scope.Words(c.request); got != c.want {
@@ -77,6 +83,73 @@ func TestScopesToOffer(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNothingIsOfferedThatPermitsNothing: what a standing approval of the rule would not let run is approved alone.
+func TestNothingIsOfferedThatPermitsNothing(t *testing.T) {
+	t.Parallel()
+	call := approval.Call{Server: "bank", Tool: "pay", SessionID: "s1", PlanID: "p1"}
+	call.Arguments = `{"n":1}`
+	widens := call
+	widens.Widens = true
+	once := []approval.ScopeKind{approval.Once}
+	session := []approval.ScopeKind{approval.Once, approval.Session, approval.Minutes}
+	for name, c := range map[string]struct {
+		request approval.Request
+		want    []approval.ScopeKind
+	}{
+		"held by a rule, and in doubt": {
+			approval.Request{Call: call, PolicyID: "policy", Doubted: true}, once,
+		},
+		"in doubt": {
+			approval.Request{Call: call, PolicyID: "writ:intent", Doubted: true}, session,
+		},
+		"held by a rule, and added to the plan": {approval.Request{Call: widens, PolicyID: "policy"}, session},
+		"asked for by a client": {
+			approval.Request{Call: call, Via: approval.ViaRequest}, []approval.ScopeKind{approval.Once, approval.Plan},
+		},
+		"without arguments": {
+			approval.Request{Call: call, Via: approval.ViaRequest, ArgumentsFrom: "unknown"}, once,
+		},
+	} {
+		var offered []approval.ScopeKind
+		for _, scope := range c.request.Scopes() {
+			offered = append(offered, scope.Kind)
+		}
+		if !slices.Equal(offered, c.want) {
+			t.Errorf("%s: %v, want %v", name, offered, c.want)
+		}
+		for _, scope := range []approval.Scope{
+			{Kind: approval.Session}, {Kind: approval.Minutes, Minutes: 5}, {Kind: approval.Plan},
+		} {
+			if _, err := c.request.Permits(scope); (err == nil) != slices.Contains(c.want, scope.Kind) {
+				t.Errorf("%s, approved for a %s: %v", name, scope.Kind, err)
+			}
+		}
+		fits := approval.Scope{Kind: approval.ByPattern, Pattern: argumentPattern(t, `{"n":{"equals":1}}`)}
+		if _, err := c.request.Permits(fits); (err == nil) != slices.Contains(c.want, approval.Session) {
+			t.Errorf("%s, approved for a pattern: %v", name, err)
+		}
+	}
+}
+
+// TestADoubtIsKeptWithItsRequest, so that nobody approves more of it later.
+func TestADoubtIsKeptWithItsRequest(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		bob, doubted := e.person("approver"), hold
+		doubted.Doubted = true
+		r := e.held(approval.Call{Server: "bank", Tool: "pay", PlanID: "p1", Widens: true}, `{"n":1}`, doubted)
+		for _, scope := range []approval.Scope{{Kind: approval.Minutes, Minutes: 5}, {Kind: approval.Plan}} {
+			_, err := e.approvals.Approve(t.Context(), bob, r.ID, approval.Approval{Scope: scope})
+			testenv.WantFault(t, string(scope.Kind), err, fault.Invalid)
+		}
+		kept, err := e.approvals.Get(t.Context(), bob, r.ID)
+		if err != nil || !kept.Doubted || !kept.Widens || len(kept.Scopes()) != 1 {
+			t.Errorf("%+v, %v", kept, err)
+		}
+		e.approve(bob, r.ID, approval.Approval{})
+	})
 }
 
 // TestScopesThatAreRefused: nothing is given, and the request waits on.

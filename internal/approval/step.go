@@ -51,7 +51,11 @@ func selectForStep(
 	return requests, database.Wrap(err, "find an approval of a step")
 }
 
-const fromPlan = "plan" // as package decision writes it
+// Where arguments are from that nobody has seen, as package decision writes it.
+const (
+	fromPlan    = "plan"
+	fromNowhere = "unknown"
+)
 
 // stepWords say what an approval permits whose call nobody has seen.
 func (r *Request) stepWords(tool string) string {

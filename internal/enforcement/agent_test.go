@@ -104,10 +104,12 @@ func TestASuspendedAgentDoesNotAct(t *testing.T) {
 			want(t, e.decide(as(id)), verdict.Deny, policy.ByAgent, "agent billing is suspended")
 		}
 		want(t, e.decisions.Decide(t.Context(), e.other, as("loose")), verdict.Deny, policy.ByAgent, "")
-		want(t, e.decisions.Decide(t.Context(), e.other, as("billing")), verdict.Allow, "", "bound to other keys")
+		want(t, e.decideAs(e.other, as("billing")), verdict.Deny, policy.ByAgent, "agent billing is suspended")
+		want(t, e.decideAs(e.other, as("another")), verdict.Allow, "", "")
 		if _, err := e.agents.SetStatus(t.Context(), e.owner, "billing", agent.Active, "explained"); err != nil {
 			t.Fatal(err)
 		}
+		want(t, e.decideAs(e.other, as("billing")), verdict.Allow, "", "bound to other keys")
 		want(t, e.decide(as("billing")), verdict.Allow, "", "")
 	})
 }
@@ -136,6 +138,7 @@ func TestAnAgentMayNeedAPlan(t *testing.T) {
 		want(t, e.decide(as("billing")), verdict.Deny, policy.ByIntent, "no plan")
 		want(t, e.decide(as("another")), verdict.Deny, policy.ByIntent, "no plan") // the key is still the agent's
 		want(t, e.decisions.Decide(t.Context(), e.other, as("another")), verdict.Allow, "", "")
+		want(t, e.decideAs(e.other, as("billing")), verdict.Deny, policy.ByIntent, "no plan") // a stranger, too
 	})
 }
 

@@ -121,7 +121,7 @@ func (s *Service) wouldUse(
 	}
 	now := s.db.Now()
 	named := c.toolcall(v, toolname.Name{Server: r.Server, Tool: r.Tool}, -1, now)
-	if _, refused := v.refuseCaller(named); refused || v.planEnds(r, now) {
+	if _, refused := v.refuseCaller(named); refused || v.planEnds(r, now) || v.lacksPlan() {
 		return v, false, nil
 	}
 	known, err := s.loadArguments(ctx, c, r)
@@ -170,6 +170,11 @@ func (v *view) planEnds(r *approval.Request, now time.Time) bool {
 	declared := v.plan.Plan
 	counted := r.Step < 0 || r.Step >= len(declared.Steps) || declared.Steps[r.Step].MaxCalls > 0
 	return declared.Ordered || counted
+}
+
+// lacksPlan reports whether a plan is required, and no decision has compared the call with one.
+func (v *view) lacksPlan() bool {
+	return v.presented.PlanID == "" && (v.settings.IntentRequired || v.agent.IntentRequired)
 }
 
 // loadArguments reads the arguments that a request stores, and reports whether they are complete.
@@ -246,6 +251,9 @@ func (s *Service) recordRelease(
 		id:      database.NewID(),
 		started: time.Now(),
 		digest:  r.Digest,
+
+		argumentsFrom: r.ArgumentsFrom,
+
 		request: Request{
 			Server:      r.Server,
 			Tool:        r.Tool,

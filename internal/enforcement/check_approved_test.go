@@ -1,15 +1,18 @@
 package enforcement_test
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"writ/internal/approval"
 	"writ/internal/database"
+	"writ/internal/decision"
 	"writ/internal/fault"
 	"writ/internal/organization"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
@@ -124,8 +127,19 @@ func TestCheckApprovedKeepsToItself(t *testing.T) {
 			t.Errorf("changed: %+v", got)
 		}
 		e.Pass(approval.GrantLife)
-		wide, _ := e.ask(asked)
-		e.approve(bob, wide.ID, approval.Approval{Scope: approval.Scope{Kind: approval.Minutes, Minutes: 5}})
+		minutes := approval.Approval{Scope: approval.Scope{Kind: approval.Minutes, Minutes: 5}}
+		early, _ := e.ask(asked)
+		_, err := e.approvals.Approve(t.Context(), bob, early.ID, minutes)
+		testenv.WantFault(t, "more than the call that a client asks for, which no rule holds", err, fault.Invalid)
+		if _, err := e.approvals.Cancel(t.Context(), e.agent, early.ID); err != nil {
+			t.Fatal(err)
+		}
+		held := e.decide(call("local", "pay", `{"n":1}`))
+		wide, opened := e.ask(asked)
+		if opened || wide.ID != held.ApprovalID {
+			t.Fatalf("asked of %+v, opened %t", wide, opened)
+		}
+		e.approve(bob, wide.ID, minutes)
 		if got := e.released(q); got != nil {
 			t.Errorf("a wider yes: %+v", got)
 		}
@@ -165,6 +179,45 @@ func TestCheckApprovedKeepsToItself(t *testing.T) {
 		if got := e.released(q); got != nil {
 			t.Errorf("its time is over: %+v", got)
 		}
+	})
+}
+
+// TestAnApprovalOfUnseenArguments is for the tool, person and amount that the client names, once, and says that nobody
+// has seen the arguments; no decision about a call uses it.
+func TestAnApprovalOfUnseenArguments(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		bob := e.holdsEverything()
+		asked, _ := e.ask(approval.Asked{Tool: "pay", Domain: "bank", Amount: amount(5), Email: "u@example.org"})
+		if asked.ArgumentsFrom != decision.FromNowhere {
+			t.Errorf("its arguments are from %q", asked.ArgumentsFrom)
+		}
+		words, err := asked.Permits(approval.Scope{})
+		if err != nil || !strings.Contains(words, "nobody has seen them") {
+			t.Errorf("%q, %v", words, err)
+		}
+		e.approve(bob, asked.ID, approval.Approval{})
+		for _, arguments := range []string{`{}`, `{"amount":5}`} {
+			r := call("bank", "pay", arguments)
+			r.UserEmail = "u@example.org"
+			if got := e.decide(r); got.Allowed() || got.ApprovalID == asked.ID {
+				t.Errorf("a decision uses it: %+v", got)
+			} else if _, err := e.approvals.Cancel(t.Context(), e.agent, got.ApprovalID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		question := approval.Question{Tool: "pay", Amount: 5, Email: "u@example.org"}
+		got := e.released(question)
+		if got == nil || got.Request.ID != asked.ID {
+			t.Fatalf("released %+v", got)
+		}
+		if r := e.lastRecord(); r.ID != got.DecisionID || r.ArgumentsFrom != decision.FromNowhere || !r.Incomplete {
+			t.Errorf("recorded %+v", r)
+		}
+		if again := e.released(question); again != nil {
+			t.Errorf("released twice: %+v", again)
+		}
+		e.verified()
 	})
 }
 

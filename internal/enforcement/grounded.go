@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -222,6 +223,17 @@ func (v *view) holdUngrounded(d engine.Decision, g grounded) engine.Decision {
 	d = policy.Stricter(d, held)
 	d.Confine = confined // whoever approves the call does not lift what policies demand
 	return d
+}
+
+// noteDoubt adds to a hold that a rule made, or the registry, why a person must agree beside it: one approval lifts
+// both.
+func (d *candidate) noteDoubt() {
+	if !d.grounded.doubted() || d.Verdict != verdict.Hold {
+		return
+	}
+	if why := d.grounded.Sentence(); !strings.HasPrefix(d.Reason, why) {
+		d.Reason += "; " + why
+	}
 }
 
 func (g *grounded) drift() plan.Drift {

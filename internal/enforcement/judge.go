@@ -122,6 +122,7 @@ func (s *Service) judgeFitting(ctx context.Context, c *call, v *view, fit plan.R
 		d.Decision = policy.Stricter(d.Decision, held)
 		d.Confine = confined // whoever approves the step does not lift what policies demand
 	}
+	d.noteDoubt()
 	if v.agent.Stranger {
 		d.Reason += strangerNote(d.caller.Agent.ID)
 	}

@@ -310,30 +310,37 @@ func TestALeaseEndsWithASuspension(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		given, err := e.lease(e.agent, enforcement.LeaseRequest{AgentID: "billing"})
-		if err != nil {
-			t.Fatal(err)
+		holders := []principal.Principal{e.agent, e.other} // whom the id is bound to, and a stranger
+		var given []enforcement.LeaseAnswer
+		for _, by := range holders {
+			l, err := e.lease(by, enforcement.LeaseRequest{AgentID: "billing"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			given = append(given, l)
 		}
 		set(agent.Active) // it was
 		before := e.Now()
 		set(agent.Suspended)
 		set(agent.Active)
-		for number, at := range []time.Time{before, e.Now()} {
-			e.Write(e.acme, func(ctx context.Context, tx *database.Tx) error {
-				used, err := agent.UseLease(ctx, tx, agent.LeaseUse{
-					OrgID:       e.acme,
-					KeyID:       e.agent.KeyID,
-					LeaseID:     given.ID,
-					Tool:        readTool,
-					Number:      new(int64(number + 1)),
-					At:          at,
-					ExecutionID: database.NewID(),
+		for i, by := range holders {
+			for number, at := range []time.Time{before, e.Now()} {
+				e.Write(e.acme, func(ctx context.Context, tx *database.Tx) error {
+					used, err := agent.UseLease(ctx, tx, agent.LeaseUse{
+						OrgID:       e.acme,
+						KeyID:       by.KeyID,
+						LeaseID:     given[i].ID,
+						Tool:        readTool,
+						Number:      new(int64(number + 1)),
+						At:          at,
+						ExecutionID: database.NewID(),
+					})
+					if strings.Contains(used.Problem, "suspended") != (number == 1) {
+						t.Errorf("holder %d: a call at %s: %q", i, at, used.Problem)
+					}
+					return err
 				})
-				if strings.Contains(used.Problem, "suspended") != (number == 1) {
-					t.Errorf("a call at %s: %q", at, used.Problem)
-				}
-				return err
-			})
+			}
 		}
 	})
 }

@@ -141,6 +141,7 @@ func (s *Service) judgeStep(ctx context.Context, c *call, v *view, alike []int, 
 	if j.widened {
 		j.restrict(verdict.Hold, string(fit.Drift), fit.Reason)
 	}
+	j.noteDoubt()
 	return j
 }
 

@@ -68,7 +68,7 @@ func (r *rules) permitted(key, name string) bool {
 			return false
 		}
 	}
-	return !r.suspends(key) && !(r.suspended && name == "billing" && len(r.bound) == 0)
+	return !r.suspends(key) && !(r.suspended && name == "billing")
 }
 
 // stoppedElsewhere reports whether a key of another organization stops.

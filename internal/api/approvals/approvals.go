@@ -98,7 +98,7 @@ type ApprovalBody struct {
 	DelegationBody
 	OrganizationID string              `json:"organizationId" format:"uuid"`
 	Arguments      *route.StoredObject `json:"arguments" doc:"Of the call, redacted. Null: the client stated none, they are too large to be stored or were erased, or the caller may not read payloads."`
-	ArgumentsFrom  string              `json:"argumentsFrom,omitempty" enum:"plan,unknown" doc:"Nobody has seen the call. plan: the arguments are those that its plan states. unknown: it states none. Absent: the client stated them."`
+	ArgumentsFrom  string              `json:"argumentsFrom,omitempty" enum:"plan,unknown" doc:"Nobody has seen the call. plan: the arguments are those that its plan states. unknown: nobody has stated any. Absent: the client stated them."`
 	Step           *int                `json:"step,omitempty" doc:"The step of the plan that alone is approved, from 0. Absent: the call is."`
 	Amount         *float64            `json:"amount" doc:"As the client stated it; null: none."`
 	AskedFor       string              `json:"askedFor,omitempty" doc:"The client's own words."`

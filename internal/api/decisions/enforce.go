@@ -122,6 +122,9 @@ func (h *Handlers) decide(
 	if call.Tool == "" {
 		return refusedCall("the call names no tool"), nil
 	}
+	if err := NamePerson(&call.Request, r.Header); err != nil {
+		return refusedCall(messageFor(err)), nil
+	}
 	call.TokenRequired = call.TokenRequired || tokenRequired
 	held := HeldProof(r, body)
 	call.Held, call.Sent = held.Proof, held.Sent

@@ -52,6 +52,13 @@ rules:
 			if other := w.ask(t, "write", "refund", to("a")); other.Decision != "hold" {
 				t.Errorf("%s: a call outside of the plan: %+v", scope.Kind, other)
 			}
+			if !strings.Contains(eve.Reason, "rule write") || !strings.Contains(eve.Reason, "to is not from the user") {
+				t.Errorf("%s: the reason does not say of both the rule and the doubt: %s", scope.Kind, eve.Reason)
+			}
+			wider := client.Approval{ID: eve.ApprovalID, Scope: &scope}
+			if _, err := w.owner.Approve(t.Context(), w.org, wider); client.StatusOf(err) != http.StatusBadRequest {
+				t.Errorf("%s: an approval that would permit nothing: %v", scope.Kind, err)
+			}
 			w.agree(t, eve, nil)
 			w.wants(t, scope.Kind+": agreed to", "allow", w.ask(t, "write", "pay", to("eve")))
 			w.report(t, "pay", to("eve"), "ok")

@@ -57,6 +57,9 @@ func (h *Handlers) read(r *http.Request) (sentCall, error) {
 	sent.SDK, sent.TokenRequired, sent.UserOfPlan = true, true, true
 	sent.Server = strings.TrimSpace(route.OrEmpty(in.MCP))
 	sent.UserEmail, sent.SessionID = route.OrEmpty(in.UserEmail), route.OrEmpty(in.SessionID)
+	if err := decisions.NamePerson(&sent.Request, r.Header); err != nil {
+		return sentCall{}, err
+	}
 	sent.Presented = plan.ParsePresented(in.IntentToken)
 	sent.Envelope = readEnvelope(r.Header)
 	held := decisions.HeldProof(r, body)

@@ -162,7 +162,9 @@ func (t *tally) arguments(f Facts, args arguments) {
 	if args.secret {
 		t.add("secret_in_arguments", "an argument holds what looks like a password, token or key")
 	}
-	if f.Unseen {
+	if f.Unstated {
+		t.add("arguments_unseen", "nobody has seen the arguments")
+	} else if f.Unseen {
 		t.add("arguments_unseen", "the arguments are too long to be shown")
 	}
 	if args.unclear {

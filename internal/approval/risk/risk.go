@@ -98,6 +98,8 @@ type Facts struct {
 	Arguments string
 	// Unseen: the call has arguments that are not shown, because they are too long.
 	Unseen bool
+	// Unstated: the call may have any arguments, because nobody has stated them.
+	Unstated bool
 	// Amount is what the client states beside the arguments; nil: nothing.
 	Amount *float64
 	Labels []string

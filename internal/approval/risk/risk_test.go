@@ -169,6 +169,10 @@ func TestAssess(t *testing.T) {
 			risk.High, "class_money secret_in_arguments",
 		},
 		{
+			"not stated", paying, func(f *risk.Facts) { f.Arguments, f.Unstated = "", true }, risk.High,
+			"class_money arguments_unseen",
+		},
+		{
 			"not shown", paying, func(f *risk.Facts) { f.Arguments, f.Unseen = "", true }, risk.High,
 			"class_money arguments_unseen",
 		},
@@ -277,7 +281,7 @@ func drawFacts(t *rapid.T) risk.Facts {
 		Arguments: rapid.SampledFrom([]string{
 			"", `{}`, `{"to":"a"}`, `{"to":"c","amount":500}`, `{"x":"[redacted]"}`, `nonsense`,
 		}).Draw(t, "arguments"),
-		Unseen: rapid.Bool().Draw(t, "unseen"),
+		Unseen: rapid.Bool().Draw(t, "unseen"), Unstated: rapid.Bool().Draw(t, "unstated"),
 		Labels: rapid.SliceOf(rapid.SampledFrom([]string{"pii", "untrusted", "team"})).Draw(t, "labels"),
 		Plan: rapid.SampledFrom([]risk.Plan{
 			risk.NoPlan, risk.WithinPlan, risk.OutsidePlan, risk.PlanUnchecked,
@@ -300,6 +304,7 @@ func TestNothingWorseLooksSafer(t *testing.T) {
 		"outside the plan":  func(f *risk.Facts) { f.Plan = risk.OutsidePlan },
 		"drifted before":    func(f *risk.Facts) { f.Past.Drifted++ },
 		"unseen":            func(f *risk.Facts) { f.Unseen = true },
+		"unstated":          func(f *risk.Facts) { f.Unstated = true },
 		"a larger amount":   func(f *risk.Facts) { f.Amount = pointer(1e6) },
 	}
 	rapid.Check(t, func(t *rapid.T) {

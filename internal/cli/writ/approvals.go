@@ -3,6 +3,8 @@ package writ
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,11 +90,38 @@ func printApprovals(s cli.Streams, found client.Page[client.ApprovalRequest], no
 		if a.Status == "pending" {
 			expires = "in " + rounded(time.Until(a.ExpiresAt))
 		}
+		status := a.Status
+		if a.Withdrawn && !a.Used && status == "approved" {
+			status = "approved, withdrawn"
+		}
 		rows[i] = []any{
-			a.ID, a.Status, a.Risk.Level, a.Server + "." + a.Tool, orDash(a.AgentID), ago(&a.CreatedAt), expires,
+			a.ID, status, a.Risk.Level, a.Server + "." + a.Tool + marks(a),
+			orDash(a.AgentID), ago(&a.CreatedAt), expires,
 		}
 	}
 	return printPage(s, "ID\tSTATUS\tRISK\tTOOL\tAGENT\tASKED\tEXPIRES", rows, found.NextCursor)
+}
+
+// marks are what a person must know of a request before reading it: that nobody has seen its arguments, or which are
+// in doubt.
+func marks(a client.ApprovalRequest) string {
+	var marks []string
+	if a.ArgumentsFrom != "" {
+		marks = append(marks, "arguments unknown")
+	}
+	if len(a.Grounding) > 0 {
+		var doubted []string
+		for _, doubt := range a.Grounding {
+			if !slices.Contains(doubted, doubt.Argument) {
+				doubted = append(doubted, doubt.Argument)
+			}
+		}
+		marks = append(marks, "in doubt: "+strings.Join(doubted, ", "))
+	}
+	if len(marks) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(marks, "; ") + ")"
 }
 
 // printPage prints a page of a list, and how to get the next one.

@@ -86,6 +86,9 @@ func printApproval(s cli.Streams, a client.ApprovalDetail) error {
 	case "unknown":
 		t.row("arguments", "unknown: nobody has seen them")
 	}
+	for _, doubt := range a.Grounding {
+		t.row("in doubt", doubtWords(doubt))
+	}
 	t.row("changed to", compact(a.EditedArguments))
 	t.row("risk", a.Risk.Level)
 	for _, reason := range a.Risk.Reasons {
@@ -110,6 +113,24 @@ func printApproval(s cli.Streams, a client.ApprovalDetail) error {
 	t.row("note", a.Note)
 	addHistory(t, a)
 	return t.print(s)
+}
+
+// doubtWords say where a value comes from that a person must look at.
+func doubtWords(d client.Doubt) string {
+	origins := map[string]string{
+		"text": "stands only in running text",
+		"echo": "stands only in an output that gives back what was asked",
+		"copy": "is a part of a text",
+		"link": "has a link from a text",
+	}
+	words := d.Argument + ": " + cmp.Or(origins[d.Origin], "stands in nothing that the agent was given")
+	if d.Of != "" {
+		words += " of " + d.Of
+	}
+	if d.Ordered {
+		words += ", which orders to use it"
+	}
+	return words
 }
 
 // plannedWords are a step of the request's plan, and the arguments that it fixes.
@@ -160,12 +181,14 @@ func statusWords(a client.ApprovalDetail) string {
 	switch {
 	case a.Status == "approved" && a.Used:
 		return "approved, and used"
+	case a.Withdrawn && a.Status == "approved":
+		return "approved, but permits nothing any more: its agent or key was stopped"
+	case a.Withdrawn:
+		return a.Status + ": its agent or key was stopped"
 	case a.Status == "approved" && a.GrantExpiresAt != nil && time.Now().After(*a.GrantExpiresAt):
 		return "approved, and not used in time"
 	case a.Status == "approved" && a.GrantExpiresAt != nil:
 		return "approved, to be used within " + rounded(time.Until(*a.GrantExpiresAt))
-	case a.Withdrawn:
-		return a.Status + ": its agent or key was stopped"
 	case a.Status != "pending":
 		return a.Status
 	case a.Kind == "ask":

@@ -38,7 +38,12 @@ func approvalsStanding(s cli.Streams) *cobra.Command {
 				tool = a.Server + "." + a.Tool
 			}
 			ends := "in " + rounded(time.Until(a.ExpiresAt))
-			return []any{a.ID, tool, orDash(a.AgentID), used, ends, cmp.Or(people[a.GivenBy], a.GivenBy), a.Permits}
+			permits := a.Permits
+			if a.Lapsed {
+				ends = "lapsed"
+				permits = "nothing, until enough of those who gave it may approve again. Then: " + permits
+			}
+			return []any{a.ID, tool, orDash(a.AgentID), used, ends, cmp.Or(people[a.GivenBy], a.GivenBy), permits}
 		},
 	}
 	cmd := &cobra.Command{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,6 +100,7 @@ func (w *watching) waiting(ctx context.Context) (fresh []client.ApprovalRequest,
 
 func printWaiting(s cli.Streams, a client.ApprovalRequest) error {
 	line := fmt.Sprintf("%s  %s  %s.%s %s", a.ID, a.Risk.Level, a.Server, a.Tool, compact(a.Arguments))
+	line = strings.TrimRight(line, " ") + marks(a)
 	_, err := fmt.Fprintln(s.Out, cli.Line(line))
 	return err
 }

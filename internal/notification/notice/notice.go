@@ -176,7 +176,7 @@ func (r Request) ArgumentsWords() string {
 	case "plan":
 		return "nobody has seen those of the call; the request shows what its plan states"
 	}
-	return "nobody has seen those of the call, and its plan states none"
+	return "nobody has seen those of the call: it was asked about without them"
 }
 
 // Link opens a request in a browser. It approves nothing: the person signs in, reads

@@ -62,7 +62,8 @@ func TestTitles(t *testing.T) {
 func TestUnknownArgumentsAreSaid(t *testing.T) {
 	t.Parallel()
 	for from, words := range map[string]string{
-		"unknown": "its plan states none", "plan": "the request shows what its plan states", "other": "nobody has seen",
+		"unknown": "it was asked about without them", "plan": "the request shows what its plan states",
+		"other": "nobody has seen",
 	} {
 		request := notice.Request{Server: "bank", Tool: "pay", Risk: "high", ArgumentsFrom: from}
 		if got := request.ArgumentsWords(); !strings.Contains(got, words) {

@@ -38,7 +38,7 @@ export const approvals = {
   argumentsForbidden: "Your role does not read arguments.",
   argumentsEmpty: "The call has no arguments.",
   fromPlan: "Nobody has seen the call. These are the arguments that its plan states.",
-  fromNowhere: "Nobody has seen the call, and its plan states no arguments.",
+  fromNowhere: "Nobody has seen the arguments: the call was asked about without them.",
   edited: "Changed by the approver to",
   plan: {
     same: "as planned",
