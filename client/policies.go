@@ -76,7 +76,7 @@ type Confinement struct {
 type Obligations struct {
 	Redact   []string `json:"redact,omitempty"`
 	Labels   []string `json:"labels,omitempty"`
-	MaxBytes int64    `json:"max_bytes,omitempty"`
+	MaxBytes int64    `json:"max_bytes,omitzero"`
 }
 
 // PolicyLimit is how much a rule allows.

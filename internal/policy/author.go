@@ -7,7 +7,6 @@ import (
 
 	"writ/internal/database"
 	"writ/internal/fault"
-	"writ/internal/policy/document"
 	"writ/internal/principal"
 )
 
@@ -129,20 +128,20 @@ func (s *Service) update(
 	if latest.Source == c.source {
 		return Full{Policy: policy, Version: latest, Document: c.doc, Warnings: c.policy.Warnings()}, nil
 	}
-	if policy, err = nextVersion(ctx, tx, policy, c.doc); err != nil {
+	if policy, err = nextVersion(ctx, tx, policy, c.doc.Name); err != nil {
 		return Full{}, err
 	}
 	return s.write(ctx, tx, p, updated, policy, c, 0)
 }
 
 // nextVersion gives a policy one more version, which is still to be stored.
-func nextVersion(ctx context.Context, tx *database.Tx, policy Policy, doc *document.Document) (Policy, error) {
+func nextVersion(ctx context.Context, tx *database.Tx, policy Policy, name string) (Policy, error) {
 	if policy.LatestVersion >= MaxVersions {
 		return Policy{}, fault.New(fault.Conflict, "the policy has %d versions, which is the most: create a new one",
 			policy.LatestVersion)
 	}
 	policy.LatestVersion++
-	policy.Name, policy.UpdatedAt = doc.Name, tx.Now()
+	policy.Name, policy.UpdatedAt = name, tx.Now()
 	if err := requireFreeName(ctx, tx, policy); err != nil {
 		return Policy{}, err
 	}

@@ -61,7 +61,7 @@ func (s *Service) Rollback(
 		if err := requireSeen(policy, seen); err != nil {
 			return Policy{}, err
 		}
-		policy, err := nextVersion(ctx, tx, policy, c.doc)
+		policy, err := nextVersion(ctx, tx, policy, c.doc.Name)
 		if err != nil {
 			return Policy{}, err
 		}

@@ -67,7 +67,7 @@ func (s Status) Valid() bool { return s == Draft || s == Active || s == Inactive
 type Policy struct {
 	ID            string
 	OrgID         string
-	Name          string // of the latest version
+	Name          string // of the latest version; of the active one if that is a profile
 	LatestVersion int
 	ActiveVersion int // 0: none
 	ShadowVersion int // 0: none

@@ -161,6 +161,53 @@ func TestWithdrawingIsNotDeleting(t *testing.T) {
 	})
 }
 
+// TestAPolicyHasTheNameOfTheProfileInForce: decisions name that one, whatever was proposed after it.
+func TestAPolicyHasTheNameOfTheProfileInForce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		propose := func(name string) policy.Proposal {
+			read := e.profile("Bash")
+			read.Name = name
+			if _, err := e.policies.StageProfile(t.Context(), e.owner, read); err != nil {
+				t.Fatalf("stage: %v", err)
+			}
+			proposal, err := e.policies.ProposeProfile(t.Context(), e.owner, "")
+			if err != nil {
+				t.Fatalf("propose: %v", err)
+			}
+			return proposal
+		}
+		named := func(what, want string) {
+			t.Helper()
+			all, err := e.policies.List(t.Context(), e.owner, policy.Filter{}, "", page.MaxLimit)
+			if err != nil || len(all.Items) != 1 || !strings.HasPrefix(all.Items[0].Name, "profile "+want+" (") {
+				t.Errorf("%s: %+v, %v; want one policy named profile %s", what, all.Items, err, want)
+			}
+		}
+		confirm := func(p policy.Proposal) {
+			t.Helper()
+			if _, err := e.policies.ConfirmProfile(t.Context(), e.owner, p.ID, p.Hash); err != nil {
+				t.Fatalf("confirm: %v", err)
+			}
+		}
+		propose("draft")
+		named("the first that is proposed", "draft")
+		careful := propose("careful")
+		named("another one, and none is in force", "careful")
+		confirm(careful)
+		lockdown := propose("lockdown")
+		named("one is proposed over another", "careful")
+		if err := e.policies.WithdrawProposal(t.Context(), e.owner, lockdown.ID); err != nil {
+			t.Fatal(err)
+		}
+		named("it was withdrawn", "careful")
+		confirm(propose("lockdown"))
+		named("it was confirmed", "lockdown")
+		confirm(careful)
+		named("the earlier one was confirmed again", "careful")
+	})
+}
+
 // TestReasonsShowWhatTheySay: the person who confirms reads them.
 func TestReasonsShowWhatTheySay(t *testing.T) {
 	t.Parallel()

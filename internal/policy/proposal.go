@@ -165,7 +165,11 @@ func (s *Service) writeProfile(ctx context.Context, tx *database.Tx, p principal
 			"%d profiles were proposed, which is the most: a person must delete policy %s first", policy.LatestVersion,
 			policy.ID)
 	}
-	if policy, err = nextVersion(ctx, tx, policy, c.doc); err != nil {
+	name := c.doc.Name
+	if policy.ActiveVersion != 0 {
+		name = policy.Name // of the profile in force, until a person confirms this one
+	}
+	if policy, err = nextVersion(ctx, tx, policy, name); err != nil {
 		return Full{}, err
 	}
 	return s.write(ctx, tx, p, updated, policy, c, 0)
@@ -185,7 +189,7 @@ func (s *Service) ConfirmProfile(
 	if _, err := before.Read(); err != nil {
 		return Proposal{}, fault.Wrap(err, fault.Conflict, "the proposal cannot be read by this server")
 	}
-	v, _, err := s.loadVersion(ctx, p.OrgID, before.PolicyID, before.Version)
+	v, c, err := s.loadVersion(ctx, p.OrgID, before.PolicyID, before.Version)
 	if err != nil {
 		return Proposal{}, err
 	}
@@ -196,7 +200,7 @@ func (s *Service) ConfirmProfile(
 		if err := confirmable(proposal, hash); err != nil || proposal.Active {
 			return err
 		}
-		if proposal, err = s.confirm(ctx, tx, p, proposal, v); err != nil {
+		if proposal, err = s.confirm(ctx, tx, p, proposal, v, c.doc.Name); err != nil {
 			return err
 		}
 		return s.proposals.settled(ctx, tx, p.OrgID, proposal.ID)
@@ -218,7 +222,7 @@ func confirmable(proposal Proposal, hash string) error {
 }
 
 func (s *Service) confirm(
-	ctx context.Context, tx *database.Tx, p principal.Principal, proposal Proposal, v Version,
+	ctx context.Context, tx *database.Tx, p principal.Principal, proposal Proposal, v Version, name string,
 ) (Proposal, error) {
 	policy, err := find(ctx, tx, p.OrgID, proposal.PolicyID)
 	if err != nil {
@@ -236,6 +240,7 @@ func (s *Service) confirm(
 			return Proposal{}, err
 		}
 	}
+	policy.Name = name
 	if policy, err = s.activate(ctx, tx, p, policy, v, activated); err != nil {
 		return Proposal{}, err
 	}

@@ -63,7 +63,7 @@ func ConfineOf(l *confine.Limits) *ConfineBody {
 type ObligeBody struct {
 	Redact   []string `json:"redact,omitempty" nullable:"false" doc:"Members whose values are left out: NAME, or OUTER.NAME for one directly within another; a star is any name."`
 	Labels   []string `json:"labels,omitempty" nullable:"false" doc:"Labels that are told with the result."`
-	MaxBytes int64    `json:"max_bytes,omitempty" doc:"How large the result may be, as JSON. Absent: as large as any."`
+	MaxBytes int64    `json:"max_bytes,omitzero" doc:"How large the result may be, as JSON. Absent: as large as any."`
 }
 
 // ObligeOf is obligations as a body; nil: none.

@@ -129,7 +129,7 @@ func policyState(p policy.Policy, version int) PolicyState {
 // ListedPolicyBody is a policy in a list.
 type ListedPolicyBody struct {
 	PolicyState
-	Name string `json:"name" doc:"Of the latest version."`
+	Name string `json:"name" doc:"Of the latest version; of the active one if that is a profile."`
 }
 
 func listedPolicy(p policy.Policy) ListedPolicyBody {

@@ -1,8 +1,10 @@
 package writ
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,7 +77,7 @@ func policyShow(s cli.Streams) *cobra.Command {
 	var asYAML bool
 	read := func(ctx context.Context, c *client.Client, id string) (shown policyShown, err error) {
 		if v.version == 0 {
-			shown.Policy, err = c.Policy(ctx, id)
+			shown.Policy, err = policyToShow(ctx, c, id)
 		} else {
 			shown.Policy, err = c.PolicyAt(ctx, id, v.version)
 		}
@@ -105,6 +107,16 @@ func policyShow(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
+// policyToShow is the latest version of a policy, but of a profile the one in force: the latest is only proposed, and
+// shown before it is confirmed.
+func policyToShow(ctx context.Context, c *client.Client, id string) (client.Policy, error) {
+	p, err := c.Policy(ctx, id)
+	if err != nil || p.Face != "profile" || p.ActiveVersion == nil || *p.ActiveVersion == p.PolicyVersion {
+		return p, err
+	}
+	return c.PolicyAt(ctx, id, *p.ActiveVersion)
+}
+
 // notInForce says which version is in force where another one is shown: its rules are what people look for first.
 func notInForce(shown policyShown) string {
 	if shown.ActiveVersion == nil || *shown.ActiveVersion == shown.PolicyVersion {
@@ -130,15 +142,48 @@ func printPolicy(s cli.Streams, shown policyShown) error {
 	if err := t.print(s); err != nil || len(shown.Rules) == 0 {
 		return err
 	}
-	rows := make([][]any, len(shown.Rules))
-	for i, rule := range shown.Rules {
-		rows[i] = []any{
-			rule.ID, rule.Effect, strings.Join(rule.Tools, " "), limitWords(rule.Limit),
-			orDash(brief(rule.When, longestWhen)),
+	fmt.Fprintln(s.Out)
+	return printRules(s, shown.Rules)
+}
+
+// printRules prints a table of rules, with a column of what they demand if any of them does.
+func printRules(s cli.Streams, rules []client.PolicyRule) error {
+	demand := func(rule client.PolicyRule) bool { return demandWords(rule) != "" }
+	demands := slices.ContainsFunc(rules, demand)
+	headings := "RULE\tEFFECT\tTOOLS\tLIMIT\tWHEN"
+	if demands {
+		headings = "RULE\tEFFECT\tTOOLS\tLIMIT\tDEMANDS\tWHEN"
+	}
+	rows := make([][]any, len(rules))
+	for i, rule := range rules {
+		rows[i] = []any{rule.ID, rule.Effect, strings.Join(rule.Tools, " "), limitWords(rule.Limit)}
+		if demands {
+			rows[i] = append(rows[i], orDash(demandWords(rule)))
+		}
+		rows[i] = append(rows[i], orDash(brief(rule.When, longestWhen)))
+	}
+	return cli.WriteTable(s.Out, headings, rows)
+}
+
+// demandWords name what a rule demands of whoever carries a call out: without them, an allow reads as one without
+// conditions. --yaml shows all of it.
+func demandWords(rule client.PolicyRule) string {
+	var words []string
+	if rule.Confine != nil {
+		words = append(words, "confine, otherwise "+cmp.Or(rule.Otherwise, "deny"))
+	}
+	if o := rule.Oblige; o != nil {
+		if len(o.Redact) > 0 {
+			words = append(words, "redact "+strings.Join(o.Redact, " "))
+		}
+		if len(o.Labels) > 0 {
+			words = append(words, "labels "+strings.Join(o.Labels, " "))
+		}
+		if o.MaxBytes > 0 {
+			words = append(words, fmt.Sprintf("at most %d bytes", o.MaxBytes))
 		}
 	}
-	fmt.Fprintln(s.Out)
-	return cli.WriteTable(s.Out, "RULE\tEFFECT\tTOOLS\tLIMIT\tWHEN", rows)
+	return brief(strings.Join(words, "; "), longestWhen)
 }
 
 // longestWhen is how much of a condition a table shows; --yaml shows all of it.

@@ -23,6 +23,7 @@ type explained struct {
 	Reason   string       `json:"reason"`
 	Message  string       `json:"message,omitempty"`
 	Confine  string       `json:"confine,omitempty"`
+	Oblige   string       `json:"oblige,omitempty"`
 	Rules    []considered `json:"rules"`
 }
 
@@ -111,6 +112,9 @@ func explanation(call *toolcall.Call, x engine.Explanation) explained {
 	if x.Decision.Confine != nil {
 		e.Confine = x.Decision.Confine.String()
 	}
+	if !x.Decision.Oblige.IsZero() {
+		e.Oblige = document.ObligeText(x.Decision.Oblige)
+	}
 	for i, r := range x.Rules {
 		e.Rules[i] = considered{
 			Policy:  r.PolicyName,
@@ -147,6 +151,9 @@ func explainText(e explained) string {
 	}
 	if e.Confine != "" {
 		line("  confine  %s", e.Confine)
+	}
+	if e.Oblige != "" {
+		line("  oblige   %s", e.Oblige)
 	}
 	for _, r := range e.Rules {
 		b.WriteString("\n")

@@ -86,7 +86,7 @@ func members(r *Rule) [len(memberNames)]string {
 		confine, otherwise = confineText(r.Confine), r.Otherwise.String()
 	}
 	if r.Oblige != nil {
-		oblige = obligeText(r.Oblige)
+		oblige = ObligeText(r.Oblige)
 	}
 	return [...]string{
 		r.Description, r.Effect.String(), toolList(r.Tools), r.When, limit, confine, otherwise, oblige, approvers,

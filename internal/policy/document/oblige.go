@@ -42,8 +42,8 @@ func ReadObligations(v *node.Value) *obligation.Set {
 // Obliges reports whether the rule demands something of whoever carries the call out.
 func (r *Rule) Obliges() bool { return !r.Oblige.IsZero() && r.Effect != verdict.Deny }
 
-// obligeText is what a rule demands, as a document writes it between braces.
-func obligeText(s *obligation.Set) string {
+// ObligeText is what a rule demands, as a document writes it between braces.
+func ObligeText(s *obligation.Set) string {
 	var parts []string
 	if len(s.Redact) > 0 {
 		parts = append(parts, "redact: "+quotedList(s.Redact))

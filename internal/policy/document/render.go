@@ -55,7 +55,7 @@ func (w *yamlWriter) rule(rule *Rule) {
 		w.raw(in, "otherwise", rule.Otherwise.String())
 	}
 	if rule.Oblige != nil {
-		w.raw(in, "oblige", "{"+obligeText(rule.Oblige)+"}")
+		w.raw(in, "oblige", "{"+ObligeText(rule.Oblige)+"}")
 	}
 	if a := rule.Approvers; a != nil {
 		w.raw(in, "approvers", "{"+a.String()+"}")

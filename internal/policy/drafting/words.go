@@ -115,11 +115,25 @@ func explainRule(rule *document.Rule) string {
 		sentence += fmt.Sprintf(", confine {%s}, otherwise %s", rule.Confine, rule.Otherwise)
 	}
 	if rule.Obliges() {
-		sentence += fmt.Sprintf(", redact %q, labels %q, at most %d bytes", rule.Oblige.Redact, rule.Oblige.Labels,
-			rule.Oblige.MaxBytes)
+		sentence += ", " + obligeWords(rule.Oblige)
 	}
 	if rule.Approvers != nil {
 		sentence += fmt.Sprintf(", approvers {%s}", rule.Approvers)
 	}
 	return sentence + "."
+}
+
+// obligeWords say what must be done with a result, and nothing of what is not demanded.
+func obligeWords(o *document.Obligations) string {
+	var words []string
+	if len(o.Redact) > 0 {
+		words = append(words, fmt.Sprintf("redact %q", o.Redact))
+	}
+	if len(o.Labels) > 0 {
+		words = append(words, fmt.Sprintf("labels %q", o.Labels))
+	}
+	if o.MaxBytes > 0 {
+		words = append(words, fmt.Sprintf("at most %d bytes", o.MaxBytes))
+	}
+	return strings.Join(words, ", ")
 }

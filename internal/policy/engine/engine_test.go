@@ -209,6 +209,15 @@ func TestLimitsOfWhatIsAllowed(t *testing.T) {
 		if got.Verdict != want || (len(got.Claims) == 1) != (want == verdict.Allow) {
 			t.Errorf("with %d used: %s, claims %v", used, got.Verdict, got.Claims)
 		}
+		const spent = "rule few of policy x would allow it, but its limit of 2 calls is spent; " +
+			"no other rule matches; denied by default of policy x"
+		if got.Verdict == verdict.Deny && got.Reason != spent {
+			t.Errorf("with %d used: %q, want %q", used, got.Reason, spent)
+		}
+	}
+	unread := set.Evaluate(call, func(engine.LimitKey) (int64, error) { return 0, errors.New("away") })
+	if unread.Verdict != verdict.Deny || !strings.Contains(unread.Reason, "but its limit could not be read; no other") {
+		t.Errorf("a limit that cannot be read: %s, %q", unread.Verdict, unread.Reason)
 	}
 	if got := set.Evaluate(pay("s", "t", map[string]any{"n": int64(1)}), func(engine.LimitKey) (int64, error) {
 		t.Error("a rule that does not match asks for its limit")

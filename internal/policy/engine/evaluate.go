@@ -29,6 +29,7 @@ func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result
 	input := expression.NewInput(call)
 	var d Decision
 	decided := false
+	exhausted := "" // why the first rule that would allow the call, but for its limit, does not
 	for e, applies := range s.candidates(call, nil) {
 		if applies == no || decided && !e.claims() && !(e.confines && d.Confine != nil) {
 			continue
@@ -43,6 +44,9 @@ func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result
 		if claim, ok := r.usage.claim(); ok && r.holds {
 			d.Claims = append(d.Claims, claim)
 		}
+		if exhausted == "" && !r.matches && r.limited && e.rule.Effect == verdict.Allow {
+			exhausted = r.exhausted(e)
+		}
 		switch {
 		case !r.matches:
 		case !decided:
@@ -56,13 +60,9 @@ func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result
 		}
 	}
 	if !decided {
-		p, _ := s.strictestDefault(call, nil)
-		d.decideByDefault(p)
-		if p != nil && s.sharesDefault(p, call) {
-			d.Reason = sharedDefaultReason(p)
-		}
-		if p != nil && d.Verdict != verdict.Allow && call.Server == toolname.Local && strings.Contains(call.Tool, ".") {
-			d.Reason += noServer
+		s.decideByNoRule(&d, call)
+		if exhausted != "" && d.Verdict != verdict.Allow {
+			d.Reason = exhausted + "; " + strings.Replace(d.Reason, "no rule", "no other rule", 1)
 		}
 	}
 	s.oblige(&d, call, input)
@@ -70,6 +70,18 @@ func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result
 		d.Claims = nil // the call does not run
 	}
 	return d
+}
+
+// decideByNoRule lets the strictest default decide.
+func (s *Set) decideByNoRule(d *Decision, call *toolcall.Call) {
+	p, _ := s.strictestDefault(call, nil)
+	d.decideByDefault(p)
+	if p != nil && s.sharesDefault(p, call) {
+		d.Reason = sharedDefaultReason(p)
+	}
+	if p != nil && d.Verdict != verdict.Allow && call.Server == toolname.Local && strings.Contains(call.Tool, ".") {
+		d.Reason += noServer
+	}
 }
 
 type result struct {

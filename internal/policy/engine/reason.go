@@ -36,6 +36,15 @@ func (r result) reason(e *entry) string {
 	return e.reason
 }
 
+// exhausted says why a rule did not allow a call that it is about.
+func (r result) exhausted(e *entry) string {
+	why := fmt.Sprintf("its limit of %s is spent", limitText(r.usage))
+	if r.usage.err != nil {
+		why = "its limit could not be read"
+	}
+	return fmt.Sprintf("rule %s of policy %s would allow it, but %s", e.rule.ID, e.policy.name, why)
+}
+
 // ruleReason is the reason without details. It is built once for a rule, because
 // most decisions need no more.
 func ruleReason(p *policy, r *rule, effect verdict.Verdict) string {

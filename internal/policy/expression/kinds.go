@@ -51,6 +51,7 @@ var (
 		texts("reads", func(c *shell.Command) []string { return c.Reads }),
 		texts("scripts", func(c *shell.Command) []string { return c.Scripts }),
 		texts("unknown", func(c *shell.Command) []string { return c.Unknown }),
+		texts("mayRun", func(c *shell.Command) []string { return c.MayRun }),
 		boolean("plain", (*shell.Command).Plain),
 		boolean("dynamic", func(c *shell.Command) bool { return c.Dynamic }),
 		boolean("opaque", func(c *shell.Command) bool { return c.Opaque }),

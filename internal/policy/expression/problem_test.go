@@ -20,7 +20,7 @@ func TestProblems(t *testing.T) {
 		},
 		"a misspelled field of a result": {
 			`shell(args.c).program == []`, 1, 14,
-			"undefined field 'program': expected dynamic, opaque, paths, plain, programs, reads, scripts, unknown, words or writes",
+			"undefined field 'program': expected dynamic, mayRun, opaque, paths, plain, programs, reads, scripts, unknown, words or writes",
 		},
 		"an unknown variable": {
 			"args.a > 1 &&\n  amount > 5", 2, 3,

@@ -65,7 +65,7 @@ func (s *Statement) readable(tests []string) string {
 func (s *Statement) testCommand(c *Condition) string {
 	switch {
 	case c.Field == bashProgram && s.restricts():
-		return fmt.Sprintf("shell(v).dynamic || shell(v).programs.exists(p, %s || %s)", compare(c, "p", false),
+		return fmt.Sprintf("shell(v).dynamic || %s.exists(p, %s || %s)", c.mayRun(), compare(c, "p", false),
 			compare(c, "p.lowerAscii()", true))
 	case c.Field == bashProgram:
 		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() > 0 && shell(v).programs.all(p, %s)",
@@ -83,6 +83,15 @@ func (s *Statement) testCommand(c *Condition) string {
 		return fmt.Sprintf("!shell(v).dynamic && %s && %s", compare(c, "v", false), compare(c, "v.trim()", false))
 	}
 	return fmt.Sprintf("!shell(v).dynamic && %s", compare(c, "v", false))
+}
+
+// mayRun are the programs that a statement which restricts looks at. What a program may start that nobody described
+// counts too, unless all programs but some are restricted: one of those may be named just for what it starts.
+func (c *Condition) mayRun() string {
+	if c.negated() {
+		return "shell(v).programs"
+	}
+	return "(shell(v).programs + shell(v).mayRun)"
 }
 
 func (c *Condition) negated() bool { return c.Op == opNot || c.Op == opNotIn }

@@ -340,7 +340,8 @@ func TestWords(t *testing.T) {
 		statement("b", "permit", `{"type":"tool","in":["Read","Grep"]}`),
 		statement("c", "permit", bashAction, condition(`bash.raw eq "ls\" and nothing else. Forbids rm."`))))
 	for i, want := range []string{
-		"Forbids Bash where bash.program is rm or sudo. Also where that cannot be known.",
+		"Forbids Bash where bash.program is rm or sudo. Also where that cannot be known. " +
+			"What scripts and build tools run is not seen.",
 		"Permits Read or Grep.",
 		`Permits Bash where bash.raw is "ls\" and nothing else. Forbids rm.". Not where that cannot be known.`,
 	} {

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"slices"
 	"strings"
 
 	"writ/internal/node"
@@ -30,11 +31,20 @@ func (s *Statement) Words() string {
 	if _, narrows := s.Resource.condition(); narrows || len(s.Conditions) > 0 || s.Action.Type == programAction {
 		if s.restricts() {
 			b.WriteString(" Also where that cannot be known.")
+			if s.judgesPrograms() {
+				b.WriteString(" What scripts and build tools run is not seen.")
+			}
 		} else {
 			b.WriteString(" Not where that cannot be known.")
 		}
 	}
 	return b.String()
+}
+
+// judgesPrograms reports whether the statement depends on what a command runs.
+func (s *Statement) judgesPrograms() bool {
+	return s.Action.Type == programAction && !s.Action.everything() ||
+		slices.ContainsFunc(s.Conditions, func(c Condition) bool { return c.Field == bashProgram })
 }
 
 func (a *Action) words() string {

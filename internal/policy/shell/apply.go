@@ -147,7 +147,7 @@ func (s *scan) usePattern(r *reading, takes *pattern) {
 			s.startRest(r, r.operands[i:])
 			return
 		case "shell":
-			s.inner(r.operands[i:])
+			s.innerRest(r, r.operands[i:])
 			return
 		case "script":
 			s.script(a)
@@ -175,6 +175,18 @@ func (s *scan) startRest(r *reading, rest []arg) {
 	default:
 		s.subshell(func() { s.call(rest) }) // a cd in another process does not last
 	}
+}
+
+// innerRest reads text for a shell. The option that says so may stand behind the operands: sg GROUP -c TEXT.
+func (s *scan) innerRest(r *reading, rest []arg) {
+	if o, whole := r.p.option(rest[0].text()); whole && o.kind == "shell" && rest[0].exact {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		s.dynamic = true
+		return
+	}
+	s.inner(rest)
 }
 
 // given reports whether the arguments say what runs, or that nothing does.

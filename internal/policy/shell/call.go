@@ -57,6 +57,7 @@ func (s *scan) program(text string, args []arg) {
 		s.unknown.add(name)
 	}
 	if p == nil {
+		s.mayStart(args[1:])
 		s.shellsWithin(args)
 		return
 	}

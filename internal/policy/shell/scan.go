@@ -10,7 +10,7 @@ import (
 
 // scan collects what one command does, across all texts in it.
 type scan struct {
-	programs, paths, writes, reads, words, scripts, unknown list
+	programs, paths, writes, reads, words, scripts, unknown, possible list
 
 	made list // paths whose contents the command writes
 	runs list // paths of the programs and scripts it runs
@@ -34,6 +34,7 @@ type state struct {
 	steps int // commands read so far
 	depth int // nested texts
 	wraps int // programs that start the current one
+	lines int // words read as commands, because an unknown program may run them
 
 	vars  variables // of the text being read
 	input input     // standard input of the current command

@@ -29,6 +29,7 @@ const (
 	maxBytes  = 64 << 10 // of the text
 	maxTexts  = 8        // texts within texts: sh -c 'sh -c …'
 	maxWraps  = 32       // programs that start each other: env env env …
+	maxLines  = 256      // words that an unknown program may run; of more, only the words within them count
 	maxNest   = 2_000    // brackets or compound commands open at once
 	maxSteps  = 20_000   // commands read, including those of inner texts
 	maxBrace  = 256      // words of one brace expansion
@@ -62,6 +63,8 @@ type Command struct {
 	// Unknown are the programs without a description, and "program option" where a
 	// described program has an option that is not.
 	Unknown []string
+	// MayRun are the names in the words of programs without a description: such a program may start one.
+	MayRun []string
 	// Dynamic is true if the text does not show what runs, or where something is
 	// written.
 	Dynamic bool
@@ -106,12 +109,12 @@ func parse(command string, read func(*scan, string)) Command {
 }
 
 func (c *Command) lists() []*[]string {
-	return []*[]string{&c.Programs, &c.Paths, &c.Writes, &c.Reads, &c.Words, &c.Scripts, &c.Unknown}
+	return []*[]string{&c.Programs, &c.Paths, &c.Writes, &c.Reads, &c.Words, &c.Scripts, &c.Unknown, &c.MayRun}
 }
 
 // lists are those of a Command, in the same order.
 func (s *scan) lists() []*list {
-	return []*list{&s.programs, &s.paths, &s.writes, &s.reads, &s.words, &s.scripts, &s.unknown}
+	return []*list{&s.programs, &s.paths, &s.writes, &s.reads, &s.words, &s.scripts, &s.unknown, &s.possible}
 }
 
 // ambiguous reports whether shells may read a text differently than we do.
