@@ -214,6 +214,13 @@ func (c *Client) PolicyStats(ctx context.Context, orgID, policyID string, days i
 	return get[PolicyStats](ctx, c, telemetryPath(orgID, "/policies/"+segment(policyID)), query("days", days))
 }
 
+// ShadowStats reads what a version of a policy would have decided as a shadow in the last days.
+func (c *Client) ShadowStats(ctx context.Context, orgID, policyID string, version, days int) (ShadowStats, error) {
+	stats, err := get[PolicyStats](ctx, c, telemetryPath(orgID, "/policies/"+segment(policyID)),
+		query("days", days, "shadowVersion", version))
+	return stats.Shadow, err
+}
+
 // Summary is the overview of an organization.
 type Summary struct {
 	Period             int           `json:"period"`

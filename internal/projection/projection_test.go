@@ -114,7 +114,7 @@ func (e *env) project() {
 
 func (e *env) figures(orgID string) telemetry.PolicyStats {
 	e.T.Helper()
-	f, err := e.telemetry.Policy(e.T.Context(), orgID, "payments", telemetry.Days(30))
+	f, err := e.telemetry.Policy(e.T.Context(), orgID, "payments", 0, telemetry.Days(30))
 	if err != nil {
 		e.T.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func shadowSpans(names names, d *decision.Record) []telemetry.GrownSpan {
 			ID: names.shadow(d, s.Policy), SessionID: ifID(d.SessionID), Kind: "policy_call", Name: "writ.shadow",
 			Start: d.At, End: d.At, Attributes: shadowAttributes(d, s),
 			PolicyID: telemetry.ShadowPrefix + s.Policy, Decision: s.Verdict,
-			RuleID: telemetry.ShadowChange(s.Active, s.Verdict),
+			RuleID: telemetry.ShadowChange(s.Active, s.Verdict, s.Version),
 		})
 	}
 	return spans

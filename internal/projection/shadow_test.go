@@ -47,7 +47,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 		}
 		figures := func(policy string) telemetry.PolicyStats {
 			t.Helper()
-			f, err := e.telemetry.Policy(t.Context(), e.acme, policy, telemetry.Days(1))
+			f, err := e.telemetry.Policy(t.Context(), e.acme, policy, 0, telemetry.Days(1))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -160,8 +160,11 @@ func (s *Service) rate(ctx context.Context, orgID string) (float64, error) {
 	return float64(traces) / window, nil
 }
 
-// Policy returns how a policy decided in a period. An unknown policy has zeros.
-func (s *Service) Policy(ctx context.Context, orgID, policyID string, p Period) (PolicyStats, error) {
+// Policy returns how a policy decided in a period, and what one version of it would have decided as a shadow; 0: all
+// versions. An unknown policy has zeros.
+func (s *Service) Policy(
+	ctx context.Context, orgID, policyID string, shadowVersion int, p Period,
+) (PolicyStats, error) {
 	h := s.hoursOf(p)
 	f := PolicyStats{TopRules: []Count{}}
 	if len(policyID) > decode.MaxText || !storable(policyID) {
@@ -199,7 +202,7 @@ func (s *Service) Policy(ctx context.Context, orgID, policyID string, p Period) 
 	if f.TopRules, err = s.topRules(ctx, orgID, policyID, h); err != nil {
 		return PolicyStats{}, err
 	}
-	f.Shadow, err = s.shadow(ctx, orgID, policyID, h)
+	f.Shadow, err = s.shadow(ctx, orgID, policyID, shadowVersion, h)
 	return f, err
 }
 

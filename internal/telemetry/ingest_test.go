@@ -158,7 +158,7 @@ func (e *env) figures(orgID string, policies ...string) figures {
 		}
 	}
 	for _, id := range policies {
-		if f.Policies[id], err = e.Policy(e.T.Context(), orgID, id, telemetry.Days(keptDays)); err != nil {
+		if f.Policies[id], err = e.Policy(e.T.Context(), orgID, id, 0, telemetry.Days(keptDays)); err != nil {
 			e.T.Fatalf("policy %s: %v", id, err)
 		}
 	}

@@ -398,7 +398,7 @@ func comparePolicies(t *rapid.T, e *env, orgID string, days int, traces []mTrace
 				}
 			}
 		}
-		got, err := e.Policy(context.Background(), orgID, id, telemetry.Days(days))
+		got, err := e.Policy(context.Background(), orgID, id, 0, telemetry.Days(days))
 		if err != nil {
 			t.Fatalf("policy: %v", err)
 		}

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"writ/internal/database"
@@ -13,16 +14,19 @@ import (
 // other policy calls, under that id. Counts of denials leave them out, because they denied nothing.
 const ShadowPrefix = decode.ShadowPrefix
 
-// shadowArrow separates the decision from what it would have been.
-const shadowArrow = ">"
+// What separates the decision from what it would have been, and that from the version that would have given it.
+const (
+	shadowArrow   = ">"
+	shadowVersion = "@"
+)
 
-// ShadowChange is the rule of such a span: the decision of the active policies, and what it would have been. It is
-// empty if the shadow gave none.
-func ShadowChange(active, would string) string {
+// ShadowChange is the rule of such a span: the decision of the active policies, what it would have been, and by which
+// version. It is empty if the shadow gave none.
+func ShadowChange(active, would string, version int) string {
 	if would == "" {
 		return ""
 	}
-	return active + shadowArrow + would
+	return active + shadowArrow + would + shadowVersion + strconv.Itoa(version)
 }
 
 // ShadowStats is what the shadows of a policy would have decided.
@@ -34,13 +38,18 @@ type ShadowStats struct {
 	WouldDeny, WouldHold, WouldAllow int64
 }
 
-// shadow adds up what shadows of a policy decided.
-func (s *Service) shadow(ctx context.Context, orgID, policyID string, h hours) (f ShadowStats, err error) {
+// shadow adds up what shadows of a policy decided: one version of it, or with 0 all.
+func (s *Service) shadow(
+	ctx context.Context, orgID, policyID string, version int, h hours,
+) (f ShadowStats, err error) {
 	err = each(ctx, s.db, func(row database.Scanner) error {
-		var change string
+		var rule string
 		var calls int64
-		err := row.Scan(&change, &calls)
-		f.add(change, calls)
+		err := row.Scan(&rule, &calls)
+		change, of, _ := strings.Cut(rule, shadowVersion)
+		if version == 0 || of == strconv.Itoa(version) {
+			f.add(change, calls)
+		}
 		return err
 	}, `
 		SELECT rule_id, CAST(SUM(calls) AS BIGINT)

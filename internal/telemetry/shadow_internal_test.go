@@ -12,8 +12,8 @@ func TestOddShadowSpans(t *testing.T) {
 	if f != (ShadowStats{}) {
 		t.Errorf("%+v, want nothing", f)
 	}
-	f.add(ShadowChange("ask", "deny"), 3)
-	if want := (ShadowStats{Calls: 3, Denied: 3, WouldDeny: 3}); f != want || ShadowChange("allow", "") != "" {
+	f.add("ask>deny", 3)
+	if want := (ShadowStats{Calls: 3, Denied: 3, WouldDeny: 3}); f != want || ShadowChange("allow", "", 1) != "" {
 		t.Errorf("%+v, want %+v", f, want)
 	}
 }

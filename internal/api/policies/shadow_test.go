@@ -50,6 +50,11 @@ func TestAShadowOverHTTP(t *testing.T) {
 		if want := (client.ShadowStats{Calls: 1, Denied: 1, WouldDeny: 1}); err != nil || figures.Shadow != want {
 			t.Errorf("figures: %+v, %v; want the shadow's %+v", figures, err, want)
 		}
+		for version, want := range map[int]client.ShadowStats{1: {}, 2: {Calls: 1, Denied: 1, WouldDeny: 1}} {
+			if got, err := e.Owner.ShadowStats(ctx, e.ID, id, version, 1); err != nil || got != want {
+				t.Errorf("figures of version %d: %+v, %v; want %+v", version, got, err, want)
+			}
+		}
 		wantNoWordOfShadows(t, e, token.PlanID)
 		for range 2 { // the second changes nothing
 			ended, err := e.Owner.EndShadow(ctx, id)

@@ -12,7 +12,8 @@ import (
 type policyStatsInput struct {
 	route.OrgInput
 	DaysInput
-	PolicyID string `path:"policyId" doc:"The policy, as spans name it."`
+	PolicyID      string `path:"policyId" doc:"The policy, as spans name it."`
+	ShadowVersion int    `query:"shadowVersion" minimum:"1" doc:"The version that shadow is about; absent: all that ran as shadows."`
 }
 
 // PolicyStatsBody is how a policy decided.
@@ -26,7 +27,7 @@ type PolicyStatsBody struct {
 	P50DurationMs   float64         `json:"p50DurationMs" doc:"The median, within 1 %."`
 	P95DurationMs   float64         `json:"p95DurationMs" doc:"The 95th percentile, within 1 %."`
 	TopMatchedRules []RuleCountBody `json:"topMatchedRules" nullable:"false" doc:"The ten rules that matched most, the most first."`
-	Shadow          ShadowBody      `json:"shadow,omitzero" doc:"What shadows of the policy would have led to, where there were any; none of it is in the other statistics."`
+	Shadow          ShadowBody      `json:"shadow,omitzero" doc:"What shadows of the policy would have led to, of one version with shadowVersion; none of it is in the other statistics."`
 }
 
 // ShadowBody is what the shadows of a policy would have led to.
@@ -54,7 +55,7 @@ func (h *Handlers) policyStats(
 	if err != nil {
 		return PolicyStatsBody{}, err
 	}
-	s, err := h.Telemetry.Policy(ctx, caller.OrgID, in.PolicyID, period)
+	s, err := h.Telemetry.Policy(ctx, caller.OrgID, in.PolicyID, in.ShadowVersion, period)
 	if err == nil && s.Name == "" {
 		s.Name, err = h.PolicyName(ctx, caller.OrgID, in.PolicyID)
 	}

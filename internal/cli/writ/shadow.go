@@ -123,7 +123,7 @@ func shadowList(s cli.Streams) *cobra.Command {
 		RunE: asking(&p, s, list, printShadows),
 	}
 	p.addFlags(cmd)
-	daysFlag(cmd, &days, "how many days are counted, 1 to 90")
+	daysFlag(cmd, &days, "of how many days this version's calls are counted, 1 to 90")
 	return cmd
 }
 
@@ -141,13 +141,13 @@ func (p *asPerson) shadows(ctx context.Context, c *client.Client, days int) ([]s
 			if policy.ShadowVersion == nil {
 				continue
 			}
-			figures, err := c.PolicyStats(ctx, orgID, policy.ID, days)
+			figures, err := c.ShadowStats(ctx, orgID, policy.ID, *policy.ShadowVersion, days)
 			if err != nil {
 				return false, err
 			}
 			found = append(found, shadow{
 				policy.ID, policy.Name, *policy.ShadowVersion, policy.ActiveVersion, policy.ShadowSince, days,
-				figures.Shadow,
+				figures,
 			})
 		}
 		return false, nil

@@ -164,7 +164,8 @@ export const policies = {
   endShadowAct: "End the shadow",
   shadowEnded: "It has no shadow now.",
   alreadyActive: "This version is active: as a shadow it would say the same",
-  shadowFigures: "What shadows of this policy would have led to, in 7 days",
+  shadowFigures: (v: number | null) =>
+    `What ${v ? `version ${v}` : "shadows of this policy"} would have led to${v ? " as a shadow" : ""}, in 7 days`,
   shadowCalls: "Judged by a shadow",
   wouldDeny: "Would deny, and were not denied",
   wouldHold: "Would hold, and were not held",

@@ -19,7 +19,7 @@ import { refuses } from "./says";
 export function ShadowTab({ policy: p }: { policy: Policy }) {
   const org = useOrg();
   const mayManage = useMay("policies.manage");
-  const stats = useQuery({ ...statsQuery(org.id, p.id), refetchInterval: 3000 });
+  const stats = useQuery({ ...statsQuery(org.id, p.id, p.shadowVersion), refetchInterval: 3000 });
   const [doing, setDoing] = useState<{ act: "start" | "end"; seen: Policy }>();
   const close = () => setDoing(undefined);
   const runs = p.shadowVersion === p.policyVersion;
@@ -60,8 +60,8 @@ function Figures({ policy: p, stats: s }: { policy: Policy; stats: Stats }) {
   const open = (search: object) => linkTo("/decisions", { policy: p.id, range: "7d", ...search });
   return (
     <>
-      <section className="card stack tight" aria-label={w.shadowFigures}>
-        <h2>{w.shadowFigures}</h2>
+      <section className="card stack tight" aria-label={w.shadowFigures(p.shadowVersion)}>
+        <h2>{w.shadowFigures(p.shadowVersion)}</h2>
         <ul className="policy-figures">
           {(
             [

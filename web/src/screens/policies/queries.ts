@@ -62,12 +62,13 @@ export async function readText(id: string, version: number, signal?: AbortSignal
   return text;
 }
 
-export const statsQuery = (org: string, id: string) =>
+/** statsQuery reads how a policy decided, and what one version of it would have as a shadow; null: all that ran as one. */
+export const statsQuery = (org: string, id: string, shadow: number | null = null) =>
   queryOptions({
-    queryKey: [org, "policies", "stats", id],
+    queryKey: [org, "policies", "stats", id, shadow],
     queryFn: ({ signal }) =>
       api.get("/organization/{orgId}/observability/policies/{policyId}", {
-        params: { path: { orgId: org, policyId: id }, query: { days: usualDays } },
+        params: { path: { orgId: org, policyId: id }, query: { days: usualDays, ...(shadow ? { shadowVersion: shadow } : {}) } },
         signal,
       }),
     refetchInterval: again,
