@@ -145,7 +145,7 @@ func candidates(r *decision.Record, call *toolcall.Call) []toolname.Candidate {
 		first.Naming = toolname.Joined
 	}
 	names := []toolname.Candidate{first}
-	// With a dot it may be of a tool without a server; and a rule about such a tool has decided, where it is placed there.
+	// With a dot it may be of a tool without a server; where it is placed there, a rule about such a tool has decided.
 	isDotted := r.SpelledAs != "" && toolname.IsBare(r.SpelledAs)
 	if isDotted || r.PlacedOn != "" && r.Server == toolname.Local && r.CalledAs == "" {
 		whole := toolname.Name{Server: toolname.Local, Tool: r.Called()}
@@ -200,7 +200,8 @@ func doubtfulNames(r *decision.Record, call *toolcall.Call) []toolname.Candidate
 	if r.CalledAs != "" || !toolname.IsGemini(r.Called()) || toolname.Harness(r.Source) != toolname.Local {
 		return nil
 	}
-	return []toolname.Candidate{{Name: toolname.Name{Server: toolname.Local, Tool: r.Called()}, Naming: toolname.Claimed}}
+	whole := toolname.Name{Server: toolname.Local, Tool: r.Called()}
+	return []toolname.Candidate{{Name: whole, Naming: toolname.Claimed}}
 }
 
 // forgottenNames are those that a harness's name for a tool, or the tool's own, may have stood for.

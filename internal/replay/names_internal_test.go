@@ -17,7 +17,9 @@ func TestWhatTheHarnessCalledIsReplayed(t *testing.T) {
 	compiled, problems := engine.Compile(&document.Document{
 		Version: document.Version, Name: "p", Default: verdict.Allow,
 		Rules: []document.Rule{
-			{ID: "r", Effect: verdict.Deny, Tools: []document.Pattern{"claude-code.Bash", "evil.*", "local.mcp_bank_pay"}},
+			{ID: "r", Effect: verdict.Deny, Tools: []document.Pattern{
+				"claude-code.Bash", "evil.*", "local.mcp_bank_pay",
+			}},
 		},
 	})
 	if len(problems) > 0 {
@@ -59,7 +61,8 @@ func TestWhatTheHarnessCalledIsReplayed(t *testing.T) {
 		},
 		"denied as a mere name": {
 			decision.Record{
-				Server: "local", Tool: "mcp_bank_pay", Details: decision.Details{PlacedOn: "bank", Arguments: []byte(`{}`)},
+				Server: "local", Tool: "mcp_bank_pay",
+				Details: decision.Details{PlacedOn: "bank", Arguments: []byte(`{}`)},
 			}, "deny",
 		},
 	} {
