@@ -44,9 +44,12 @@ func (s *Service) endDelegated(ctx context.Context, v *view, lineage []*plan.Dec
 func (c *call) checkDelegated(v *view, now time.Time) plan.Result {
 	r := &c.request
 	var held plan.Result
-	if v.enveloped != nil {
+	switch {
+	case v.enveloped != nil:
 		held = c.checkEnvelope(v, now)
-	} else {
+	case v.presented.Contradictory:
+		held = plan.Result{Drift: plan.NotGenuine, Reason: "the token was altered: use the token as it was issued"}
+	default:
 		held = trust.Held(v.plan, v.presented, r.Held, r.Sent, now)
 	}
 	if !held.OK {

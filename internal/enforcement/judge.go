@@ -262,6 +262,7 @@ func (c *call) names(v *view, fit plan.Result) []name {
 			own := toolname.Candidate{Name: toolname.Name{Server: host, Tool: strings.TrimSpace(r.Tool)}}
 			add(step, toolname.Others([]toolname.Candidate{own}, "")...)
 		}
+		add(step, c.perhapsLocal(v)...)
 	} else {
 		add(step, v.candidates(r.Tool, r.Server, r.Source)...)
 	}

@@ -102,3 +102,39 @@ func TestARuleAboutEveryServersToolRestrictsServersWithDots(t *testing.T) {
 		want(t, e.decide(call("acme.bank", "move", `{}`)), verdict.Deny, "rules", "")
 	})
 }
+
+// TestARuleAboutAMereNameRestrictsAPlannedOne: a plan that has bank does not prove that mcp_bank_pay is its tool. Who
+// says nothing of a harness may have a tool of that name, and a rule about that one restricts, but no default does.
+func TestARuleAboutAMereNameRestrictsAPlannedOne(t *testing.T) {
+	t.Parallel()
+	const joined = "mcp_bank_pay"
+	for name, c := range map[string]struct {
+		effect, pattern, planSource, source, called string
+		want                                        verdict.Verdict
+	}{
+		"deny":                     {"deny", "local." + joined, "", "", joined, verdict.Deny},
+		"hold":                     {"hold", "local." + joined, "", "", joined, verdict.Hold},
+		"ask":                      {"ask", "local." + joined, "", "", joined, verdict.Ask},
+		"every local tool":         {"deny", "local.*", "", "", joined, verdict.Deny},
+		"another program":          {"deny", "local.*", "", "langchain", joined, verdict.Deny},
+		"a harness by the call":    {"deny", "local.*", "", "gemini-cli", joined, verdict.Allow},
+		"a harness by the plan":    {"deny", "local.*", "armorgemini", "", joined, verdict.Allow},
+		"a program above its plan": {"deny", "local.*", "armorgemini", "langchain", joined, verdict.Deny},
+		"a default":                {"deny", "local.other", "", "", joined, verdict.Allow},
+		"the form of Claude Code":  {"deny", "local.*", "", "", "mcp__bank__pay", verdict.Allow},
+		"the bare tool":            {"deny", "local.*", "", "", "pay", verdict.Allow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, e *env) {
+				e.active("rules", `id: open; effect: allow; tools: ["bank.*"]`,
+					`id: mere; effect: `+c.effect+`; tools: ["`+c.pattern+`"]`)
+				shown := e.mint(e.agent,
+					`{"source":"`+c.planSource+`","steps":[{"mcp":"bank","action":"pay"}]}`)
+				r := planned(shown, c.called, `{}`)
+				r.Source = c.source
+				want(t, e.decide(r), c.want, "rules", "")
+			})
+		})
+	}
+}

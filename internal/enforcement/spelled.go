@@ -1,6 +1,7 @@
 package enforcement
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -110,6 +111,18 @@ func (c *call) isHarnesses(v *view) bool {
 		_, isOwn := toolname.BareHost(r.Tool, source)
 		return isOwn
 	})
+}
+
+// perhapsLocal is a planned call's whole name as that of a tool which some agent calls so itself, where it has the form
+// that the Gemini CLI gives to tools of MCP servers, and neither the call nor its plan says that a harness calls. The
+// plan says which server is meant, so the name only restricts.
+func (c *call) perhapsLocal(v *view) []toolname.Candidate {
+	r := &c.request
+	if r.Server != "" || !toolname.IsGemini(r.Tool) ||
+		toolname.Harness(cmp.Or(r.Source, v.plan.Plan.Source)) != toolname.Local {
+		return nil
+	}
+	return []toolname.Candidate{{Name: toolname.Name{Server: toolname.Local, Tool: r.Tool}, Naming: toolname.Claimed}}
 }
 
 // spelledIn are the spelled names among those that policies judge.

@@ -72,7 +72,6 @@ const notKnown = "unknown"
 // counts as absent.
 type wireRow struct {
 	// The plan, and where in it.
-	Token     jsontext.Value `json:"token"`
 	PlanID    jsontext.Value `json:"plan_id"`
 	StepIndex jsontext.Value `json:"step_index"`
 	// What was called, under one name of the many that clients have.
@@ -107,6 +106,8 @@ type wireRow struct {
 	// The lease that the client decided by, and which of its calls this is.
 	Lease    jsontext.Value `json:"lease"`
 	LeaseUse jsontext.Value `json:"lease_use"`
+
+	Others map[string]jsontext.Value `json:",embed"` // of which the token is read, under any of its names
 }
 
 // row is a report in the one form that is stored.
@@ -188,8 +189,12 @@ func readSpelled(raw, sent jsontext.Value) (row, error) {
 	if sent.Kind() != '{' || json.Unmarshal(sent, &w) != nil {
 		return row{}, errors.New("is not a JSON object that everyone reads alike")
 	}
+	shown, err := w.presented()
+	if err != nil {
+		return row{}, err
+	}
 	r := row{
-		shown: presentedBy(w.Token, w.PlanID), step: -1, server: label(w.MCP),
+		shown: shown, step: -1, server: label(w.MCP),
 		tool:      label(w.Tool),
 		sessionID: label(w.SessionID), contextID: label(w.ContextID),
 		userID: label(w.UserID), agentID: label(w.AgentID), seq: number(w.Seq),
@@ -247,12 +252,21 @@ func sourceOf(raw jsontext.Value) string {
 	return ""
 }
 
-// presentedBy is what a row presents of its plan: the token if there is one.
-func presentedBy(token, planID jsontext.Value) plan.Presented {
-	if p := plan.ParsePresented(token); !p.IsZero() {
-		return p
+// presented is what a row presents of its plan: the token if there is one. What is no token counts as absent, because
+// published clients write something in its place.
+func (w *wireRow) presented() (plan.Presented, error) {
+	var shown plan.Shown
+	for _, name := range spelling.PlanToken {
+		if p := plan.ParsePresented(w.Others[name]); !p.IsZero() {
+			if err := shown.Add(name, w.Others[name], p); err != nil {
+				return plan.Presented{}, errors.New("has two spellings that differ: " + err.Error())
+			}
+		}
 	}
-	return plan.Presented{PlanID: label(planID)}
+	if !shown.IsZero() {
+		return shown.Presented, nil
+	}
+	return plan.Presented{PlanID: label(w.PlanID)}, nil
 }
 
 // hashOf identifies a row, whatever its spelling.

@@ -55,9 +55,16 @@ func saidIn(r *http.Request) said {
 	if agentID, granted := r.Context().Value(grantedAgent{}).(string); granted {
 		s.agent, s.granted = agentID, true
 	}
-	if text := strings.TrimSpace(h.Get(planHeader)); text != "" {
-		s.planned = true
-		s.plan = presented(text)
+	for _, text := range h.Values(planHeader) {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		shown := presented(text)
+		if s.planned && shown != s.plan {
+			s.plan.Contradictory = true // nobody can tell which of them the caller goes by
+			break
+		}
+		s.planned, s.plan = true, shown
 	}
 	return s
 }

@@ -145,8 +145,10 @@ func candidates(r *decision.Record, call *toolcall.Call) []toolname.Candidate {
 		first.Naming = toolname.Joined
 	}
 	names := []toolname.Candidate{first}
-	if r.SpelledAs != "" && toolname.IsBare(r.SpelledAs) { // with a dot, which may be of a tool without a server
-		whole := toolname.Name{Server: toolname.Local, Tool: r.SpelledAs}
+	// With a dot it may be of a tool without a server; where it is placed there, a rule about such a tool has decided.
+	isDotted := r.SpelledAs != "" && toolname.IsBare(r.SpelledAs)
+	if isDotted || r.PlacedOn != "" && r.Server == toolname.Local && r.CalledAs == "" {
+		whole := toolname.Name{Server: toolname.Local, Tool: r.Called()}
 		names = append(names, toolname.Candidate{Name: whole, Naming: toolname.Claimed})
 	}
 	names = toolname.Others(names, r.Called())
@@ -168,15 +170,14 @@ func calledFor(r *decision.Record) []toolname.Candidate {
 	return names
 }
 
-// doubtNames adds the answers that a rule about a forgotten name may have given: an erased record does not say what was
-// called, nor by which harness, where the host said which tool it is.
+// doubtNames adds the answers that a rule about a name may have given of which nobody knows whether it was judged.
 func doubtNames(
 	r *decision.Record, call *toolcall.Call, outlook engine.Outlook, under func(*toolcall.Call) engine.Outlook,
 ) engine.Outlook {
-	if !r.Erased || slices.Contains(toolname.Hosts(), call.Server) || call.Server == toolname.Unknown {
+	if slices.Contains(toolname.Hosts(), call.Server) || call.Server == toolname.Unknown {
 		return outlook
 	}
-	for _, q := range engine.Ask(*call, forgottenNames(toolname.Name{Server: call.Server, Tool: call.Tool})) {
+	for _, q := range engine.Ask(*call, doubtfulNames(r, call)) {
 		answer := under(q.Call)
 		if !stricterThan(answer.ByRules, outlook.Possible(), false) {
 			continue
@@ -187,6 +188,20 @@ func doubtNames(
 		outlook.ByDefault |= restricted.ByDefault
 	}
 	return outlook
+}
+
+// doubtfulNames are the further names under which the call may have been judged. An erased record does not say what was
+// called, nor by which harness, where the host said which tool it is. And no record says whether the client has stated
+// the server, or the plan the harness: without either, a name that the Gemini CLI may have joined is a mere tool's too.
+func doubtfulNames(r *decision.Record, call *toolcall.Call) []toolname.Candidate {
+	if r.Erased {
+		return forgottenNames(toolname.Name{Server: call.Server, Tool: call.Tool})
+	}
+	if r.CalledAs != "" || !toolname.IsGemini(r.Called()) || toolname.Harness(r.Source) != toolname.Local {
+		return nil
+	}
+	whole := toolname.Name{Server: toolname.Local, Tool: r.Called()}
+	return []toolname.Candidate{{Name: whole, Naming: toolname.Claimed}}
 }
 
 // forgottenNames are those that a harness's name for a tool, or the tool's own, may have stood for.

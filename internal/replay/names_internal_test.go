@@ -17,7 +17,9 @@ func TestWhatTheHarnessCalledIsReplayed(t *testing.T) {
 	compiled, problems := engine.Compile(&document.Document{
 		Version: document.Version, Name: "p", Default: verdict.Allow,
 		Rules: []document.Rule{
-			{ID: "r", Effect: verdict.Deny, Tools: []document.Pattern{"claude-code.Bash", "evil.*"}},
+			{ID: "r", Effect: verdict.Deny, Tools: []document.Pattern{
+				"claude-code.Bash", "evil.*", "local.mcp_bank_pay",
+			}},
 		},
 	})
 	if len(problems) > 0 {
@@ -26,6 +28,9 @@ func TestWhatTheHarnessCalledIsReplayed(t *testing.T) {
 	set := engine.NewSet([]engine.Active{{ID: "p", Version: 1, Policy: compiled}})
 	called := func(name, source string) decision.Details {
 		return decision.Details{Arguments: []byte(`{}`), CalledAs: name, Source: source}
+	}
+	joined := func(source string) decision.Details {
+		return decision.Details{Arguments: []byte(`{}`), SpelledAs: "mcp_bank_pay", Source: source}
 	}
 	for name, c := range map[string]struct {
 		record decision.Record
@@ -47,6 +52,18 @@ func TestWhatTheHarnessCalledIsReplayed(t *testing.T) {
 		},
 		"erased, and denied as the harness's": {
 			decision.Record{Server: "codex", Tool: "shell", Erased: true, Ruling: verdict.Ruling{Rule: "x"}}, Unknown,
+		},
+		"joined, and perhaps a mere name": {
+			decision.Record{Server: "bank", Tool: "pay", Details: joined("")}, Unknown,
+		},
+		"joined by a harness": {
+			decision.Record{Server: "bank", Tool: "pay", Details: joined("gemini-cli")}, "allow",
+		},
+		"denied as a mere name": {
+			decision.Record{
+				Server: "local", Tool: "mcp_bank_pay",
+				Details: decision.Details{PlacedOn: "bank", Arguments: []byte(`{}`)},
+			}, "deny",
 		},
 	} {
 		r := c.record

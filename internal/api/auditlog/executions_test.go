@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"writ/client"
+	"writ/internal/spelling"
 	"writ/internal/testserver"
 )
 
@@ -136,6 +137,39 @@ func TestReportsNeedAKeyOrAToken(t *testing.T) {
 		})
 		if err != nil || len(entries.Items) != 1 || entries.Items[0].Tool != "read" {
 			t.Errorf("entries of the plan: %+v, %v", entries.Items, err)
+		}
+	})
+}
+
+// TestAReportOfTwoPlans: a report is of the plan whose token it shows under any of its names, and of no two.
+func TestAReportOfTwoPlans(t *testing.T) {
+	t.Parallel()
+	eachReporting(t, func(t *testing.T, r *reporting) {
+		declared := func() client.PlanToken {
+			return r.Declared(r.agent[1], client.PlanRequest{
+				Plan: json.RawMessage(testserver.OnePlan), AgentID: "agent", ExpiresIn: 600,
+			})
+		}
+		one, other := declared(), declared()
+		for i, name := range spelling.PlanToken {
+			beside := spelling.PlanToken[(i+1)%len(spelling.PlanToken)]
+			row := func(shown any) string {
+				return testserver.JSON(t, map[string]any{"tool": "read", "step_index": i, name: one.JWT, beside: shown})
+			}
+			got := r.post(t, "/iap/audit", row(other.JWT), r.agent...)
+			if got["iap_sync_status"] != "failed" || !strings.Contains(got["error"].(string), "must be the same as") {
+				t.Errorf("%s beside %s: %v", name, beside, got)
+			}
+			// What published clients write where they have no token.
+			if got := r.post(t, "/iap/audit", row("unknown"), r.agent...); got["iap_sync_status"] != "synced" {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
+		entries, err := r.owner.LogEntries(t.Context(), r.org, client.LogFilter{
+			Plan: one.PlanID, Action: "call.executed",
+		})
+		if err != nil || len(entries.Items) != len(spelling.PlanToken) {
+			t.Errorf("%d reports of the plan, %v", len(entries.Items), err)
 		}
 	})
 }

@@ -26,6 +26,7 @@ type sentCall struct {
 	host struct{ server, tool string } // as the host knows the tool
 	// The names under which server, tool and arguments were read; empty: they were not.
 	serverAs, toolAs, argumentsAs string
+	shown                         plan.Shown
 }
 
 // callMembers are the members of a body, and what reads them. Others are passed
@@ -137,7 +138,7 @@ func shared(more callMembers) callMembers {
 		members[name] = readArguments(name)
 	}
 	for _, name := range route.PlanTokenNames {
-		members[name] = readIntent
+		members[name] = readIntent(name)
 	}
 	for _, name := range answerNames {
 		members[name] = func(*sentCall, *callReader) error { return errAnswer }
@@ -243,20 +244,31 @@ func readArguments(name string) func(*sentCall, *callReader) error {
 	}
 }
 
-func readIntent(c *sentCall, in *callReader) error {
-	if in.PeekKind() == jsontext.KindNull {
-		return in.SkipValue()
+// readIntent reads the token of the plan under one of its names.
+func readIntent(name string) func(*sentCall, *callReader) error {
+	return func(c *sentCall, in *callReader) error {
+		if in.PeekKind() == jsontext.KindNull {
+			return in.SkipValue()
+		}
+		c.TokenRequired = true // whoever shows something in place of a token is judged by it
+		begin := in.InputOffset()
+		presented, err := plan.ReadPresented(in.Decoder)
+		if err != nil {
+			return err
+		}
+		sent := bytes.TrimLeft(in.body[begin:in.InputOffset()], ": \t\r\n")
+		err = c.shown.Add(name, sent, presented)
+		c.Presented = c.shown.Presented
+		return disagreeing(err)
 	}
-	c.TokenRequired = true // whoever shows something in place of a token is judged by it
-	presented, err := plan.ReadPresented(in.Decoder)
-	switch {
-	case err != nil || presented.IsZero():
-		return err
-	case !c.Presented.IsZero() && c.Presented != presented:
-		return errTwoPlans
+}
+
+// disagreeing is an error about the tokens of a body in the words of errors about bodies.
+func disagreeing(err error) error {
+	if d, ok := errors.AsType[*plan.DisagreeError](err); ok {
+		return route.BodyError("has " + d.Name + ", which " + d.Message)
 	}
-	c.Presented = presented
-	return nil
+	return err
 }
 
 // readTurn reads the turn that the caller knows.
@@ -300,7 +312,6 @@ func (in *callReader) decode(to any) error { return json.UnmarshalDecode(in.Deco
 var (
 	errNoText   = route.BodyError("has a value of the wrong type")
 	errNoTurn   = route.BodyError("has a session_turn that is no number of a turn")
-	errTwoPlans = route.BodyError("shows the tokens of two plans")
 	errAnswer   = route.BodyError("has a member that only answers have: send a call, not an answer")
 	errEdges    = route.BodyError("has an mcp_context with a name that begins or ends with a space: no such tool runs")
 	errReserved = route.BodyError("has an mcp_context.server_name that stands for coding agents' own tools: " +

@@ -237,22 +237,44 @@ func TestThePlanTokenUnderEveryName(t *testing.T) {
 		}
 		pays, reads := declared("send_money"), declared("balance")
 		calls := m{"send_money": "allow", "balance": "deny"}
-		for _, path := range []string{"/iap/enforce", "/iap/sdk/enforce"} {
+		for _, on := range surfaces[:3] {
 			for _, name := range spelling.PlanToken {
-				named := surface{path: path, more: withToken(name)}
+				named := surface{path: on.path, more: withToken(name)}
+				ask := func(tool string, more m) m {
+					call := spelledCall{tool: tool, amount: 5}.spelled(0, on.arguments)
+					maps.Copy(call, more)
+					_, said := named.ask(t, o, pays, call)
+					return said
+				}
 				for tool, want := range calls {
-					_, said := named.ask(t, o, pays, spelledCall{tool: tool, amount: 5}.spelled(0, true))
-					if said["decision"] != want {
-						t.Errorf("%s: %s with the token as %s is %v, want %s", path, tool, name, said, want)
+					said := ask(tool, nil)
+					outside := strings.Contains(fmt.Sprint(said["reason"]), "not in the plan")
+					if on.arguments && said["decision"] != want || outside != (want == "deny") {
+						t.Errorf("%s: %s with the token as %s is %v, want %s", on.path, tool, name, said, want)
 					}
 				}
-				if name == "intent_token" {
-					continue
+				first := ask("send_money", nil)
+				other := spelling.PlanToken[0]
+				if name == other {
+					other = spelling.PlanToken[1]
 				}
-				call := spelledCall{tool: "send_money", amount: 5}.spelled(0, true)
-				call["intent_token"] = reads.JWT
-				if _, said := named.ask(t, o, pays, call); said["decision"] != "deny" {
-					t.Errorf("%s: %s beside the token of another plan: %v", path, name, said)
+				for _, blank := range []any{nil, "", "  "} {
+					said := ask("send_money", m{other: blank})
+					if said["decision"] != first["decision"] || said["reason"] != first["reason"] {
+						t.Errorf("%s: %s beside %q as %s: %v", on.path, name, blank, other, said)
+					}
+				}
+				for _, wrong := range []any{
+					reads.JWT, m{"jwt_token": reads.JWT}, "garbage", "5", 5, false, m{"a": 1}, m{}, []int{},
+				} {
+					for _, tool := range []string{"send_money", "balance"} {
+						said := ask(tool, m{other: wrong})
+						reason := fmt.Sprint(said["reason"])
+						isNamed := strings.Contains(reason, other) || strings.Contains(reason, name)
+						if said["decision"] != "deny" || !isNamed {
+							t.Errorf("%s: %s beside %v as %s: %v", on.path, name, wrong, other, said)
+						}
+					}
 				}
 			}
 		}

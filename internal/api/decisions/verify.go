@@ -92,13 +92,12 @@ var stepNames = route.Names{
 }
 
 // stepMembers are the members that readStep reads.
-var stepMembers = []string{"token", "intent_token", "tool_name", "mcp", "path", "step_index", "proof", "context"}
+var stepMembers = append([]string{"tool_name", "mcp", "path", "step_index", "proof", "context"},
+	route.PlanTokenNames...)
 
-// readStep reads the question. The token stands under token, whatever its form.
+// readStep reads the question.
 func readStep(body []byte) (enforcement.Step, error) {
 	var in struct {
-		Token     jsontext.Value `json:"token"`
-		Intent    jsontext.Value `json:"intent_token"`
 		ToolName  *string        `json:"tool_name"`
 		MCP       *string        `json:"mcp"`
 		Path      *string        `json:"path"`
@@ -107,6 +106,7 @@ func readStep(body []byte) (enforcement.Step, error) {
 		Context   *struct {
 			Digest *string `json:"csrg_value_digest"`
 		} `json:"context"`
+		Others map[string]jsontext.Value `json:",embed"` // the token, under any of its names
 	}
 	body, err := stepNames.Rewrite(body)
 	if err != nil {
@@ -118,11 +118,12 @@ func readStep(body []byte) (enforcement.Step, error) {
 	if err := route.RefuseMisspelled(body, stepMembers); err != nil {
 		return enforcement.Step{}, err
 	}
-	step := enforcement.Step{
-		Tool: route.OrEmpty(in.ToolName), Server: route.OrEmpty(in.MCP), Presented: plan.ParsePresented(in.Token),
+	shown, err := plan.ShownIn(in.Others, route.PlanTokenNames)
+	if err != nil {
+		return enforcement.Step{}, disagreeing(err)
 	}
-	if len(in.Token) == 0 {
-		step.Presented = plan.ParsePresented(in.Intent)
+	step := enforcement.Step{
+		Tool: route.OrEmpty(in.ToolName), Server: route.OrEmpty(in.MCP), Presented: shown.Presented,
 	}
 	isSent := len(in.Proof) > 0 && in.Proof.Kind() != jsontext.KindNull
 	if in.Path == nil && !isSent {

@@ -33,7 +33,13 @@ type wireCall struct {
 	UserEmail   *string        `json:"user_email"`
 	SessionID   *string        `json:"session_id"`
 	EnforceOnly *bool          `json:"enforce_only"`
+
+	Others map[string]jsontext.Value `json:",embed"`
 }
+
+// tokenCopies are the names under which SDKs send the token once more, and those that other routes read it under.
+var tokenCopies = append([]string{"csrg_token"}, slices.DeleteFunc(slices.Clone(route.PlanTokenNames),
+	func(name string) bool { return name == "intent_token" })...)
 
 // read reads a call. What two readers could take for different calls is refused.
 func (h *Handlers) read(r *http.Request) (sentCall, error) {
@@ -60,7 +66,7 @@ func (h *Handlers) read(r *http.Request) (sentCall, error) {
 	if err := decisions.NamePerson(&sent.Request, r.Header); err != nil {
 		return sentCall{}, err
 	}
-	sent.Presented = plan.ParsePresented(in.IntentToken)
+	sent.Presented = plan.ParsePresented(in.IntentToken).With(in.Others, tokenCopies)
 	sent.Envelope = readEnvelope(r.Header)
 	held := decisions.HeldProof(r, body)
 	sent.Held, sent.Request.Sent = held.Proof, held.Sent
@@ -95,12 +101,15 @@ func (in *wireCall) check() error {
 		kind  jsontext.Kind
 	}{
 		{"arguments", in.Arguments, jsontext.KindBeginObject},
-		{"intent_token", in.IntentToken, jsontext.KindBeginObject},
 		{"merkle_proof", in.MerkleProof, jsontext.KindBeginArray},
 	} {
 		if isSent(member.value) && member.value.Kind() != member.kind {
 			return fault.Field(member.name, "has a value of the wrong type")
 		}
+	}
+	kind := in.IntentToken.Kind() // the JWT as it was issued, or an object with it
+	if isSent(in.IntentToken) && kind != jsontext.KindBeginObject && kind != jsontext.KindString {
+		return fault.Field("intent_token", "has a value of the wrong type")
 	}
 	if !isSent(in.MerkleProof) {
 		return nil

@@ -24,6 +24,7 @@ func TestRefusalsAreDecisions(t *testing.T) {
 		}
 		plan := planOf("nowhere", "waits", "files")
 		minted := e.Mint(plan)
+		other := e.Mint(planOf("nowhere"))
 		search := e.invocation(plan, minted, "search", m{})
 		pay := e.invocation(plan, minted, "pay", m{})
 		for _, c := range []struct {
@@ -37,6 +38,10 @@ func TestRefusalsAreDecisions(t *testing.T) {
 			{"a tool outside the plan", "not_in_plan", "not in the plan", search.with(m{"tool": "b", "action": "b"})},
 			{"no token", "no_plan", "no plan", search.with(m{"intent_token": nil})},
 			{"a made-up token", "no_plan", "no plan", search.with(m{"intent_token": m{"plan_id": "7", "token": m{}}})},
+			{"the token of another plan beside it", "not_genuine", "altered", search.with(m{"token": other["token"]})},
+			{"another copy of it", "not_genuine", "altered", search.with(m{"csrg_token": other["token"]})},
+			{"another one by another name", "not_genuine", "altered", search.with(m{"jwt_token": other["jwt_token"]})},
+			{"no token beside it", "not_genuine", "altered", search.with(m{"token": "garbage"})},
 			{"no proof", "bad_proof", "must prove its step", search.header("X-CSRG-Proof", "")},
 			{"no path", "bad_proof", "must prove its step", search.header("X-CSRG-Path", "")},
 			{"another path", "bad_proof", "does not lead", search.header("X-CSRG-Path", "/steps/[1]/action")},

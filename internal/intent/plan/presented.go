@@ -22,7 +22,7 @@ type Presented struct {
 	JWT       string
 	// MerkleRoot and ExpiresAt are what the token says of the plan; ExpiresAt is a JSON number as it was written.
 	MerkleRoot, ExpiresAt string
-	Contradictory         bool // it says one of them twice, and not the same
+	Contradictory         bool // it says one of them twice, or has a copy beside it, and not the same
 }
 
 // IsZero reports whether nothing was presented.
