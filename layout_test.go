@@ -406,7 +406,7 @@ var table = layout.Table{
 	row("internal/policy/document", "internal/node", "internal/glob", "internal/verdict",
 		"internal/confine",
 		"internal/obligation"),
-	row("internal/manifest", "internal/node", "internal/secret"),
+	row("internal/manifest", "internal/node", "internal/secret", "internal/toolname"),
 	row("internal/glob"),
 	row("internal/policy/shell/evasion"),
 	row("internal/policy/shell"),
