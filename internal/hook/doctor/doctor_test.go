@@ -203,6 +203,10 @@ var faults = map[string]fault{
 	"a guard file of another version": {
 		func(p *patient) { p.edit(p.Guard(), `"version": 1`, `"version": 9`) }, "guard file", doctor.Failed, "version",
 	},
+	"a guard file that protects a home": {
+		func(p *patient) { p.edit(p.Guard(), `"protected": []`, `"protected": ["~/x"]`) }, "guard file", doctor.Failed,
+		"write absolute paths there",
+	},
 	"a guard file that only monitors": {
 		func(p *patient) { p.edit(p.Guard(), `"enforce"`, `"monitor"`) }, "guard file", doctor.Failed,
 		"only monitored",
