@@ -46,7 +46,8 @@ func parseRule(args []string) (r rule, err error) {
 		if len(rest) < 2 || rest[1] == "" {
 			return r, errNoRule
 		}
-		r.kind, r.name, r.words, r.note = "bash_program", rest[1], words[0]+" program "+rest[1], strings.Join(rest[2:], " ")
+		r.kind, r.name, r.note = "bash_program", rest[1], strings.Join(rest[2:], " ")
+		r.words = words[0] + " program " + r.name
 		return r, nil
 	}
 	r.words, r.note = words[0]+" "+rest[0], strings.Join(rest[1:], " ")
@@ -54,8 +55,8 @@ func parseRule(args []string) (r rule, err error) {
 	return r, err
 }
 
-// actionOf is the type of an action, and its name, by how a tool is written: mcp__s__t, mcp_s_t and s.t are tools of MCP
-// servers.
+// actionOf is the type of an action, and its name, by how a tool is written: mcp__s__t, mcp_s_t and s.t are tools of
+// MCP servers.
 func actionOf(tool string) (kind, name string, err error) {
 	tool = strings.TrimPrefix(tool, "gemini-cli.")
 	if strings.HasPrefix(tool, "mcp__") || strings.Contains(tool, ".") {

@@ -14,14 +14,14 @@ import (
 func TestParseRule(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]rule{
-		"deny web_fetch no uploads":      {effect: "forbid", kind: "tool", name: "web_fetch", note: "no uploads"},
-		"allow gemini-cli.read_file":     {effect: "permit", kind: "tool", name: "read_file"},
-		"hold mcp__github__create_issue": {effect: "require_approval", kind: "mcp_tool", name: "mcp__github__create_issue"},
-		"deny github.create_issue why":   {effect: "forbid", kind: "mcp_tool", name: "github.create_issue", note: "why"},
-		"deny mcp_github_search":         {effect: "forbid", kind: "mcp_tool", name: "github.search"},
-		"deny --program rm it deletes":   {effect: "forbid", kind: "bash_program", name: "rm", note: "it deletes"},
-		"deny --program=rm":              {effect: "forbid", kind: "bash_program", name: "rm"},
-		"deny mcp_github_create_issue":   {}, "deny mcp_github": {}, "deny --program": {}, "deny --program=": {},
+		"deny web_fetch no uploads":    {effect: "forbid", kind: "tool", name: "web_fetch", note: "no uploads"},
+		"allow gemini-cli.read_file":   {effect: "permit", kind: "tool", name: "read_file"},
+		"hold mcp__bank__pay_in":       {effect: "require_approval", kind: "mcp_tool", name: "mcp__bank__pay_in"},
+		"deny bank.pay_in why":         {effect: "forbid", kind: "mcp_tool", name: "bank.pay_in", note: "why"},
+		"deny mcp_github_search":       {effect: "forbid", kind: "mcp_tool", name: "github.search"},
+		"deny --program rm it deletes": {effect: "forbid", kind: "bash_program", name: "rm", note: "it deletes"},
+		"deny --program=rm":            {effect: "forbid", kind: "bash_program", name: "rm"},
+		"deny mcp_github_create_issue": {}, "deny mcp_github": {}, "deny --program": {}, "deny --program=": {},
 		"deny": {}, "forbid rm": {}, "": {},
 	} {
 		for _, args := range [][]string{{words}, strings.Fields(words)} {

@@ -77,7 +77,9 @@ func Confined(in *hook.Input, limits confine.Limits, report, decision, command s
 // leaveOut takes out what is not there: a policy names folders that only some machines have, and one that is absent
 // permits nothing. What a command may only read must not come to be where it may write: it is protected there.
 func leaveOut(limits confine.Limits, workspace string) confine.Limits {
-	limits.Write = slices.DeleteFunc(limits.Write, func(path string) bool { return path != workspace && isAbsent(path) })
+	limits.Write = slices.DeleteFunc(limits.Write, func(path string) bool {
+		return path != workspace && isAbsent(path)
+	})
 	limits.Read = slices.DeleteFunc(limits.Read, func(path string) bool {
 		if !isAbsent(path) {
 			return false
