@@ -70,6 +70,7 @@ type proposed struct {
 	profile json.RawMessage
 	reason  string
 	holds   bool // besides, it holds calls that no rule of it names
+	allows  bool // it allows them where no other policy applies
 }
 
 // withRule is the active profile with one rule more, or a new one, which changes nothing else where that can be said.
@@ -85,6 +86,7 @@ func withRule(ctx context.Context, c *client.Client, agent string, r rule) (done
 	} else {
 		decision, known, askErr := neutralDefault(ctx, c, agent)
 		p, err, done.holds = newProfile(decision), askErr, !known
+		done.allows = decision == "allow"
 	}
 	if err != nil {
 		return done, err
@@ -174,6 +176,10 @@ func printProposed(s cli.Streams, p client.Proposal, made proposed) error {
 	if made.holds {
 		fmt.Fprintln(s.Out, "BEWARE: once it is confirmed, every call of every agent that no rule names is held, too: "+
 			"what policies say about those calls now could not be kept")
+	}
+	if made.allows {
+		fmt.Fprintln(s.Out, "BEWARE: what no rule names is decided by the other policies, as now; where none applies (to "+
+			"other people and keys, or once the others are deactivated) the confirmed profile allows it")
 	}
 	if p.Reason != made.reason {
 		fmt.Fprintf(s.Out, "it waited already, with this reason, which stays: %s; to give another one, withdraw it first: "+
