@@ -104,12 +104,16 @@ func (r DelegateRequest) checked() (DelegateRequest, error) {
 	if r.AgentID == plan.NotStated {
 		r.AgentID = ""
 	}
-	key, isKey := trust.PublicKey(r.Delegate)
+	read := trust.StatedKey
+	if r.Envelope {
+		read = trust.PublicKey // a text of any other form is only stored
+	}
+	key, isKey := read(r.Delegate)
 	switch {
 	case isKey:
 		r.Delegate = fmt.Sprintf("%x", []byte(key))
 	case !r.Envelope:
-		return r, fault.Field("delegate_public_key", "must be a public key of Ed25519, in hex or base64")
+		return r, fault.Field("delegate_public_key", "must be a public key of Ed25519, raw or as SPKI in DER, in hex or base64")
 	case r.Delegate == "" || len(r.Delegate) > maxDelegateKey || plainText(r.Delegate) != r.Delegate:
 		return r, fault.Field("delegatePublicKey", "must be 1 to %d bytes without control characters", maxDelegateKey)
 	default:

@@ -10,6 +10,7 @@ import (
 
 	"writ/internal/node"
 	"writ/internal/secret"
+	"writ/internal/toolname"
 )
 
 // Limits of a manifest.
@@ -174,11 +175,12 @@ func memberText(v *node.Value, name string) string {
 }
 
 // tools reads a list of tools. An entry may name a server that the manifest does not
-// list, because agents have tools without one; but it is more often a typing error.
+// list, because agents have tools without one; but it is more often a typing error. A coding agent's own tools have the
+// agent's name.
 func (r *reader) tools(v *node.Value) (tools []string) {
 	for _, item := range v.Items(maxTools) {
 		entry := fixed(item, toolProblem)
-		if server, _, _ := strings.Cut(entry, "."); entry != "" && !r.servers[server] {
+		if server, _, _ := strings.Cut(entry, "."); entry != "" && !r.servers[server] && !toolname.IsReserved(server) {
 			r.warn(item, "names "+server+", which is no id of mcp_servers")
 		}
 		tools = append(tools, entry)

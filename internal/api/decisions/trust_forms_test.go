@@ -49,6 +49,10 @@ func TestNoRestrictionOfADelegationIsPassedOver(t *testing.T) {
 				t.Errorf("%s: fields %v: %d %s", tt.field, fields, answer.Status, answer.Body)
 			}
 		}
+		exported := m{"token": minted["token"], "delegate_public_key": "302a300506032b6570032100" + key}
+		if answer := ask(exported, nil); answer.Status != http.StatusCreated {
+			t.Errorf("a key as Node exports it: %d %s", answer.Status, answer.Body)
+		}
 		// Both restrictions hold where a published SDK may send both.
 		more := m{"allowed_actions": []string{"search"}, "subtask": trustSubtask("search", "read")}
 		if answer := ask(own, more); answer.Status != http.StatusForbidden {

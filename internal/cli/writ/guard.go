@@ -12,6 +12,7 @@ import (
 	"writ/client"
 	"writ/internal/cli"
 	"writ/internal/hook/guardfile"
+	"writ/internal/hook/lists"
 )
 
 // guard holds what the slash commands of the host run. They use the key of the guard file, which can propose
@@ -61,7 +62,8 @@ type guardState struct {
 	Agent        string            `json:"agent"`
 	Status       string            `json:"status"`
 	Mode         string            `json:"mode"`
-	Tools        map[string]string `json:"tools"` // what policies say, by the tool
+	Tools        map[string]string `json:"tools"`              // what policies say, by the tool
+	Manifest     string            `json:"manifest,omitempty"` // whose lists count too
 	Profile      string            `json:"profile,omitempty"`
 }
 
@@ -118,11 +120,30 @@ func (g *guarding) state(ctx context.Context) (guardState, error) {
 		}
 		state.Tools[t.name] = strings.TrimSpace(access.Decision + " " + inBrackets(access.Rule))
 	}
+	if state.Manifest = file.Manifest; state.Manifest != "" {
+		if err := state.narrow(); err != nil {
+			return state, err
+		}
+	}
 	active, err := c.ActiveProfile(ctx, "")
 	if err == nil {
 		state.Profile = profileName(active.Policy)
 	}
 	return state, nil
+}
+
+// narrow says of tools that the manifest does not permit that they are denied: the hook asks it first.
+func (s *guardState) narrow() error {
+	of, err := lists.Read(s.Manifest)
+	if err != nil {
+		return fmt.Errorf("the manifest %s, without which no tool runs: %w", cli.Line(s.Manifest), err)
+	}
+	for _, t := range guardTools {
+		if of.Forbid("gemini-cli", t.name) != "" {
+			s.Tools[t.name] = "deny (manifest)"
+		}
+	}
+	return nil
 }
 
 func inBrackets(text string) string {
@@ -145,25 +166,10 @@ func printGuard(s cli.Streams, g guardState) error {
 	t.row("server", g.Server)
 	t.row("agent", g.Agent+" ("+g.Status+")")
 	t.row("mode", modeWords(g.Mode))
+	t.row("manifest", g.Manifest)
 	t.row("profile", g.Profile)
 	for _, tool := range guardTools {
 		fmt.Fprintf(t, "%-19s%s\n", tool.name, cli.Line(g.Tools[tool.name]))
 	}
 	return t.print(s)
-}
-
-// errNoRule says how a rule is written.
-var errNoRule = cli.Misuse("say allow, deny or hold, then the tool, then why: writ guard add deny web_fetch no uploads")
-
-// parseRule reads words: the host gives all that a person typed as one.
-func parseRule(args []string) (effect, tool, note string, err error) {
-	words := strings.Fields(strings.Join(args, " "))
-	if len(words) < 2 {
-		return "", "", "", errNoRule
-	}
-	effect = map[string]string{"allow": "permit", "deny": "forbid", "hold": "require_approval"}[words[0]]
-	if effect == "" {
-		return "", "", "", errNoRule
-	}
-	return effect, words[1], strings.Join(words[2:], " "), nil
 }

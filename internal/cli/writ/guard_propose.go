@@ -15,28 +15,16 @@ import (
 // profile is a profile in the form that plugins stage. Members that are not changed here stay as they are.
 type profile map[string]any
 
-// newProfile is one to begin with: what no rule names waits for a person.
-func newProfile() profile {
+// newProfile is one to begin with.
+func newProfile(decision string) profile {
 	return profile{
 		"schemaVersion": "armor.policy.v1", "kind": "PolicyProfile",
 		"metadata": map[string]any{
 			"name": "gemini-cli", "description": "Rules that were proposed from the Gemini CLI",
 		},
-		"defaults":   map[string]any{"decision": "hold", "conflictResolution": "deny_overrides"},
+		"defaults":   map[string]any{"decision": decision, "conflictResolution": "deny_overrides"},
 		"statements": []any{},
 	}
-}
-
-// add adds a statement about a tool.
-func (p profile) add(effect, tool string) {
-	statements, _ := p["statements"].([]any)
-	p["statements"] = append(statements, map[string]any{
-		"id": fmt.Sprintf("%s-%s-%d", strings.ReplaceAll(effect, "_", "-"), tool, len(statements)+1), "effect": effect,
-		"principal":  map[string]any{"type": "agent", "id": "*"},
-		"action":     map[string]any{"type": "tool", "eq": tool},
-		"resource":   map[string]any{"type": "workspace", "scope": "current"},
-		"conditions": []any{},
-	})
 }
 
 func profileName(text json.RawMessage) string {
@@ -49,34 +37,68 @@ func profileName(text json.RawMessage) string {
 
 func guardAdd(s cli.Streams) *cobra.Command {
 	var g guarding
+	program := ""
 	cmd := &cobra.Command{
 		Use: "add allow|deny|hold TOOL [WHY]", Short: "Propose a rule about a tool, beside those of the active profile",
+		Example: `  writ guard add deny web_fetch no uploads
+  writ guard add hold github.create_issue somebody should look
+  writ guard add deny --program rm`,
 		Args: cobra.ArbitraryArgs, // a person who typed nothing is told what to type
 		RunE: func(cmd *cobra.Command, args []string) error {
-			effect, tool, note, err := parseRule(args)
+			if cmd.Flags().Changed("program") && len(args) > 0 {
+				args = append([]string{args[0], programWord, program}, args[1:]...)
+			}
+			r, err := parseRule(args)
 			if err != nil {
 				return err
 			}
-			return g.propose(cmd.Context(), s, func(
-				ctx context.Context, c *client.Client,
-			) (json.RawMessage, string, error) {
-				p := newProfile()
-				active, err := c.ActiveProfile(ctx, "")
-				if err == nil && profileName(active.Policy) != "" {
-					err = json.Unmarshal(active.Policy, &p)
-				}
-				if err != nil {
-					return nil, "", err
-				}
-				p.add(effect, tool)
-				text, err := json.Marshal(p)
-				return text, strings.TrimSpace(strings.Join(strings.Fields(strings.Join(args, " "))[:2], " ") + ": " +
-					note), err
+			err = g.propose(cmd.Context(), s, func(
+				ctx context.Context, c *client.Client, agent string,
+			) (proposed, error) {
+				return withRule(ctx, c, agent, r)
 			})
+			return unknownTool(r, err)
 		},
 	}
 	g.addFlags(cmd)
+	cmd.Flags().StringVar(&program, "program", "", "in place of TOOL: commands of the shell that run the program `NAME`")
 	return cmd
+}
+
+// proposed is a profile that is to be proposed.
+type proposed struct {
+	profile json.RawMessage
+	reason  string
+	holds   bool // besides, it holds calls that no rule of it names
+	allows  bool // it allows them where no other policy applies
+}
+
+// withRule is the active profile with one rule more, or a new one, which changes nothing else where that can be said.
+func withRule(ctx context.Context, c *client.Client, agent string, r rule) (done proposed, err error) {
+	done.reason = strings.TrimSpace(r.words + ": " + r.note)
+	active, err := c.ActiveProfile(ctx, "")
+	if err != nil {
+		return done, err
+	}
+	p := profile{}
+	if profileName(active.Policy) != "" {
+		err = json.Unmarshal(active.Policy, &p)
+	} else {
+		decision, known, askErr := neutralDefault(ctx, c, agent)
+		p, err, done.holds = newProfile(decision), askErr, !known
+		done.allows = decision == "allow"
+	}
+	if err != nil {
+		return done, err
+	}
+	if !p.add(r) {
+		return done, fmt.Errorf("the profile %s, which is active, has this rule already", profileName(active.Policy))
+	}
+	if done.holds {
+		done.reason += " (and everything that no rule names is held)"
+	}
+	done.profile, err = json.Marshal(p)
+	return done, err
 }
 
 func guardTemplate(s cli.Streams) *cobra.Command {
@@ -89,10 +111,10 @@ func guardTemplate(s cli.Streams) *cobra.Command {
 				return g.templates(cmd.Context(), s)
 			}
 			return g.propose(cmd.Context(), s, func(
-				ctx context.Context, c *client.Client,
-			) (json.RawMessage, string, error) {
+				ctx context.Context, c *client.Client, _ string,
+			) (proposed, error) {
 				t, err := c.ProfileTemplate(ctx, name)
-				return t.Policy, "the template " + name, err
+				return proposed{profile: t.Policy, reason: "the template " + name}, err
 			})
 		},
 	}
@@ -123,37 +145,54 @@ func (g *guarding) templates(ctx context.Context, s cli.Streams) error {
 // propose stages a profile with the key of the guard file, and proposes it.
 func (g *guarding) propose(
 	ctx context.Context, s cli.Streams,
-	make func(context.Context, *client.Client) (profile json.RawMessage, reason string, err error),
+	make func(ctx context.Context, c *client.Client, agent string) (proposed, error),
 ) error {
-	_, c, err := g.open()
+	file, c, err := g.open()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	text, reason, err := make(ctx, c)
+	made, err := make(ctx, c, file.Agent)
 	if err != nil {
 		return ofGuardFile(err)
 	}
-	if _, err := c.StageProfile(ctx, "", text); err != nil {
+	if _, err := c.StageProfile(ctx, "", made.profile); err != nil {
 		return fmt.Errorf("stage the rule: %w", err)
 	}
-	proposal, err := c.ProposeProfile(ctx, "", reason)
+	proposal, err := c.ProposeProfile(ctx, "", made.reason)
 	if err != nil {
 		return fmt.Errorf("propose the rule: %w", err)
 	}
 	return show(&g.server, s, proposal, func(s cli.Streams, p client.Proposal) error {
-		_, err := fmt.Fprintf(s.Out, "proposed %s (%s): it replaces what you proposed before if nobody has confirmed that, "+
-			"and decides nothing until an owner or admin confirms it, in a terminal of their own: writ guard yes %s\n", cli.Line(p.ID), cli.Line(p.Name), cli.Line(p.ID))
-		return err
+		return printProposed(s, p, made)
 	})
+}
+
+func printProposed(s cli.Streams, p client.Proposal, made proposed) error {
+	fmt.Fprintf(s.Out, "proposed %s (%s): it replaces what you proposed before if nobody has confirmed that, "+
+		"and decides nothing until an owner or admin confirms it, in a terminal of their own: writ guard yes %s\n",
+		cli.Line(p.ID), cli.Line(p.Name), cli.Line(p.ID))
+	if made.holds {
+		fmt.Fprintln(s.Out, "BEWARE: once it is confirmed, every call of every agent that no rule names is held, too: "+
+			"what policies say about those calls now could not be kept")
+	}
+	if made.allows {
+		fmt.Fprintln(s.Out, "BEWARE: what no rule names is decided by the other policies, as now; where none applies (to "+
+			"other people and keys, or once the others are deactivated) the confirmed profile allows it")
+	}
+	if p.Reason != made.reason {
+		fmt.Fprintf(s.Out, "it waited already, with this reason, which stays: %s; to give another one, withdraw it first: "+
+			"writ guard no %s\n", cli.Line(p.Reason), cli.Line(p.ID))
+	}
+	return nil
 }
 
 // elsewhere is the answer to /writ:yes and /writ:no: an agent could type them as well as a person.
 const elsewhere = `Nothing is confirmed, approved or rejected beneath the host of a coding agent: an agent could do it too.
 In a terminal of your own:
   writ guard yes, writ guard no     proposals: list them, confirm or withdraw one
-  writ approvals                    calls that wait: list them, approve or reject one
+  writ approvals list               calls that wait; writ approvals approve and reject answer one
 In the browser: %s/ui/approvals
 `
 
@@ -178,8 +217,12 @@ func guardNo(s cli.Streams) *cobra.Command {
 		Long: `Withdraw a proposal, by its id: writ guard no ID. Without an id, list the proposals that wait, with what they
 mean, and withdraw nothing. Nothing is withdrawn beneath the host of a coding agent.`,
 		RunE: g.run(s, func(ctx context.Context, c *client.Client, p client.Proposal) (client.Proposal, error) {
+			err := c.WithdrawProposal(ctx, g.orgID, p.ID)
+			if err != nil && p.State == "confirmed" {
+				err = fmt.Errorf("%w; writ policy deactivate %s ends it", err, cli.Line(p.PolicyID))
+			}
 			p.State = "withdrawn"
-			return p, c.WithdrawProposal(ctx, g.orgID, p.ID)
+			return p, err
 		}),
 	}
 	g.addFlags(cmd)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -153,7 +154,11 @@ func (i *initializing) install(
 	}()
 	policy := ""
 	if i.policy != "" {
-		if policy, err = i.ensurePolicy(ctx, access); err != nil {
+		ensure := i.findPolicy
+		if access.person {
+			ensure = i.ensurePolicy
+		}
+		if policy, err = ensure(ctx, access); err != nil {
 			return nil, err
 		}
 	}
@@ -171,6 +176,10 @@ func (i *initializing) install(
 		Changed: append([]string{}, changes...), Warnings: []string{},
 	}
 	done.describe(places, guard)
+	if len(access.lacks) > 0 {
+		done.Warnings = append(done.Warnings, "the key has no scope "+strings.Join(access.lacks, ", ")+
+			": what they are for does not work; writ doctor says what that is")
+	}
 	done.endReplaced(ctx, earlier.Server, replaced)
 	return done, nil
 }
@@ -285,7 +294,8 @@ func (i *initializing) guardFile(
 	i.keepEarlier(&f, earlier)
 	guard, err := guardfile.At(places.Guard(), f)
 	if err != nil {
-		return nil, fmt.Errorf("the guard file: %w", err)
+		return nil, fmt.Errorf("the guard file %s: %w: mend it there, or move the file away and run this again",
+			cli.Line(places.Guard()), err)
 	}
 	return guard, nil
 }
@@ -295,8 +305,9 @@ func (i *initializing) keepEarlier(f *guardfile.File, earlier guardfile.File) {
 	if earlier.Key == "" {
 		return
 	}
-	keep(&f.Agent, earlier.Agent, i.changed("agent"))
-	keep(&f.Mode, earlier.Mode, i.changed("monitor"))
+	keep(&f.Agent, earlier.Agent, i.changed("agent") || earlier.Agent == "")
+	usable := earlier.Mode == guardfile.Enforce || earlier.Mode == guardfile.Monitor // else it enforces
+	keep(&f.Mode, earlier.Mode, i.changed("monitor") || !usable)
 	keep(&f.ApprovalWait, earlier.ApprovalWait, i.changed("wait"))
 	keep(&f.Answer, earlier.Answer, i.changed("answer"))
 }

@@ -27,8 +27,11 @@ type access struct {
 
 	orgName string // empty: a key alone does not tell
 
-	own  bool // the key was made for this machine, now or earlier
-	made bool // now
+	own    bool // the key was made for this machine, now or earlier
+	made   bool // now
+	person bool // somebody is signed in, who may look at policies and put them in force
+
+	lacks []string // scopes that hooks need and the key does not have
 }
 
 // ownKeyID is the id of the key, if it goes when the guard goes.
@@ -113,6 +116,11 @@ func (i *initializing) givenKey(ctx context.Context, found credentials.Found) (a
 			found.KeyFrom,
 			a.org, i.org)
 	}
+	for _, scope := range guardScopes {
+		if !slices.Contains(current.Scopes, scope) {
+			a.lacks = append(a.lacks, scope)
+		}
+	}
 	return a, nil
 }
 
@@ -154,7 +162,7 @@ func (i *initializing) ofPerson(ctx context.Context, places install.Places, earl
 		}
 		if earlier.Server == found.URL && earlier.Organization == org {
 			if a, ok := earlierKey(ctx, places, earlier); ok {
-				a.orgName = named.Name
+				a.orgName, a.person = named.Name, true
 				return a, nil
 			}
 		}
@@ -170,6 +178,7 @@ func (i *initializing) ofPerson(ctx context.Context, places install.Places, earl
 			keyID:   issued.ID,
 			own:     true,
 			made:    true,
+			person:  true,
 		}, nil
 	})
 }

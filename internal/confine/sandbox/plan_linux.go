@@ -66,8 +66,8 @@ func (p *paths) add(path string, k kind) { p.points[path] = k }
 
 // bind adds a path of the caller under its real name. Where the caller wrote another name,
 // that leads there too.
-func (p *paths) bind(path string, k kind) (string, error) {
-	actual, err := filepath.EvalSymlinks(path)
+func (p *paths) bind(o *Options, path string, k kind) (string, error) {
+	actual, err := o.follow(path) // again: it may have changed since the options were checked
 	if err != nil {
 		return "", err
 	}
@@ -99,19 +99,12 @@ func planPaths(o *Options, asRoot bool) (*paths, error) {
 	p.add("/tmp", private)
 	var write []string
 	for _, dir := range o.Limits.Read {
-		actual, err := p.bind(dir, readable)
-		if err == nil {
-			err = o.checkActual(dir, actual) // the path may have changed since
-		}
-		if err != nil {
+		if _, err := p.bind(o, dir, readable); err != nil {
 			return nil, fmt.Errorf("--read: %w", err)
 		}
 	}
 	for _, dir := range o.Limits.Write {
-		actual, err := p.bind(dir, writable)
-		if err == nil {
-			err = o.checkActual(dir, actual)
-		}
+		actual, err := p.bind(o, dir, writable)
 		if err != nil {
 			return nil, fmt.Errorf("--write: %w", err)
 		}

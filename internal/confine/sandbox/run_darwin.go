@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -76,7 +75,7 @@ func macLimitsOf(o *Options, private string) (macLimits, error) {
 		to   *[]string
 	}{{append([]string{private}, o.Limits.Write...), &l.write}, {o.Limits.Read, &l.read}} {
 		for _, path := range list.from {
-			actual, err := filepath.EvalSymlinks(path)
+			actual, err := o.follow(path)
 			if err != nil {
 				return l, err
 			}

@@ -146,21 +146,57 @@ func (o *Options) checkPaths() error {
 
 // checkShown checks where a path leads, if it exists.
 func (o *Options) checkShown(path string) error {
-	return o.checkActual(path, actualPath(path)) // what is absent is an error later
+	w, err := walk(path)
+	if err != nil {
+		w = walked{actual: filepath.Clean(path)} // what is absent is an error later
+	}
+	return o.checkActual(path, w)
 }
 
-// checkActual refuses what is too much. A link below the working directory may have been made by an earlier command,
-// and must not lead out of there.
-func (o *Options) checkActual(path, actual string) error {
-	for _, p := range []string{path, actual} {
+// follow is where a path leads, unless that is too much. It looks at each link once: what a path leads to may change
+// between two looks.
+func (o *Options) follow(path string) (actual string, err error) {
+	w, err := walk(path)
+	if err == nil {
+		err = o.checkActual(path, w)
+	}
+	return w.actual, err
+}
+
+// checkActual refuses what is too much. A link below the working directory, or below one that commands may write, may
+// have been made by an earlier command, and must not lead out of there; so may one in between.
+func (o *Options) checkActual(path string, w walked) error {
+	for _, p := range []string{path, w.actual} {
 		if p == "/" || slices.ContainsFunc(neverShown, func(tree string) bool { return within(p, tree) }) {
 			return errors.New("name the directories that are needed")
 		}
 	}
-	if o.Dir != "" && path != o.Dir && within(path, o.Dir) && !within(actual, o.Dir) {
-		return fmt.Errorf("a link leads out of the working directory, to %s", actual)
+	if o.Dir != "" && path != o.Dir && within(path, o.Dir) && !within(w.actual, o.Dir) {
+		return fmt.Errorf("a link leads out of the working directory, to %s", w.actual)
+	}
+	for _, link := range w.links {
+		for _, dir := range o.changeable() {
+			if link != dir && within(link, dir) && !within(w.actual, dir) {
+				return fmt.Errorf("the link %s leads out of %s, where commands may write, to %s", link, dir, w.actual)
+			}
+		}
+	}
+	if o.Home != "" && len(w.links) > 0 && !within(o.Home, path) && within(actualPath(o.Home), w.actual) {
+		return fmt.Errorf("a link leads to %s, which holds the home directory", w.actual)
 	}
 	return nil
+}
+
+// changeable are the directories in which an earlier command may have made links.
+func (o *Options) changeable() []string {
+	var dirs []string
+	if o.Dir != "" {
+		dirs = append(dirs, actualPath(o.Dir))
+	}
+	for _, dir := range o.Limits.Write {
+		dirs = append(dirs, actualPath(dir))
+	}
+	return dirs
 }
 
 // within reports whether a clean path is a directory or below it.

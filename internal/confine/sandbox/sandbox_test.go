@@ -71,6 +71,44 @@ func TestLinksDoNotWiden(t *testing.T) {
 	}
 }
 
+// TestLinksOfCommandsDoNotWiden: an earlier command can make links wherever it may write, and a link of the person may
+// lead to one of those.
+func TestLinksOfCommandsDoNotWiden(t *testing.T) {
+	t.Parallel()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cache", "work/sub", "work/deps", "secret", "tools"} {
+		if err := os.MkdirAll(filepath.Join(home, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{
+		"cache/tools": "../secret", "work/out": "../secret", "work/near": "deps", "mine": "work/out", "moved": "tools",
+		"work-link": "work", "all": ".", "above": "..", "loop": "loop",
+	} {
+		if err := os.Symlink(to, filepath.Join(home, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, problem := range map[string]string{
+		"/cache/tools": "where commands may write", "/work/out": "where commands may write",
+		"/mine": "where commands may write", "/work-link/out": "where commands may write",
+		"/all": "holds the home", "/above": "holds the home", "/all/mine": "where commands may write",
+		"/work/near": "", "/moved": "", "/work-link": "", "/work-link/near": "", "/secret": "", "/absent": "",
+		"/loop": "",
+	} {
+		o := Options{Command: []string{"true"}, Dir: home + "/work/sub", Home: home, Limits: confine.Limits{
+			Write: []string{home + "/work-link", home + "/cache"}, Read: []string{home + path},
+		}}
+		err := o.checkPaths()
+		if (err == nil) != (problem == "") || err != nil && !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: %v, want %q", path, err, problem)
+		}
+	}
+}
+
 func TestQuotasSet(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -190,6 +192,49 @@ func TestConfinement(t *testing.T) {
 	if err != nil || call == nil || json.Unmarshal(call.Original, &replaced) != nil ||
 		replaced.Command != "echo 'a b' && rm x" {
 		t.Errorf("stored %+v, %v", call, err)
+	}
+}
+
+// TestAbsentPathsOfLimits: what a policy names and this machine does not have permits nothing, and keeps no command
+// from running. Where the command may write, it is protected, so that it does not come to be writable.
+func TestAbsentPathsOfLimits(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"work/there", "there"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"dangling": "/absent/x", "to-work": "work", "work/leads": dir + "/absent"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := newMachine(t, nil, confined(strings.ReplaceAll(`{"write":["DIR/work","DIR/absent"],"read":["DIR/there",`+
+		`"DIR/dangling","DIR/there/absent","/etc/passwd/x","DIR/work/there","DIR/work/absent","DIR/work/leads",`+
+		`"DIR/to-work/later","~/writ-test-absent"]}`, "DIR", dir)))
+	var replaced struct{ Command string }
+	a := m.answer("run_shell_command", `{"command":"ls"}`, nil)
+	if a.Decision != "allow" || a.Specific == nil || json.Unmarshal(a.Specific.ToolInput, &replaced) != nil {
+		t.Fatalf("%+v", a)
+	}
+	out, err := exec.Command("bash", "-c", "printf '%s\\n' "+replaced.Command).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(out)) {
+		flag, path, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if slices.Contains([]string{"--write", "--read", "--protect"}, flag) && !strings.HasSuffix(path, "/.env") {
+			got = append(got, flag+" "+strings.TrimPrefix(path, dir))
+		}
+	}
+	want := []string{
+		"--write /work", "--read /there", "--read /work/there", "--protect /work/absent", "--protect /work/leads",
+		"--protect /work/later",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -3,12 +3,15 @@ package beforetool
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
+	"writ/internal/confine"
 	"writ/internal/hook"
 )
 
@@ -45,21 +48,64 @@ func confineCall(in *hook.Input, r ruling, report string) (json.RawMessage, erro
 	if err := json.Unmarshal(members["command"], &command); err != nil || command == "" {
 		return nil, errors.New("it has no command")
 	}
+	if command, err = Confined(in, limits, report, r.DecisionID, command); err != nil {
+		return nil, err
+	}
+	if members["command"], err = json.Marshal(command); err != nil {
+		return nil, err
+	}
+	return json.Marshal(members)
+}
+
+// Confined is a command of the shell as it runs within limits, with the report in a file. The doctor runs one, too.
+func Confined(in *hook.Input, limits confine.Limits, report, decision, command string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return nil, errors.New("the home directory is not known")
+		return "", errors.New("the home directory is not known")
 	}
-	limits = limits.In(realPath(in.CWD), home)
+	workspace := realPath(in.CWD)
+	limits = leaveOut(limits.In(workspace, home), workspace)
 	limits.Protect = append(limits.Protect, steering(in)...)
-	args := limits.Arguments(r.DecisionID, []string{"bash", "-c", command})
+	args := limits.Arguments(decision, []string{"bash", "-c", command})
 	confined := append([]string{in.Guard.Writ, args[0], "--report=" + report}, args[1:]...)
 	for i := range confined {
 		confined[i] = quote(confined[i])
 	}
-	if members["command"], err = json.Marshal(strings.Join(confined, " ")); err != nil {
-		return nil, err
-	}
-	return json.Marshal(members)
+	return strings.Join(confined, " "), nil
+}
+
+// leaveOut takes out what is not there: a policy names folders that only some machines have, and one that is absent
+// permits nothing. What a command may only read must not come to be where it may write: it is protected there.
+func leaveOut(limits confine.Limits, workspace string) confine.Limits {
+	limits.Write = slices.DeleteFunc(limits.Write, func(path string) bool {
+		return path != workspace && isAbsent(path)
+	})
+	limits.Read = slices.DeleteFunc(limits.Read, func(path string) bool {
+		if !isAbsent(path) {
+			return false
+		}
+		itself := filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path)) // a link that leads nowhere, perhaps
+		for _, place := range []string{itself, realPath(path)} {
+			if isInside(place, limits.Write) && !slices.Contains(limits.Protect, place) {
+				limits.Protect = append(limits.Protect, place)
+			}
+		}
+		return true
+	})
+	return limits
+}
+
+// isAbsent reports whether nothing is at a path, or at what its links lead to. What cannot be looked at may be there.
+func isAbsent(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// isInside reports whether a real path is in one of some folders.
+func isInside(path string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		return strings.HasPrefix(path, strings.TrimSuffix(realPath(folder), "/")+"/")
+	})
 }
 
 // steering are files in the workspace by which a confined command could reach out of it later: the host reads its

@@ -125,6 +125,7 @@ func Examine(ctx context.Context, m *Machine) []Finding {
 	e.local()
 	e.remarks()
 	e.server(ctx)
+	e.confinement(ctx)
 	e.fire(ctx)
 	return e.findings
 }

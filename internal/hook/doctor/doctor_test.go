@@ -36,6 +36,17 @@ rules:
   - {id: files, effect: allow, tools: ["gemini-cli.read_file"]}
 `
 
+// confining is a policy that confines commands, and has them read some paths.
+func confining(read string) string {
+	return `
+version: v1
+name: confining
+default: allow
+rules:
+  - {id: shell, effect: allow, tools: ["*.run_shell_command"], confine: {write: [workspace], read: ` + read + `}}
+`
+}
+
 // ward is what the machines of a test share.
 type ward struct {
 	server   *testserver.Server
@@ -191,6 +202,10 @@ var faults = map[string]fault{
 	},
 	"a guard file of another version": {
 		func(p *patient) { p.edit(p.Guard(), `"version": 1`, `"version": 9`) }, "guard file", doctor.Failed, "version",
+	},
+	"a guard file that protects a home": {
+		func(p *patient) { p.edit(p.Guard(), `"protected": []`, `"protected": ["~/x"]`) }, "guard file", doctor.Failed,
+		"write absolute paths there",
 	},
 	"a guard file that only monitors": {
 		func(p *patient) { p.edit(p.Guard(), `"enforce"`, `"monitor"`) }, "guard file", doctor.Failed,
@@ -352,6 +367,11 @@ var faults = map[string]fault{
 		p.server.ActivePolicy(p.owner, p.org, "version: v1\nname: closed\ndefault: deny\nrules:\n"+
 			"  - {id: all, effect: deny, tools: [\"*\"]}\n")
 	}, "policy", doctor.Failed, "allow nothing"},
+	"a policy whose confinement does not hold here": {func(p *patient) {
+		p.install(func(f *guardfile.File) { f.Capabilities = []string{"confine"} })
+		p.must(os.Symlink("/", p.Project+"/everything"))
+		p.server.ActivePolicy(p.owner, p.org, confining("[workspace/everything]"))
+	}, "confinement", doctor.Failed, "name the directories that are needed"},
 	"a hook that says nothing": {func(p *patient) {
 		p.edit(p.guard.Writ, p.text(p.guard.Writ), "#!/bin/sh\ncase \"$*\" in *session-start) exit 1;; esac\n")
 		p.must(os.Chmod(p.guard.Writ, 0o755))
@@ -438,4 +458,22 @@ func TestHealthy(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
+}
+
+// TestConfinement: a command that does nothing runs within the limits of the policy, also where this machine lacks some
+// of the paths that it names.
+func TestConfinement(t *testing.T) {
+	t.Parallel()
+	p := newWard(t).admit(t)
+	p.install(func(f *guardfile.File) { f.Capabilities = []string{"confine"} })
+	p.server.ActivePolicy(p.owner, p.org, confining("[~/writ-test-absent, /usr/share, /writ-test-absent/x]"))
+	for _, f := range doctor.Examine(t.Context(), p.Machine) {
+		if f.Check == "confinement" {
+			if f.State != doctor.OK || f.Text != "a confined command runs" {
+				t.Errorf("%+v", f)
+			}
+			return
+		}
+	}
+	t.Error("nothing was confined")
 }

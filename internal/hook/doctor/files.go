@@ -22,8 +22,11 @@ func (e *examination) guardFile() {
 	guard, err := guardfile.Read(e.Guard())
 	if err != nil {
 		fix := initAgain
-		if errors.Is(missing(e.Guard()), fs.ErrNotExist) {
+		switch {
+		case errors.Is(missing(e.Guard()), fs.ErrNotExist):
 			fix = "run writ init gemini"
+		case strings.Contains(err.Error(), "protected"):
+			fix = "write absolute paths there, without ~, or take them out; init keeps what it finds there"
 		}
 		words := strings.TrimPrefix(err.Error(), "guard file ")
 		e.add("guard file", Failed, strings.TrimSuffix(words, "; "+fix), fix) // each is said once

@@ -177,7 +177,7 @@ name: confined
 default: deny
 rules:
   - {id: files, effect: allow, tools: ["gemini-cli.write_file"]}
-  - {id: commands, effect: allow, tools: ["gemini-cli.run_shell_command"], confine: {write: [workspace], net: none}}
+  - {id: commands, effect: allow, tools: ["gemini-cli.run_shell_command"], confine: {write: [workspace], read: [~/go, ~/.nvm, ~/.gitconfig], net: none}}
   - {id: canary, effect: deny, tools: ["gemini-cli.write_file"], when: args.file_path == "canary.txt"}
 `
 

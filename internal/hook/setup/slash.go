@@ -37,12 +37,13 @@ var slashes = []slash{
 }
 
 const slashHelp = `/writ:list             what guards this session, and what policies say about its tools
-/writ:add deny TOOL    propose a rule: allow, deny or hold, then the tool, then why
+/writ:add deny TOOL    propose a rule: allow, deny or hold, then the tool, then why;
+                       SERVER.TOOL of an MCP server, --program NAME of the shell
 /writ:template NAME    propose a policy to begin with; without a name, list them
 /writ:yes, /writ:no    how to confirm or withdraw a proposal, and to answer calls that wait
 
 A proposal decides nothing until an owner or admin confirms it, in a terminal of their own or in the browser.
-In a terminal: writ approvals, writ guard, writ doctor.`
+In a terminal: writ approvals list, writ guard, writ doctor.`
 
 // slashFiles are the commands in the host's form, by their path in the extension.
 func slashFiles(guard *guardfile.File) map[string]string {

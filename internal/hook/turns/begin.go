@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"writ/client"
 	"writ/internal/hook"
@@ -32,7 +33,7 @@ func begin(ctx context.Context, in *hook.Input) gemini.Answer {
 	if err != nil {
 		return block(err.Error())
 	}
-	s.finish()
+	s.finish(time.Time{})
 	said := splitPrompt(in.Prompt)
 	turn := state.Turn{
 		TraceID:    newID(),

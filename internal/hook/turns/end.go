@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"time"
 
 	"writ/internal/hook"
 	"writ/internal/hook/gemini"
@@ -16,7 +17,7 @@ func end(ctx context.Context, in *hook.Input) gemini.Answer {
 	if err != nil {
 		return say(err.Error())
 	}
-	s.finish()
+	s.finish(s.Now)
 	ending, cancel := context.WithTimeout(ctx, s.Guard.AnswerLimit())
 	defer cancel()
 	var problem string
@@ -36,15 +37,15 @@ func end(ctx context.Context, in *hook.Input) gemini.Answer {
 	return gemini.Answer{}
 }
 
-// finish makes a trace of the open turn, if there is one.
-func (s *session) finish() {
+// finish makes a trace of the open turn, if there is one, with which the session may have ended.
+func (s *session) finish(ended time.Time) {
 	if turn, err := s.state.Turn(); err == nil {
-		s.keep(s.state, turn)
+		s.keep(s.state, turn, ended)
 	}
 }
 
 // keep puts the trace of a turn into the spool.
-func (s *session) keep(of *state.Session, turn state.Turn) {
+func (s *session) keep(of *state.Session, turn state.Turn, ended time.Time) {
 	events, edited, err := of.Events()
 	if err != nil {
 		edited++
@@ -60,6 +61,7 @@ func (s *session) keep(of *state.Session, turn state.Turn) {
 		events:  events,
 		edited:  edited,
 		usage:   usage,
+		ended:   ended,
 	}) {
 		_ = s.spool.Add(spool.Trace, batch) // a spool that takes no more counts what is lost
 	}

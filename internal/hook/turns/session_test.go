@@ -84,6 +84,10 @@ func TestASession(t *testing.T) {
 		if now, err := o.Agent.SessionState(t.Context(), sessionID); err != nil || !now.Ended {
 			t.Errorf("the session at the server: %+v, %v", now, err)
 		}
+		seen, err := o.Owner.TelemetrySession(t.Context(), o.ID, sessionID)
+		if err != nil || seen == nil || seen.Status != "completed" {
+			t.Errorf("the session in telemetry: %+v, %v", seen, err)
+		}
 		if _, err := h.state().Turn(); err == nil {
 			t.Error("the files of the session are still there")
 		}

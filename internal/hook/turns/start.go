@@ -43,7 +43,7 @@ func start(ctx context.Context, in *hook.Input) gemini.Answer {
 
 // leave ends a turn that a host left when it was killed: the session goes on with a new one.
 func (s *session) leave() (err error) {
-	s.finish()
+	s.finish(time.Time{})
 	if err := s.state.Remove(); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func recoverLeft(s *session) {
 	}
 	for _, old := range left {
 		if turn, err := old.Turn(); err == nil {
-			s.keep(old, turn)
+			s.keep(old, turn, time.Time{})
 			_ = old.Remove()
 		}
 	}

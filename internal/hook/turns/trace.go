@@ -27,6 +27,7 @@ type finished struct {
 	events  []state.Event
 	edited  int
 	usage   transcript.Turn
+	ended   time.Time // when the session ended, with this turn; zero: it goes on
 }
 
 // wireTrace and wireSpan are those of POST /observability/spans.
@@ -57,13 +58,17 @@ type wireSpan struct {
 // traces are the batches of a turn: mostly one. Ids follow from the turn, so that what is sent twice counts once.
 func traces(f finished) []json.RawMessage {
 	calls := callsOf(f.events)
+	last := max(0, len(calls)-1) / maxCalls
 	var batches []json.RawMessage
-	for part := 0; part == 0 || part*maxCalls < len(calls); part++ {
+	for part := 0; part <= last; part++ {
 		some := calls[part*maxCalls : min(len(calls), (part+1)*maxCalls)]
 		trace := f.trace(part, some)
 		spans := f.callSpans(trace, some)
 		if part == 0 {
 			spans = append(spans, f.generations(trace)...)
+		}
+		if part == last && !f.ended.IsZero() {
+			spans = append(spans, f.ending(trace))
 		}
 		batch, err := json.Marshal(map[string]any{"trace": trace, "spans": spans})
 		if err == nil {
@@ -219,6 +224,20 @@ func (f *finished) decisionSpan(id, parent string, d *state.Event) wireSpan {
 			"toolName": d.Tool, "decision": d.Verdict, "reason": d.Reason, "decidedBy": d.DecidedBy,
 			"matchedRuleId": d.Rule, "decisionId": d.DecisionID, "source": "sdk", "enforcementAction": action,
 		},
+	}
+}
+
+// ending is the event that ends the session. The turn does not last until then: the person may have gone away before.
+func (f *finished) ending(trace wireTrace) wireSpan {
+	return wireSpan{
+		ID:         idOf(trace.ID, "end"),
+		SessionID:  uuid(f.session),
+		Kind:       "event",
+		Name:       "session.end",
+		StartTime:  f.ended,
+		EndTime:    f.ended,
+		Status:     "ok",
+		Attributes: map[string]any{},
 	}
 }
 

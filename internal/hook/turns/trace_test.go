@@ -111,6 +111,28 @@ func TestTraceOfATurn(t *testing.T) {
 	}
 }
 
+// TestTheLastTraceOfASession: its last part ends the session, and the turn is no longer for it.
+func TestTheLastTraceOfASession(t *testing.T) {
+	t.Parallel()
+	f := ended()
+	f.ended = begun.Add(time.Hour)
+	for range 100 {
+		f.events = append(f.events, state.Event{Kind: state.DecisionEvent, At: begun, Tool: "t", Verdict: "deny"})
+	}
+	batches := traces(f)
+	if len(batches) != 2 {
+		t.Fatalf("%d batches, want 2", len(batches))
+	}
+	for i, batch := range batches {
+		b := stored(t, batch)
+		last := b.Spans[len(b.Spans)-1]
+		ends := last.Kind == "event" && last.Name == "session.end" && last.Status == "ok"
+		if ends != (i == 1) || *b.Trace.DurationMs > 4000 {
+			t.Errorf("part %d: %+v, %+v", i, last, b.Trace)
+		}
+	}
+}
+
 // TestTracesAreTheSameAgain: what is sent twice counts once, because its ids follow from the turn.
 func TestTracesAreTheSameAgain(t *testing.T) {
 	t.Parallel()

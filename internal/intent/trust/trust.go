@@ -18,6 +18,7 @@
 package trust
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -176,6 +177,26 @@ func PublicKey(text string) (ed25519.PublicKey, bool) {
 	text = strings.TrimRight(strings.NewReplacer("+", "-", "/", "_").Replace(text), "=")
 	key, err := base64.RawURLEncoding.DecodeString(text)
 	return key, err == nil && len(key) == ed25519.PublicKeySize
+}
+
+// derMark is what stands before the 32 bytes of a public key of Ed25519 in the form that Node and OpenSSL export as
+// SPKI, in DER (RFC 8410).
+const derMark = "\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00"
+
+// StatedKey reads a delegate's public key as a person or a program states it: as PublicKey does, or in the form of
+// SPKI. What is signed and proved names the key itself.
+func StatedKey(text string) (ed25519.PublicKey, bool) {
+	if key, ok := PublicKey(text); ok {
+		return key, true
+	}
+	text = strings.TrimSpace(text)
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		text = strings.TrimRight(strings.NewReplacer("+", "-", "/", "_").Replace(text), "=")
+		raw, err = base64.RawURLEncoding.DecodeString(text)
+	}
+	key, marked := bytes.CutPrefix(raw, []byte(derMark))
+	return key, err == nil && marked && len(key) == ed25519.PublicKeySize
 }
 
 const algorithm = "EdDSA"

@@ -1,7 +1,12 @@
 package trust_test
 
 import (
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -298,6 +303,40 @@ func TestPublicKey(t *testing.T) {
 	for _, text := range []string{"", "ab", strings.Repeat("a", 4096), "-----BEGIN PUBLIC KEY-----"} {
 		if _, ok := trust.PublicKey(text); ok {
 			t.Errorf("%.20q is read", text)
+		}
+	}
+}
+
+// TestStatedKey: a key may come as programs export it. What is signed names the key itself, in one form.
+func TestStatedKey(t *testing.T) {
+	t.Parallel()
+	key := public(newKey(t))
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := x509.MarshalPKIXPublicKey(other.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		hex.EncodeToString(key), hex.EncodeToString(der), " " + strings.ToUpper(hex.EncodeToString(der)) + "\n",
+		base64.StdEncoding.EncodeToString(der), base64.RawURLEncoding.EncodeToString(der),
+	} {
+		if got, ok := trust.StatedKey(text); !ok || !got.Equal(key) {
+			t.Errorf("%s is not read", text)
+		}
+	}
+	if _, ok := trust.PublicKey(hex.EncodeToString(der)); ok {
+		t.Error("a part names its key in two forms")
+	}
+	for _, raw := range [][]byte{{}, key[:31], der[:43], append(der, 0), foreign, append(der[:12], der...)} {
+		if _, ok := trust.StatedKey(hex.EncodeToString(raw)); ok {
+			t.Errorf("%x is read", raw)
 		}
 	}
 }
