@@ -80,6 +80,7 @@ type LogEntry struct {
 	Record   string          `json:"record"`
 	Leaf     string          `json:"leaf"`
 	Payload  json.RawMessage `json:"payload"`
+	Altered  string          `json:"altered"` // why it must not be taken for what was recorded; empty: it is
 	Salt     string          `json:"salt"`
 	Receipt  json.RawMessage `json:"receipt"` // of one entry
 

@@ -49,7 +49,7 @@ const (
 // listName binds the cursors of the list.
 const listName = "audit-entries"
 
-// Entries is a page of a log's entries, newest first.
+// Entries is a page of a log's entries, newest first. Each says if it was altered.
 func (s *Service) Entries(ctx context.Context, log string, f Filter) (page.Page[Stored], error) {
 	if f.Limit == 0 {
 		f.Limit = page.DefaultLimit
@@ -69,12 +69,15 @@ func (s *Service) Entries(ctx context.Context, log string, f Filter) (page.Page[
 	if err != nil {
 		return page.Page[Stored]{}, fmt.Errorf("list the entries of log %s: %w", log, err)
 	}
+	if err := s.mark(ctx, log, entries); err != nil {
+		return page.Page[Stored]{}, err
+	}
 	return page.Of(entries, f.Limit, func(e Stored) page.Cursor {
 		return page.Cursor{List: listName, Scope: log, Micros: e.Time, ID: strconv.FormatInt(e.Index, 10)}
 	}), nil
 }
 
-// EntriesAt are the entries of a log at some positions, in their order.
+// EntriesAt are the entries of a log at some positions, in their order. Each says if it was altered.
 func (s *Service) EntriesAt(ctx context.Context, log string, positions []int64) ([]Stored, error) {
 	if len(positions) == 0 {
 		return nil, nil
@@ -92,7 +95,7 @@ func (s *Service) EntriesAt(ctx context.Context, log string, positions []int64) 
 	slices.SortFunc(entries, func(a, b Stored) int {
 		return slices.Index(positions, a.Index) - slices.Index(positions, b.Index)
 	})
-	return entries, nil
+	return entries, s.mark(ctx, log, entries)
 }
 
 // check refuses what no index can answer.

@@ -44,7 +44,7 @@ func (s *Service) Entry(ctx context.Context, log string, index int64) (Stored, l
 	if index < 0 || index >= head.Size {
 		return Stored{}, ledger.Receipt{}, fault.New(fault.NotFound, "the audit log has no entry %d", index)
 	}
-	entry, err := readEntry(ctx, s.db, log, index)
+	entry, err := s.unaltered(ctx, log, index)
 	if err != nil {
 		return Stored{}, ledger.Receipt{}, err
 	}

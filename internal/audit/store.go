@@ -101,6 +101,7 @@ type Stored struct {
 	Payload string // canonical JSON; empty: none, or erased
 	Salt    []byte
 	Leaf    ledger.Hash
+	Altered Altered // as lists and Service.Entry find it; other readers do not ask
 }
 
 // Parse reads the record.
@@ -122,8 +123,8 @@ func scanEntry(s database.Scanner) (e Stored, err error) {
 	if err := s.Scan(&e.Index, &e.Time, &e.Action, &e.Record, &e.Payload, &e.Salt, &leaf); err != nil {
 		return Stored{}, err
 	}
-	e.Leaf, err = toHash(leaf)
-	return e, err
+	copy(e.Leaf[:], leaf) // one of another length is not that of the record
+	return e, nil
 }
 
 func toHash(raw []byte) (hash ledger.Hash, err error) {

@@ -37,6 +37,12 @@ const (
 	ActionVerified = audit.Verified
 )
 
+// Altered stands for the verdict of an entry that the log does not prove.
+const Altered = audit.AlteredVerdict
+
+// IsAction reports whether entries of an action are decisions.
+func IsAction(action string) bool { return action == Action || action == ActionVerified }
+
 const subjectType = "decision"
 
 // Record is a decision. Empty text is unknown.

@@ -129,7 +129,7 @@ type PastDecisionBody struct {
 	Index    int64     `json:"index" doc:"Of its entry in the audit log."`
 	Time     time.Time `json:"time"`
 	Agent    string    `json:"agent,omitempty"`
-	Decision string    `json:"decision" doc:"allow, deny, hold or ask."`
+	Decision string    `json:"decision" doc:"allow, deny, hold or ask; altered where the log does not prove it."`
 }
 
 func (h *Handlers) get(ctx context.Context, caller principal.Principal, in *ApprovalInput) (ShownApprovalBody, error) {
@@ -270,6 +270,12 @@ func (h *Handlers) addHistory(
 			return err
 		}
 		for _, e := range found.Items {
+			if e.Altered.Record {
+				past = append(past, PastDecisionBody{
+					Index: e.Index, Time: database.Time(e.Time), Decision: decision.Altered,
+				})
+				continue
+			}
 			record, err := e.Parse()
 			if err != nil {
 				return err

@@ -42,7 +42,7 @@ type EntryBody struct {
 	Agent    string              `json:"agent,omitzero"`
 	Server   string              `json:"server,omitzero"`
 	Tool     string              `json:"tool,omitzero"`
-	Decision string              `json:"decision,omitzero" doc:"allow, deny, hold or ask, of a decision."`
+	Decision string              `json:"decision,omitzero" doc:"allow, deny, hold or ask, of a decision; altered where the log does not prove it."`
 	Plan     string              `json:"plan,omitzero"`
 	Session  string              `json:"session,omitzero"`
 	Policy   string              `json:"policy,omitzero" doc:"What decided, of a decision."`
@@ -51,10 +51,14 @@ type EntryBody struct {
 	Record   string              `json:"record" doc:"The canonical JSON that the leaf is the hash of, byte for byte."`
 	Leaf     string              `json:"leaf" doc:"RFC 6962 leaf hash of record, hex."`
 	Payload  *route.StoredObject `json:"payload" doc:"null where there is none, it was erased, or the caller may not read payloads."`
+	Altered  string              `json:"altered,omitzero" doc:"Why the entry must not be taken for what was recorded: somebody altered the database. Where the record itself is not proved, only index, time, action, record and leaf are given, as they are stored."`
 	Salt     string              `json:"salt,omitzero" doc:"Hex. HMAC-SHA256 of payload under it is the record's payload."`
 }
 
 func entryBody(caller principal.Principal, e audit.Stored) (EntryBody, error) {
+	if e.Altered.Record {
+		return alteredBody(e), nil
+	}
 	r, err := e.Parse()
 	if err != nil {
 		return EntryBody{}, err
@@ -75,6 +79,7 @@ func entryBody(caller principal.Principal, e audit.Stored) (EntryBody, error) {
 		Rule:     r.Rule,
 		Record:   e.Record,
 		Leaf:     hex.EncodeToString(e.Leaf[:]),
+		Altered:  e.Altered.Why,
 	}
 	if e.Payload != "" && caller.May(principal.ReadPayloads) {
 		payload := route.StoredObject(e.Payload)
@@ -84,6 +89,23 @@ func entryBody(caller principal.Principal, e audit.Stored) (EntryBody, error) {
 		}
 	}
 	return b, nil
+}
+
+// alteredBody shows an entry whose record the log does not prove: what the record says is no fact, and only its text is
+// given.
+func alteredBody(e audit.Stored) EntryBody {
+	b := EntryBody{
+		Index:   e.Index,
+		Time:    database.Time(e.Time),
+		Action:  e.Action,
+		Record:  e.Record,
+		Leaf:    hex.EncodeToString(e.Leaf[:]),
+		Altered: e.Altered.Why,
+	}
+	if decision.IsAction(e.Action) {
+		b.Decision = decision.Altered
+	}
+	return b
 }
 
 type listEntriesInput struct {

@@ -33,7 +33,7 @@ func (h *Handlers) MountPreflights(r *route.Router) {
 type PreflightItemBody struct {
 	ID         string              `json:"id" format:"uuid"`
 	At         time.Time           `json:"at"`
-	Decision   string              `json:"decision" enum:"accepted,rejected,escalated,erased" doc:"erased: the log only shows that there was one."`
+	Decision   string              `json:"decision" enum:"accepted,rejected,escalated,erased,altered" doc:"erased: the log only shows that there was one; altered: the log does not prove it, and violations say why."`
 	KeyID      string              `json:"keyId" format:"uuid" doc:"The API key that asked."`
 	AgentID    string              `json:"agentId"`
 	Prompt     *string             `json:"prompt" doc:"Redacted; null for callers who may not read payloads."`
@@ -120,6 +120,12 @@ func (h *Handlers) listPreflights(
 }
 
 func preflightItem(entry audit.Stored, readsPayloads bool) (PreflightItemBody, error) {
+	if entry.Altered.Why != "" { // what it says may be no fact
+		return PreflightItemBody{
+			At: database.Time(entry.Time), Decision: audit.AlteredVerdict, Index: entry.Index,
+			Tools: []PreflightToolBody{}, Violations: []string{entry.Altered.Why},
+		}, nil
+	}
 	record, err := entry.Parse()
 	if err != nil {
 		return PreflightItemBody{}, err

@@ -83,6 +83,9 @@ func (h *Handlers) entryAt(ctx context.Context, caller principal.Principal, w wa
 	}
 	number := strconv.FormatInt(index, 10)
 	show := shown{title: "#" + number, note: entries[0].Action}
+	if why := entries[0].Altered.Why; why != "" {
+		show.note += ", altered: " + why
+	}
 	return w.one("entry", number, database.Time(entries[0].Time), show), nil
 }
 

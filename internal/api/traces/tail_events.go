@@ -35,7 +35,7 @@ type TailedDecisionBody struct {
 	Index         int64     `json:"index" doc:"Of its entry in the organization's log."`
 	ID            string    `json:"id" format:"uuid" doc:"Of the decision."`
 	At            time.Time `json:"at" doc:"When it was made."`
-	Decision      string    `json:"decision" enum:"allow,deny,hold,ask" doc:"The verdict."`
+	Decision      string    `json:"decision" enum:"allow,deny,hold,ask,altered" doc:"The verdict; altered where the log does not prove it."`
 	AgentID       string    `json:"agentId" doc:"The agent, in the client's own words."`
 	SessionID     string    `json:"sessionId,omitzero" doc:"The session of the call."`
 	PlanID        string    `json:"planId,omitzero" doc:"The plan it was made under."`
@@ -45,6 +45,7 @@ type TailedDecisionBody struct {
 	PolicyID      string    `json:"policyId" doc:"The id of what decided."`
 	PolicyVersion int       `json:"policyVersion,omitzero" doc:"Of the policy."`
 	RuleID        string    `json:"ruleId,omitzero" doc:"The rule that matched."`
+	Altered       string    `json:"altered,omitzero" doc:"Why the entry must not be taken for what was recorded: somebody altered the database. Where the record itself is not proved, only index and time are given."`
 
 	PolicyName string `json:"policyName,omitzero" doc:"This and the following members are only for callers who may read payloads, and only until they are erased."`
 	Reason     string `json:"reason,omitzero" doc:"Why, in words."`

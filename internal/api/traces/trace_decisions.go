@@ -2,12 +2,14 @@ package traces
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
 
 	"writ/internal/api/route"
 	"writ/internal/audit"
+	"writ/internal/database"
 	"writ/internal/decision"
 	"writ/internal/fault"
 	"writ/internal/page"
@@ -46,12 +48,22 @@ func (h *Handlers) traceDecisions(
 func (h *Handlers) shownDecisions(
 	caller principal.Principal, entries page.Page[audit.Stored],
 ) (page.Page[TailedDecisionBody], error) {
-	records, err := decision.FromEntries(caller.OrgID, entries.Items)
-	if err != nil {
-		return page.Page[TailedDecisionBody]{}, err
-	}
-	found := page.Page[decision.Record]{Items: records, NextCursor: entries.NextCursor, HasMore: entries.HasMore}
-	return route.MapPage(found, func(d decision.Record) TailedDecisionBody { return *tailedDecision(caller, &d) }), nil
+	var err error
+	return route.MapPage(entries, func(e audit.Stored) TailedDecisionBody {
+		if e.Altered.Record {
+			return TailedDecisionBody{
+				Index: e.Index, At: database.Time(e.Time), Decision: decision.Altered, Altered: e.Altered.Why,
+			}
+		}
+		records, broken := decision.FromEntries(caller.OrgID, []audit.Stored{e})
+		if broken != nil {
+			err = errors.Join(err, broken)
+			return TailedDecisionBody{}
+		}
+		shown := tailedDecision(caller, &records[0])
+		shown.Altered = e.Altered.Why
+		return *shown
+	}), err
 }
 
 func (h *Handlers) sessionDecisions(
@@ -107,6 +119,9 @@ func (h *Handlers) ownDecisions(
 // isNoDecision reports whether an entry is something else: a log that was restored may have other entries at the
 // indexes that telemetry knows.
 func isNoDecision(e audit.Stored) bool {
+	if e.Altered.Record {
+		return !decision.IsAction(e.Action)
+	}
 	record, err := e.Parse()
 	return err != nil || record.Verdict == ""
 }

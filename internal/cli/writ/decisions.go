@@ -60,7 +60,7 @@ func decisionsList(s cli.Streams) *cobra.Command {
 		row: func(e client.LogEntry) []any {
 			return []any{
 				e.Index, e.Time.Local().Format(time.DateTime), e.Decision, toolOf(e), orDash(e.Agent),
-				decidedBy(e, names), orDash(e.Reason),
+				decidedBy(e, names), orDash(cmp.Or(alteredNote(e), e.Reason)),
 			}
 		},
 		key: func(e client.LogEntry) string { return strconv.FormatInt(e.Index, 10) },
@@ -85,6 +85,14 @@ func calledDecision(cmd *cobra.Command, add func(name string)) {
 	add("verdict")
 	add("decision")
 	cobra.CheckErr(cmd.Flags().MarkHidden("decision"))
+}
+
+// alteredNote says that somebody altered an entry, and how; empty: it is as it was recorded.
+func alteredNote(e client.LogEntry) string {
+	if e.Altered == "" {
+		return ""
+	}
+	return "ALTERED: " + e.Altered
 }
 
 // verdictNames are the answers to calls.
@@ -216,6 +224,7 @@ func printDecision(s cli.Streams, e shownDecision) error {
 	t.row("entry", strconv.FormatInt(e.Index, 10))
 	t.row("when", e.Time.Local().Format(time.DateTime))
 	t.row("verdict", e.Decision)
+	t.row("altered", e.Altered)
 	t.row("call", toolOf(e.LogEntry))
 	var payload struct {
 		Arguments json.RawMessage `json:"arguments"`

@@ -36,8 +36,9 @@ interface VerdictProps {
 /** VerdictBadge is an icon, a word and a colour, and leads to its entry. */
 export function VerdictBadge({ verdict, index, shadow }: VerdictProps) {
   const known = verdicts.find((v) => v === verdict);
-  const Icon = known ? icons[known] : CircleDashed;
-  const word = known ? words.verdicts[known] : verdict;
+  const altered = verdict === "altered"; // the log does not prove what is stored
+  const Icon = known ? icons[known] : altered ? TriangleAlert : CircleDashed;
+  const word = known ? words.verdicts[known] : altered ? words.ui.altered : verdict;
   const label = shadow ? words.ui.would(word) : word;
   const body = (
     <>
@@ -45,7 +46,7 @@ export function VerdictBadge({ verdict, index, shadow }: VerdictProps) {
       {label}
     </>
   );
-  const className = `badge ${known ?? "neutral"}${shadow ? " shadowed" : ""}`;
+  const className = `badge ${known ?? (altered ? "deny" : "neutral")}${shadow ? " shadowed" : ""}`;
   if (index === undefined) return <span className={className}>{body}</span>;
   return (
     <Link

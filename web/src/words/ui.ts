@@ -3,6 +3,7 @@ export const ui = {
   addFilter: "Add filter",
   all: "All",
   allTime: "All time",
+  altered: "Altered",
   apply: "Apply",
   articleTable: "Table",
   asLine: "As one line",

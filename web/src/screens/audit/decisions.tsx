@@ -36,7 +36,7 @@ const columns: Column<ListedEntry>[] = [
     id: "reason",
     head: w.columns.reason,
     width: "minmax(160px, 2fr)",
-    cell: (e) => <AgentText text={e.reason ?? ""} line />,
+    cell: (e) => <AgentText text={e.altered ?? e.reason ?? ""} line />,
   },
   {
     id: "decider",
@@ -82,9 +82,9 @@ const card = (e: ListedEntry) => (
     <span className="small muted">
       <AgentText text={e.agent ?? "–"} line />
     </span>
-    {e.reason && (
+    {(e.altered ?? e.reason) && (
       <span className="small">
-        <AgentText text={e.reason} line />
+        <AgentText text={e.altered ?? e.reason ?? ""} line />
       </span>
     )}
   </div>

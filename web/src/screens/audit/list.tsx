@@ -72,7 +72,7 @@ function isWanted(event: LiveEvent, search: EntrySearch): boolean {
   const d = event.decision;
   const is = (wanted: string | undefined, value: string | undefined) => wanted === undefined || wanted === value;
   return (
-    (!search.decision || search.decision.includes(d.decision)) &&
+    (!search.decision || search.decision.some((wanted) => wanted === d.decision)) &&
     (!search.action || search.action === "call.decided") &&
     is(search.tool, d.tool) &&
     is(search.server, d.server) &&

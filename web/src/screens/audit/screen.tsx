@@ -52,6 +52,7 @@ function What({ entry }: { entry: ListedEntry }) {
   return (
     <span className="row">
       {entry.decision && <VerdictBadge verdict={entry.decision} index={entry.index} />}
+      {entry.altered && entry.decision !== "altered" && <VerdictBadge verdict="altered" index={entry.index} />}
       <span className="one-line">{actionWords[entry.action] ?? entry.action}</span>
     </span>
   );
