@@ -113,7 +113,8 @@ func defaultFor(ctx context.Context, c *client.Client, agent string) (decision s
 	case access.Rule != "default":
 		return "", false, nil
 	case access.Decision == "ask":
-		return "allow", true, nil // the other policy's ask is stricter
+		// A profile cannot ask. An allow would leave the asking to the other policy, and let all run once that ends.
+		return "", false, nil
 	}
 	return access.Decision, true, nil
 }

@@ -48,7 +48,7 @@ func TestNeutralDefault(t *testing.T) {
 		"a deny":                        {by("deny", "default"), none, "deny", true},
 		"a hold":                        {by("hold", "default"), by("hold", "default"), "hold", true},
 		"an allow":                      {by("allow", "default"), by("allow", "default"), "allow", true},
-		"an ask":                        {by("ask", "default"), by("ask", "default"), "allow", true},
+		"an ask":                        {by("ask", "default"), by("ask", "default"), "hold", false},
 		"an allow for this agent alone": {by("allow", "default"), none, "hold", false},
 		"an ask where others are held":  {by("ask", "default"), by("hold", "default"), "hold", false},
 		"a rule about everything":       {by("allow", "all"), by("allow", "all"), "hold", false},
