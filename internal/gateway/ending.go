@@ -36,7 +36,8 @@ func (s *session) close(cause error) {
 	})
 }
 
-// release ends what a closed session holds, when what it owes is sent. The caller holds the lock, which this gives back.
+// release ends what a closed session holds, when what it owes is sent. The caller holds the lock, which this gives
+// back.
 func (s *session) release() {
 	links, down := s.links, s.down
 	s.links = nil

@@ -128,12 +128,12 @@ func (s *session) begins(
 	s.mu.Lock()
 	s.talk = t
 	s.mu.Unlock()
-	s.owes()
+	s.owes() // its links are needed until then, also after the request that began this
 	go func() {
 		defer s.g.sessions.talking.Done()
 		defer end(nil)
 		defer t.finish()
-		defer s.paid()                                 // the session's links are needed until then, also after the request that began this
+		defer s.paid()
 		defer s.g.recovered(running, r.method, &t.err) // in goroutines one would end the process
 		t.result, t.err = do(running)
 	}()

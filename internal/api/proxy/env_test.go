@@ -341,7 +341,9 @@ func (v visit) try(ctx context.Context) (*mcp.ClientSession, error) {
 // through is try by connections of its own.
 func (v visit) through(ctx context.Context, next http.RoundTripper) (*mcp.ClientSession, error) {
 	web := &http.Client{Transport: withKey{v.key, v.more, next}}
-	var by mcp.Transport = &mcp.StreamableClientTransport{Endpoint: v.url, HTTPClient: web, MaxRetries: cmp.Or(v.retries, -1)}
+	var by mcp.Transport = &mcp.StreamableClientTransport{
+		Endpoint: v.url, HTTPClient: web, MaxRetries: cmp.Or(v.retries, -1),
+	}
 	if v.sse {
 		by = &mcp.SSEClientTransport{Endpoint: v.url, HTTPClient: web}
 	}

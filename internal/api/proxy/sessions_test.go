@@ -182,7 +182,8 @@ func TestAKilledCallIsAnswered(t *testing.T) {
 				return y.recorded(t, "call.executed", "slow") == before+1
 			})
 			page, err := y.Owner.LogEntries(t.Context(), y.ID, client.LogFilter{Action: "call.executed", Tool: "slow"})
-			if err != nil || !strings.Contains(testserver.JSON(t, page.Items[0]), "its caller was stopped while the call ran") {
+			if err != nil ||
+				!strings.Contains(testserver.JSON(t, page.Items[0]), "its caller was stopped while the call ran") {
 				t.Errorf("%s: recorded %s, %v", name, testserver.JSON(t, page.Items), err)
 			}
 			testserver.Soon(t, "its session has ended", func() bool { return y.front().Sessions() == 0 })

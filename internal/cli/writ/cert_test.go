@@ -17,7 +17,8 @@ func TestAStatementThatDoesNotHoldIsNotGood(t *testing.T) {
 			"POST /certificate/check": `{"status":"good","certificate":{"status":"good"` + statement + `}}`,
 		})
 		said, err := command(t, "cert", "check", askedID, "--organization", askedID, "--url", server.URL)
-		if !strings.Contains(said, "good") || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if !strings.Contains(said, "good") || (err == nil) != (want == "") ||
+			err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, %v", statement, said, err)
 		}
 	}
