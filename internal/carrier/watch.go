@@ -6,9 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/mcp/upstream"
+	"writ/internal/policy"
 	"writ/internal/principal"
+	"writ/internal/verdict"
 )
 
 // watchEvery is how often the callers of running calls are looked at. A kill must end calls within a second.
@@ -19,6 +22,15 @@ type stopped struct{ why error }
 
 func (s *stopped) Error() string { return s.why.Error() }
 
+func (s *stopped) Unwrap() error { return s.why }
+
+// Stopped is the cause to end a context with in which calls run whose caller may not act any more. Whoever finds that
+// first ends them, and what is recorded of them must not depend on who that is.
+func Stopped(why error) error { return &stopped{why} }
+
+// ErrStopping is the cause where the server stops.
+var ErrStopping = errors.New("the server is stopping")
+
 // stoppedBy is why a caller was stopped while its call ran in a context; empty: it was not.
 func stoppedBy(ctx context.Context) string {
 	if s, ok := errors.AsType[*stopped](context.Cause(ctx)); ok {
@@ -27,21 +39,41 @@ func stoppedBy(ctx context.Context) string {
 	return ""
 }
 
-// noteStop notes that the call was ended because its caller was stopped. What a server has answered before is its
-// result all the same.
+// noteStop notes that the call was ended because its caller was stopped, or this server was. What the MCP server has
+// answered before is its result all the same.
 func (o *Outcome) noteStop(running context.Context, server string) {
-	why := stoppedBy(running)
-	if why == "" || o.Failure == nil {
+	if o.Failure == nil {
 		return
 	}
-	o.Stopped = why
+	reason := "its caller was stopped while the call ran"
+	switch o.Stopped = stoppedBy(running); {
+	case o.Stopped != "":
+	case errors.Is(context.Cause(running), ErrStopping):
+		reason = "this server was stopped while the call ran"
+	default:
+		return
+	}
 	o.Failure = &upstream.Failure{
 		Kind:   upstream.Abandoned,
 		Server: server,
-		Reason: "its caller was stopped while the call ran",
+		Reason: reason,
 		Sent:   o.Failure.Sent,
 		Cause:  o.Failure.Cause,
 	}
+}
+
+// StoppedAnswer is the refusal of a call whose caller was stopped while it ran. The decision that it names is the one
+// that had allowed it; what came of that is recorded.
+func (o *Outcome) StoppedAnswer() enforcement.Answer {
+	d := o.Answer
+	d.Ruling = verdict.Ruling{
+		Verdict:  verdict.Deny,
+		PolicyID: policy.ByAgent,
+		Rule:     "stopped_while_running",
+		Reason:   o.Stopped + o.Failure.Aftermath(),
+	}
+	d.Receipt = nil // it says that the call was allowed
+	return d
 }
 
 // watcher ends calls whose key or agent is stopped while they run. It looks at each caller once, whatever number of

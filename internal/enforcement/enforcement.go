@@ -24,6 +24,9 @@ import (
 	"writ/internal/verdict"
 )
 
+// SourceMCP is the MCP endpoint, which demands a token only of a call that shows something as its plan.
+const SourceMCP = "mcp"
+
 // Request is a call to be judged. Most of it is only what the client says.
 type Request struct {
 	Server string // empty: not stated

@@ -203,6 +203,9 @@ func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 
 func (c *call) checkName(v *view, server, tool string, now time.Time) plan.Result {
 	r := &c.request
+	if v.presented.IsZero() && r.TokenRequired && r.Source == SourceMCP {
+		return plan.Unreadable()
+	}
 	return plan.Check(v.plan, v.presented,
 		plan.Call{Server: server, Tool: tool, Arguments: c.args.Canonical, GivenGround: v.asks()},
 		plan.Binding{

@@ -112,8 +112,7 @@ func (s *session) try(ctx context.Context, e errand) (any, enforcement.Answer, e
 		return e.send(context.WithValue(ctx, errandKey{}, &e), e.server, arguments)
 	})
 	if outcome.Stopped != "" {
-		stopped := &jsonrpc.Error{Code: codeDenied, Message: "Stopped while it ran: " + outcome.Stopped}
-		return nil, outcome.Answer, stopped
+		return nil, outcome.Answer, (&refused{outcome.StoppedAnswer()}).asError()
 	}
 	if outcome.Failure != nil {
 		return nil, outcome.Answer, outcome.Failure

@@ -340,9 +340,15 @@ func (g *Gateway) serveStateless(
 // serve has the SDK answer a request within the session. offers is what there was when it came; nil: that is not known.
 func (s *session) serve(by http.Handler, w http.ResponseWriter, r *http.Request, offers *catalogue) {
 	defer s.use()()
-	ctx, cancel := s.within(r.Context())
+	waiting, cancel := s.within(r.Context())
 	defer cancel()
-	e := &exchange{request: ctx, said: saidIn(r), offers: offers}
+	e := &exchange{request: waiting, said: saidIn(r), offers: offers}
+	ctx, cut := s.outlasting(r.Context())
+	defer cut()
+	if r.Method == http.MethodPost {
+		s.owes()
+		defer s.paid()
+	}
 	ctx = context.WithValue(context.WithValue(ctx, sessionKey{}, s), exchangeKey{}, e)
 	r = r.WithContext(ctx)
 	r.Header = r.Header.Clone()

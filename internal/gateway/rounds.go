@@ -54,7 +54,7 @@ type talk struct {
 	s      *session // of the first round
 	about  [sha256.Size]byte
 	said   said
-	end    context.CancelFunc
+	end    context.CancelCauseFunc
 	asked  chan *question
 	done   chan struct{} // closed: result and err are set
 	result any
@@ -91,20 +91,20 @@ func inRounds[R any](
 	}
 	for {
 		select {
-		case <-ctx.Done(): // the client does not wait any more
-			t.end()
+		case <-ctx.Done(): // the client does not wait any more, or its session has ended
+			t.end(context.Cause(ctx))
 			<-t.done
-			return result, context.Cause(ctx)
+			if t.err == nil {
+				return result, context.Cause(ctx)
+			}
+			return result, t.lastError(&r) // who was stopped still waits to learn what became of the call
 		case q := <-t.asked:
 			if state, ok := s.g.talks.wait(t, q, s.body); ok {
 				return asking(sdk.InputRequestMap{questionID: q.params}, state), nil
 			}
 		case <-t.done:
 			result, _ = t.result.(R)
-			if r.state != "" {
-				return result, t.afterwards()
-			}
-			return result, t.err
+			return result, t.lastError(&r)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func (s *session) begins(
 	if !s.g.sessions.talks() {
 		return nil, &jsonrpc.Error{Code: codeEnded, Message: "the session has ended: " + errStopping.Error()}
 	}
-	running, end := s.within(context.WithoutCancel(ctx))
+	running, end := s.endable(context.WithoutCancel(ctx))
 	t := &talk{
 		s:     s,
 		about: about,
@@ -128,10 +128,12 @@ func (s *session) begins(
 	s.mu.Lock()
 	s.talk = t
 	s.mu.Unlock()
+	s.owes() // its links are needed until then, also after the request that began this
 	go func() {
 		defer s.g.sessions.talking.Done()
-		defer end()
+		defer end(nil)
 		defer t.finish()
+		defer s.paid()
 		defer s.g.recovered(running, r.method, &t.err) // in goroutines one would end the process
 		t.result, t.err = do(running)
 	}()
@@ -183,6 +185,14 @@ func (t *talk) decidedBy(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.decision = id
+}
+
+// lastError is the error of a talk that has ended, for the request that waits for it; nil: there is none.
+func (t *talk) lastError(r *round) error {
+	if r.state != "" {
+		return t.afterwards()
+	}
+	return t.err
 }
 
 // afterwards is the error of a talk that has ended, for whoever has answered a question of it. It says so where nobody

@@ -142,7 +142,7 @@ func (s *session) request(of said) enforcement.Request {
 		AgentID:       of.agent,
 		UserID:        of.user,
 		SessionID:     of.session,
-		Source:        "mcp",
+		Source:        enforcement.SourceMCP,
 		CanOblige:     true, // of what it lists: the carrier says which calls
 	}
 }

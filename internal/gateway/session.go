@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/audit"
+	"writ/internal/carrier"
 	"writ/internal/fault"
 	"writ/internal/mcp/definition"
 	"writ/internal/principal"
@@ -22,7 +23,7 @@ var (
 	errDeleted        = errors.New("the client ended the session")
 	errDone           = errors.New("the request has ended")
 	errIdle           = errors.New("the session was not used for long")
-	errStopping       = errors.New("the server is stopping")
+	errStopping       = carrier.ErrStopping
 	errGone           = errors.New("the client is gone")
 )
 
@@ -51,6 +52,8 @@ type session struct {
 	level   sdk.LoggingLevel        // of logs that the client wants; empty: it has not said
 	running int                     // requests that run
 	open    int                     // exchanges by HTTP that are open
+	owed    int                     // requests of the client whose answers are not sent yet
+	even    chan struct{}           // closed when none are owed any more; nil: nobody waits for that
 	used    time.Time               // when the last one ended
 	seen    audit.Version           // of the log when the client was last told what it may list
 	talk    *talk                   // what a request of the stateless protocol does; nil: it asks nothing of servers
@@ -100,9 +103,15 @@ func (g *Gateway) newServer(s *session, about definition.Server) *sdk.Server {
 
 // within is a context that ends with the session too.
 func (s *session) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, end := s.endable(ctx)
+	return ctx, func() { end(context.Canceled) }
+}
+
+// endable is within, with an end that says why.
+func (s *session) endable(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
-	return ctx, func() { stop(); cancel(context.Canceled) }
+	return ctx, func(why error) { stop(); cancel(why) }
 }
 
 // use notes that an exchange begins, and gives what notes its end.
@@ -179,37 +188,6 @@ func (s *session) client() *sdk.ServerSession {
 	return s.down
 }
 
-// close ends the session, its streams and its links. It waits neither for servers that do not answer nor for anything
-// of the session that does not end: others are to be closed too.
-func (s *session) close(cause error) {
-	s.closing.Do(func() {
-		s.end(cause)
-		s.g.sessions.remove(s)
-		if s.mu.TryLock() {
-			s.release()
-			return
-		}
-		go func() {
-			s.mu.Lock()
-			s.release()
-		}()
-	})
-}
-
-// release ends what a closed session holds. The caller holds the lock, which this gives back.
-func (s *session) release() {
-	links, down := s.links, s.down
-	s.links = nil
-	s.mu.Unlock()
-	for _, l := range links {
-		l.close()
-	}
-	if down != nil && !s.stateless {
-		// It waits for handlers, which end with the session.
-		go func() { _ = down.Close() }()
-	}
-}
-
 // table is all sessions of the process.
 type table struct {
 	mu     sync.Mutex
@@ -219,7 +197,8 @@ type table struct {
 	perOrg map[string]int
 	closed bool
 
-	talking sync.WaitGroup // what requests without sessions do; see begins
+	talking   sync.WaitGroup // what requests without sessions do; see begins
+	releasing sync.WaitGroup // closed sessions that still answer; see close
 }
 
 func (t *table) init() {

@@ -23,7 +23,7 @@ func (g *Gateway) serveSSE(w *patient, r *http.Request, caller principal.Princip
 	defer s.close(errGone)
 	defer s.use()()
 	s.listen()
-	ctx, cancel := s.within(r.Context())
+	ctx, cancel := s.outlasting(r.Context())
 	defer cancel()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -35,7 +35,7 @@ func (g *Gateway) serveSSE(w *patient, r *http.Request, caller principal.Princip
 	s.mu.Lock()
 	s.sse = transport
 	s.mu.Unlock()
-	down, err := s.server.Connect(context.WithValue(ctx, sessionKey{}, s), transport, nil)
+	down, err := s.server.Connect(context.WithValue(ctx, sessionKey{}, s), counted{transport, s}, nil)
 	if err != nil {
 		return nil // the client is gone, or cannot be told
 	}

@@ -122,7 +122,7 @@ func (ts *talks) ended(t *talk) {
 	}
 	rest := &talk{
 		about:    t.about,
-		end:      func() {},
+		end:      func(error) {},
 		done:     t.done,
 		result:   t.result,
 		err:      t.err,

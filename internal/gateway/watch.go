@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"writ/internal/carrier"
 	"writ/internal/fault"
 	"writ/internal/principal"
 )
@@ -28,6 +29,7 @@ func (g *Gateway) Run(ctx context.Context, report func(error)) {
 		case <-ctx.Done():
 			g.Close()
 			g.sessions.talking.Wait()
+			g.sessions.releasing.Wait()
 			return
 		case <-ticker.C:
 			err := g.look(ctx)
@@ -70,7 +72,7 @@ func (g *Gateway) look(ctx context.Context) error {
 		switch {
 		case refused:
 			for _, s := range sessions {
-				s.close(err)
+				s.close(carrier.Stopped(err))
 			}
 			continue
 		case err != nil: // nobody knows: calls are denied meanwhile

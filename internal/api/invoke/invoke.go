@@ -92,7 +92,7 @@ func (h *Handlers) invoke(w http.ResponseWriter, r *http.Request, caller princip
 	case !o.Answer.Allowed():
 		return writeRefusal(w, r, o.Answer)
 	case o.Stopped != "":
-		return writeRefusal(w, r, stoppedAnswer(o))
+		return writeRefusal(w, r, o.StoppedAnswer())
 	case o.Failure != nil:
 		return writeFailure(w, o)
 	}

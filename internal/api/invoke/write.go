@@ -130,20 +130,6 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, d enforcement.Answer) 
 	return writeJSON(w, http.StatusForbidden, body)
 }
 
-// stoppedAnswer is the refusal of a call whose caller was stopped while it ran. The decision that it names is the one
-// that had allowed it; what came of that is recorded.
-func stoppedAnswer(o carrier.Outcome) enforcement.Answer {
-	d := o.Answer
-	d.Ruling = verdict.Ruling{
-		Verdict:  verdict.Deny,
-		PolicyID: policy.ByAgent,
-		Rule:     "stopped_while_running",
-		Reason:   o.Stopped + o.Failure.Aftermath(),
-	}
-	d.Receipt = nil // it says that the call was allowed
-	return d
-}
-
 // resultBody is the answer of a tool.
 type resultBody struct {
 	JSONRPC string            `json:"jsonrpc"`

@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -329,6 +330,7 @@ type visit struct {
 	url, key, version string
 	more              http.Header
 	sse               bool
+	retries           int // of a stream that broke; 0: none
 	options           *mcp.ClientOptions
 }
 
@@ -339,7 +341,9 @@ func (v visit) try(ctx context.Context) (*mcp.ClientSession, error) {
 // through is try by connections of its own.
 func (v visit) through(ctx context.Context, next http.RoundTripper) (*mcp.ClientSession, error) {
 	web := &http.Client{Transport: withKey{v.key, v.more, next}}
-	var by mcp.Transport = &mcp.StreamableClientTransport{Endpoint: v.url, HTTPClient: web, MaxRetries: -1}
+	var by mcp.Transport = &mcp.StreamableClientTransport{
+		Endpoint: v.url, HTTPClient: web, MaxRetries: cmp.Or(v.retries, -1),
+	}
 	if v.sse {
 		by = &mcp.SSEClientTransport{Endpoint: v.url, HTTPClient: web}
 	}

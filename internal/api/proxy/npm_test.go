@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"writ/client"
+	"writ/internal/mcp/definition"
 	"writ/internal/testserver"
 )
 
@@ -79,21 +81,32 @@ func everything(t *testing.T, v visit) (lines []string) {
 	return append(lines, h.peek("progress")...)
 }
 
-// TestServerEverythingIsEqual runs the same client against server-everything and through the proxy.
+// TestServerEverythingIsEqual runs the same client against server-everything and through the proxy, by each transport
+// that the server can be reached by.
 func TestServerEverythingIsEqual(t *testing.T) {
 	t.Parallel()
-	url := testserver.StartEverything(t)
+	http, sse := testserver.StartEverything(t), testserver.StartEverythingSSE(t)
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		owner := s.Person("owner")
 		o := &testserver.Org{Server: s, Owner: owner, ID: s.Organization(owner, "Harbour")}
 		y := &yard{Org: o, T: t, key: s.AgentKey(owner, o.ID).APIKey}
 		y.reachedAt()
 		s.ActivePolicy(owner, o.ID, permissive)
-		y.register("yard", url)
-		direct := everything(t, visit{url: url, version: withSessions})
-		proxied := everything(t, y.one())
-		if d := cmp.Diff(direct, proxied); d != "" {
-			t.Errorf("direct and proxied differ: %s", d)
+		for _, at := range []struct{ name, transport, url string }{
+			{"yard", definition.HTTP, http}, {"old", definition.SSE, sse},
+		} {
+			made, err := owner.RegisterMCPServer(t.Context(), o.ID, client.NewMCPServer{
+				Name: at.name, URL: at.url, Transport: at.transport,
+			})
+			if err != nil || made.ToolCount == 0 {
+				t.Fatalf("register %s: %+v, %v", at.name, made, err)
+			}
+			direct := everything(t, visit{url: at.url, version: withSessions, sse: at.transport == definition.SSE})
+			v := y.all()
+			v.url += "/" + at.name
+			if d := cmp.Diff(direct, everything(t, v)); d != "" {
+				t.Errorf("%s: direct and proxied differ: %s", at.name, d)
+			}
 		}
 	}, proxied...)
 }

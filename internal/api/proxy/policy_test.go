@@ -114,8 +114,11 @@ func TestPlansAreKept(t *testing.T) {
 			return r
 		}
 		decisionOf(t, with(token.JWT))
-		decisionOf(t, with("not a plan"))
-		decisionOf(t, with(m{"token": "x"}))
+		for _, none := range []any{"not a plan", m{"token": "x"}, token.PlanID, token.JWT[:20]} {
+			if said := decisionOf(t, with(none))["reason"].(string); !strings.Contains(said, "cannot be read") {
+				t.Errorf("%v: %s", none, said)
+			}
+		}
 		if n := y.side.count("pay"); n != 1 {
 			t.Errorf("pay ran %d times", n)
 		}

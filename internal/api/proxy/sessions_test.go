@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"writ/client"
 	"writ/internal/database"
 	"writ/internal/testserver"
 )
@@ -102,6 +104,89 @@ func TestAKillEndsStreams(t *testing.T) {
 			if _, err := v.try(t.Context()); err == nil {
 				t.Errorf("%s: a new session is opened", what)
 			}
+		}
+	})
+}
+
+// listener keeps what a client reads.
+type listener struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *listener) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		answer.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.TeeReader(answer.Body, l), answer.Body}
+	}
+	return answer, err
+}
+
+func (l *listener) Write(part []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(part)
+}
+
+func (l *listener) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// TestAKilledCallIsAnswered: whichever transport an agent speaks, it learns that it was stopped while its call ran, and
+// by which decision that ran; the log has the same reason.
+func TestAKilledCallIsAnswered(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, y *yard) {
+		for name, change := range map[string]func(v *visit){
+			"with sessions":    func(*visit) {},
+			"without sessions": func(v *visit) { v.version = stateless },
+			"by SSE":           func(v *visit) { v.sse = true },
+		} {
+			key := y.AgentKey(y.Owner, y.ID)
+			v := y.one()
+			v.key, v.retries = key.APIKey, 2 // as the SDK: the end of its other stream is no end of the call
+			change(&v)
+			heard := &listener{}
+			s, err := v.through(t.Context(), heard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, slow := y.recorded(t, "call.executed", "slow"), y.side.count("slow")
+			running := make(chan error, 1)
+			go func() {
+				_, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: "slow", Arguments: m{}})
+				running <- err
+			}()
+			testserver.Soon(t, "the call runs", func() bool { return y.side.count("slow") > slow })
+			if _, err := y.Owner.KillScope(t.Context(), y.ID, "key", key.ID, "it ran away", false); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-running:
+			case <-time.After(patience):
+				t.Fatalf("%s: the agent still waits", name)
+			}
+			for _, want := range []string{
+				`"code":-32060`, "may have run", `"rule":"stopped_while_running"`, `"decisionId":"`,
+			} {
+				if !strings.Contains(heard.String(), want) {
+					t.Errorf("%s: the agent hears %s, without %s", name, heard, want)
+				}
+			}
+			testserver.Soon(t, "the outcome is recorded", func() bool {
+				return y.recorded(t, "call.executed", "slow") == before+1
+			})
+			page, err := y.Owner.LogEntries(t.Context(), y.ID, client.LogFilter{Action: "call.executed", Tool: "slow"})
+			if err != nil ||
+				!strings.Contains(testserver.JSON(t, page.Items[0]), "its caller was stopped while the call ran") {
+				t.Errorf("%s: recorded %s, %v", name, testserver.JSON(t, page.Items), err)
+			}
+			testserver.Soon(t, "its session has ended", func() bool { return y.front().Sessions() == 0 })
 		}
 	})
 }

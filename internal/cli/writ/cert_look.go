@@ -50,6 +50,9 @@ func certRevoke(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
+// errNotHeld ends it with 1 too: whoever goes by the exit code would trust tools that nobody has accepted.
+var errNotHeld = errors.New("the certificate is good, and its statement about the tools of the server does not hold")
+
 // errNotGood ends `writ cert check` with 1: the status was printed.
 var errNotGood = errors.New("the certificate is worth nothing")
 
@@ -60,7 +63,8 @@ func certCheck(s cli.Streams) *cobra.Command {
 		Long: `Ask the server what a certificate is worth now: a file in PEM, or the id of a certificate. Of an MCP server it also says
 whether the statement about its tools holds.
 
-Exit codes: 0 it is good, 1 it is not or nobody could tell, 2 the command line is wrong.`,
+Exit codes: 0 it is good, and its statement holds if it has one, 1 it is not or nobody could tell, 2 the command line is
+wrong.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := client.CertificateQuestion{CertificateID: args[0]}
@@ -88,6 +92,9 @@ Exit codes: 0 it is good, 1 it is not or nobody could tell, 2 the command line i
 			}
 			if checked.Status != "good" {
 				return fmt.Errorf("%w: it is %s", errNotGood, cli.Line(checked.Status))
+			}
+			if c := checked.Certificate; c != nil && c.Statement != nil && !c.Statement.Holds {
+				return errNotHeld
 			}
 			return nil
 		},

@@ -90,7 +90,8 @@ func kill(s cli.Streams) *cobra.Command {
 		Use: "kill [SUBJECT]", Short: "Stop an agent and its keys, or a server, tool, plan or the organization",
 		Args: k.checkSubject,
 		Long: `Stop an agent and its keys, or with --scope a server, a tool, a plan, an API key or the whole organization. The answer says from
-which entry of the log on nothing is allowed. Calls that already run go on. You act as the person who signed in.`,
+which entry of the log on nothing is allowed. Calls that already run go on, except those that the proxy makes for a
+stopped key or agent: it cancels them within a second. You act as the person who signed in.`,
 		RunE: asking(&k.asPerson, s, stop, printStop),
 	}
 	k.addFlags(cmd)

@@ -146,6 +146,12 @@ func Missing() Result {
 		"as intent_token, or to the proxy in the header Writ-Plan")
 }
 
+// Unreadable is the result of a call that shows something as its plan that is no token of one.
+func Unreadable() Result {
+	return refuse(NoPlan, "Writ-Plan (writ/plan in _meta) cannot be read: it must be the plan's whole token, not its id; "+
+		"writ plan declare --json prints the token")
+}
+
 // Check checks a call against the plan it presents. The plan must be genuine, current,
 // not ended and of this caller, and one of its steps must have the tool and the
 // arguments of the call.

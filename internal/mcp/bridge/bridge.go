@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"writ/internal/mcp/family"
 )
 
 // Limits of a bridge where Options state none.
@@ -77,6 +79,7 @@ type session struct {
 	http  *mcp.StreamableServerTransport
 	down  mcp.Connection
 	up    mcp.Connection
+	all   family.Family // of the program
 	close sync.Once
 
 	fromClient *unanswered
@@ -188,14 +191,17 @@ func (b *Bridge) open(ctx context.Context) (s *session, status int, reason strin
 	ctx = context.WithoutCancel(ctx) // the session outlives the request
 	program := exec.Command(b.Command[0], b.Command[1:]...)
 	program.Stderr, program.WaitDelay = b.Stderr, endTime
+	family.Prepare(program)
 	var err error
 	s.up, err = (&mcp.CommandTransport{Command: program, TerminateDuration: endTime}).Connect(ctx)
 	if err != nil {
 		return nil, http.StatusBadGateway, "the program does not start"
 	}
+	s.all = family.Of(program)
 	s.http = &mcp.StreamableServerTransport{SessionID: s.id}
 	if s.down, err = s.http.Connect(ctx); err != nil {
 		_ = s.up.Close()
+		s.all.End(endTime)
 		return nil, http.StatusInternalServerError, "the session cannot be opened"
 	}
 	s.idle = time.AfterFunc(b.Idle, s.end)
@@ -246,7 +252,7 @@ func (s *session) pass(ctx context.Context, from, to mcp.Connection) {
 	}
 }
 
-// end ends the session and its process, behind the caller's back.
+// end ends the session and its process, with all that this has started, behind the caller's back.
 func (s *session) end() {
 	s.close.Do(func() {
 		s.idle.Stop()
@@ -258,6 +264,7 @@ func (s *session) end() {
 			defer s.b.ending.Done()
 			_ = s.down.Close()
 			_ = s.up.Close() // however the program ends
+			s.all.End(endTime)
 		}()
 	})
 }

@@ -3,9 +3,12 @@ package bridge_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -71,12 +74,16 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func connect(t *testing.T, url, token string) (*mcp.ClientSession, error) {
+	return connectWithin(t.Context(), url, token)
+}
+
+func connectWithin(ctx context.Context, url, token string) (*mcp.ClientSession, error) {
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "decline"}, nil
 		},
 	})
-	return c.Connect(t.Context(), &mcp.StreamableClientTransport{
+	return c.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1,
 	}, nil)
 }
@@ -190,4 +197,52 @@ func TestAnIdleSessionEnds(t *testing.T) {
 	}
 	_ = answer.Body.Close()
 	soon(t, "the session does not end", func() bool { return b.Sessions() == 0 })
+}
+
+// TestWhatAProgramStartsEndsWithIt: npx and the like are only the way to the program that serves.
+func TestWhatAProgramStartsEndsWithIt(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]string{
+		"that ends when it is asked": "",
+		"that does not":              `trap "" TERM; `,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			note := filepath.Join(t.TempDir(), "pid")
+			script := first + `sleep 1000 & echo $! > "$0.part" && mv "$0.part" "$0"; wait; true`
+			b := bridge.New(bridge.Options{Command: []string{"sh", "-c", script, note}, Token: token})
+			server := httptest.NewServer(b)
+			ctx, cancel := context.WithCancel(t.Context())
+			asked := make(chan struct{})
+			go func() {
+				defer close(asked)
+				_, _ = connectWithin(ctx, server.URL+"/mcp", token) // it never answers
+			}()
+			var pid string
+			soon(t, "the program starts", func() bool {
+				text, err := os.ReadFile(note)
+				pid = strings.TrimSpace(string(text))
+				return err == nil
+			})
+			if !runs(t, pid) {
+				t.Error("it does not run")
+			}
+			cancel()
+			<-asked
+			server.CloseClientConnections()
+			server.Close()
+			b.Close()
+			soon(t, "it has ended", func() bool { return !runs(t, pid) })
+		})
+	}
+}
+
+// runs reports whether a process runs: one that nobody has waited for yet does not.
+func runs(t *testing.T, pid string) bool {
+	t.Helper()
+	said, err := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", pid).Output()
+	if _, none := errors.AsType[*exec.ExitError](err); err != nil && !none {
+		t.Fatal(err)
+	}
+	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(said)), "Z")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"writ/internal/mcp/definition"
+	"writ/internal/mcp/family"
 )
 
 const (
@@ -33,6 +34,7 @@ func ListCommand(ctx context.Context, command []string) (definition.Server, erro
 	defer cancel()
 	program := exec.CommandContext(ctx, command[0], command[1:]...)
 	program.Stderr, program.WaitDelay = os.Stderr, endTime
+	family.Prepare(program)
 	in, err := program.StdinPipe()
 	if err != nil {
 		return definition.Server{}, err
@@ -44,6 +46,7 @@ func ListCommand(ctx context.Context, command []string) (definition.Server, erro
 	if err := program.Start(); err != nil {
 		return definition.Server{}, &Unreachable{Reason: "the command does not start: " + err.Error(), Cause: err}
 	}
+	defer family.Of(program).End(endTime)
 	said := &lines{asked: map[string]string{}}
 	asked, err := ask(ctx, &mcp.IOTransport{Reader: &heard{out, said}, Writer: &told{in, said}})
 	_ = in.Close() // ends a server of this kind

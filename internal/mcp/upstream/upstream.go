@@ -113,6 +113,7 @@ func (d *Dialer) Dial(ctx context.Context, t Target, o Options) (*Session, error
 	web := &web{calls: d.calls, streams: d.streams, home: home, header: t.Header}
 	web.most, web.token, web.spent = o.MaxBytes, t.Token, t.Spent
 	web.life, web.drain, web.order = life, d.drain, newOrder()
+	web.apart = t.Transport == definition.SSE
 	if o.Listen && t.Transport != definition.SSE {
 		web.standing = newStanding()
 		if !o.Later {

@@ -184,6 +184,52 @@ func TestCallsRealServers(t *testing.T) {
 	}
 }
 
+// TestAnAcknowledgementMaySayAnything: by the older transport answers come on the stream, and what is said beside them,
+// as the official SDKs say "Accepted", is neither read as one nor waited for.
+func TestAnAcknowledgementMaySayAnything(t *testing.T) {
+	var calls atomic.Int64
+	server := echo(&calls)
+	real := mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	hi := say("hi")
+	for name, say := range map[string]func(w http.ResponseWriter, r *http.Request){
+		"as the SDKs": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "Accepted") },
+		"as JSON": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, anAnswer, "4711")
+		},
+		"for ever": func(w http.ResponseWriter, _ *http.Request) { flood(w, "", "Accepted") },
+		"without an end": func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, "Acc")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				real.ServeHTTP(w, r)
+				if r.Method == http.MethodPost {
+					say(w, r)
+				}
+			}))
+			s, err := loopback(t).Dial(t.Context(), upstream.Target{Name: "old", URL: url, Transport: definition.SSE},
+				upstream.Options{Timeout: patience, MaxBytes: 1 << 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for range 3 {
+				result, err := s.CallTool(t.Context(), hi)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := result.Content[0].(*mcp.TextContent).Text; got != "hi" {
+					t.Errorf("the tool said %q", got)
+				}
+			}
+		})
+	}
+}
+
 func TestSessionOutlivesTheContextThatOpenedIt(t *testing.T) {
 	var calls atomic.Int64
 	server := echo(&calls)

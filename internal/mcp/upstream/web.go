@@ -46,6 +46,7 @@ type web struct {
 	life    context.Context
 	drain   time.Duration // see tie
 	order   *order
+	apart   bool // answers come on the session's stream (SSE), and not with the requests
 
 	standing *standing // nil: the session has no stream of its own, or is one
 }
@@ -149,11 +150,31 @@ func (w *web) exchange(request *http.Request) (*http.Response, error) {
 		done:       tied.end,
 		stream:     isStream(response),
 	}
-	if id != nil && !isStream(response) && isSuccess(response) {
-		return t.checked(response, id)
+	if id != nil && isSuccess(response) {
+		switch {
+		case w.apart:
+			return acknowledged(response), nil
+		case !isStream(response):
+			return t.checked(response, id)
+		}
 	}
 	return response, nil
 }
+
+// acknowledged is an answer that says no more than that the request has come, in whatever words. Nobody waits for their
+// end: it is read, a little of it, so that the connection can be used again.
+func acknowledged(response *http.Response) *http.Response {
+	body := response.Body
+	go func() {
+		_, _ = io.CopyN(io.Discard, body, maxAcknowledgment)
+		_ = body.Close() // more than that costs the connection
+	}()
+	response.Body = http.NoBody
+	return response
+}
+
+// maxAcknowledgment is how many bytes are read of an answer that says nothing.
+const maxAcknowledgment = 4 << 10
 
 // present puts the person's token on a request, where the server wants one.
 func (w *web) present(request *http.Request, t *trouble) (secret.Text, error) {
