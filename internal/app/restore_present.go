@@ -106,7 +106,11 @@ func RestorePresent(ctx context.Context, o Options) (_ Continued, err error) {
 	if err := requireMasterKey(o.Config); err != nil {
 		return Continued{}, err
 	}
-	if !o.Config.UsesPostgres() {
+	if o.Config.UsesPostgres() {
+		if err := requirePostgres(ctx, o.Config); err != nil {
+			return Continued{}, err
+		}
+	} else {
 		if _, err := os.Stat(databasePath(o.Config)); err != nil {
 			return Continued{}, fmt.Errorf("there is no database: %w", err)
 		}
