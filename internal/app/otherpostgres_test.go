@@ -106,3 +106,13 @@ func TestOwnPostgres(t *testing.T) {
 		t.Errorf("a database that is away: %v, want that it cannot be reached", err)
 	}
 }
+
+func TestSQLiteIsNotRestoredIntoPostgres(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "backup.db")
+	dbtest.MigratedSQLite(t, path, database.Main)
+	_, err := app.Restore(t.Context(), options(t, dbtest.EmptyPostgres(t)), path)
+	if err == nil || !strings.Contains(err.Error(), "is a backup of SQLite, which is restored where DATABASE_URL is not set") {
+		t.Errorf("%v, want that it is a backup of SQLite", err)
+	}
+}

@@ -30,6 +30,9 @@ func requireMasterKey(c config.Config) error {
 
 // requireKeyOf refuses a backup of PostgreSQL that was sealed with another master key, before it is loaded.
 func requireKeyOf(ctx context.Context, c config.Config, path string) error {
+	if err := database.RefuseSQLite(path); err != nil {
+		return err
+	}
 	rows, err := database.DumpedRows(ctx, path, "signing_key")
 	if err != nil {
 		return err

@@ -127,6 +127,24 @@ func ReadSQLite(path string, read func(r Reader) error) error {
 	return read(&DB{engine: SQLite, reads: handle})
 }
 
+// sqliteHeader begins every file of SQLite.
+var sqliteHeader = []byte("SQLite format 3\x00")
+
+// RefuseSQLite refuses a backup of SQLite where one of PostgreSQL is wanted. Whatever else it is, PostgreSQL's programs say.
+func RefuseSQLite(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open the backup: %w", err)
+	}
+	defer file.Close()
+	header := make([]byte, len(sqliteHeader))
+	if _, err := io.ReadFull(file, header); err == nil && bytes.Equal(header, sqliteHeader) {
+		return fmt.Errorf("%s is a backup of SQLite, which is restored where DATABASE_URL is not set: it cannot be put into "+
+			"PostgreSQL", path)
+	}
+	return nil
+}
+
 // CheckSQLiteLength refuses a database file that is shorter than its header says.
 // SQLite reads zeros for a missing end, and may find nothing wrong with them.
 func CheckSQLiteLength(path string) error {
@@ -148,7 +166,7 @@ func CheckSQLiteLength(path string) error {
 	if bytes.HasPrefix(header[:], []byte("PGDMP")) {
 		return errors.New("the file is a backup of PostgreSQL, which is restored where DATABASE_URL is set")
 	}
-	if isCut || !bytes.HasPrefix(header[:], []byte("SQLite format 3\x00")) {
+	if isCut || !bytes.HasPrefix(header[:], sqliteHeader) {
 		return errors.New("the file is no SQLite database")
 	}
 	size, pages := int64(binary.BigEndian.Uint16(header[16:])), int64(binary.BigEndian.Uint32(header[28:]))
