@@ -87,7 +87,9 @@ func RequirePostgresOf(ctx context.Context, address string, store Store) error {
 	switch {
 	case err == nil && digest == steps[0].digest:
 		return nil
-	case err == nil, errors.Is(err, pgx.ErrNoRows), refused && (pg.Code == "42P01" || pg.Code == "42703"): // no table, no column
+	case err == nil, errors.Is(err, pgx.ErrNoRows):
+		return ErrNoWrit
+	case refused && (pg.Code == "42P01" || pg.Code == "42703"): // there is no such table, or no such column
 		return ErrNoWrit
 	}
 	return fmt.Errorf("look for Writ in the PostgreSQL database: %w", classify(err))

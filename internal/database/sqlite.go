@@ -62,7 +62,8 @@ func sqliteConnectors(o Options) (c connectors, err error) {
 		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)",
 		"temp_store(MEMORY)", fmt.Sprintf("journal_size_limit(%d)", logKept),
 	}
-	c.writes, err = newPreparing(files, sqliteDSN(path, "immediate", append(append(pragmas, storePragmas(o.Store)...), openLog)...))
+	pragmas = append(append(pragmas, storePragmas(o.Store)...), openLog)
+	c.writes, err = newPreparing(files, sqliteDSN(path, "immediate", pragmas...))
 	if err != nil {
 		return c, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -130,7 +131,8 @@ func ReadSQLite(path string, read func(r Reader) error) error {
 // sqliteHeader begins every file of SQLite.
 var sqliteHeader = []byte("SQLite format 3\x00")
 
-// RefuseSQLite refuses a backup of SQLite where one of PostgreSQL is wanted. Whatever else it is, PostgreSQL's programs say.
+// RefuseSQLite refuses a backup of SQLite where one of PostgreSQL is wanted. Of all other files PostgreSQL's programs
+// say what is wrong.
 func RefuseSQLite(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
