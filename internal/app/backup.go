@@ -14,20 +14,20 @@ import (
 // Backup copies the database to a new file, beside a running server. It never overwrites
 // a file.
 func Backup(ctx context.Context, o Options, path string) error {
-	return backUp(ctx, o.Config.DatabaseURL, databasePath(o.Config), path)
+	return backUp(ctx, o.Config.DatabaseURL, database.Main, databasePath(o.Config), path)
 }
 
 // BackupTelemetry is Backup for the telemetry store.
 func BackupTelemetry(ctx context.Context, o Options, path string) error {
-	url := o.Config.DatabaseURL
+	url, store := o.Config.DatabaseURL, database.Main // which holds both
 	if o.Config.TelemetryURL.IsSet() {
-		url = o.Config.TelemetryURL
+		url, store = o.Config.TelemetryURL, database.Telemetry
 	}
-	return backUp(ctx, url, telemetryPath(o.Config), path)
+	return backUp(ctx, url, store, telemetryPath(o.Config), path)
 }
 
-// backUp copies a PostgreSQL database, or else an SQLite file.
-func backUp(ctx context.Context, postgres secret.Text, sqlite, path string) (err error) {
+// backUp copies a PostgreSQL database that holds a store, or else an SQLite file.
+func backUp(ctx context.Context, postgres secret.Text, store database.Store, sqlite, path string) (err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the backup file: %w: name another file", err)
@@ -44,6 +44,9 @@ func backUp(ctx context.Context, postgres secret.Text, sqlite, path string) (err
 		return err
 	}
 	if postgres.IsSet() {
+		if err := requirePostgresOf(ctx, postgres, store); err != nil {
+			return fmt.Errorf("pg_dump was not run: %w", err)
+		}
 		return database.DumpPostgres(ctx, postgres.Reveal(), path)
 	}
 	if err := refuseHiddenDatabase(sqlite); err != nil {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"writ/internal/config"
+	"writ/internal/database"
 	"writ/internal/secret"
 )
 
@@ -76,12 +78,12 @@ func masterKeyIn(dir string) (secret.Text, error) {
 	}
 	// A new key would not open an existing database, and must not hide that its key is
 	// missing.
-	database := filepath.Join(dir, "writ.db")
-	if hasContent(database) {
+	sealed := filepath.Join(dir, "writ.db")
+	if hasContent(sealed) {
 		return secret.Text{}, fmt.Errorf("%s is missing, but there is a database sealed with it; put it back or set WRIT_MASTER_KEY", path)
 	}
 	// The empty file comes first: a start that ends between the two must not look like a lost database.
-	if err := touchPrivate(database); err != nil {
+	if err := touchPrivate(sealed); err != nil {
 		return secret.Text{}, fmt.Errorf("make the database file: %w", err)
 	}
 	key := secret.NewMasterKey()
@@ -94,17 +96,17 @@ func masterKeyIn(dir string) (secret.Text, error) {
 // refuseMissingDatabase keeps a server from taking a data folder whose database was lost for a new one: it would make
 // an empty database and new accounts. What an earlier start left there tells the two apart.
 func refuseMissingDatabase(c config.Config) error {
-	database := databasePath(c)
-	if c.UsesPostgres() || hasContent(database) {
+	missing := databasePath(c)
+	if c.UsesPostgres() || hasContent(missing) {
 		return nil
 	}
 	left := []string{telemetryPath(c), FirstRunPath(c)}
-	if _, err := os.Stat(database); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(missing); errors.Is(err, fs.ErrNotExist) {
 		left = append(left, filepath.Join(c.DataDir, "master.key"))
 	}
 	for _, path := range left {
 		if hasContent(path) {
-			return fmt.Errorf("%s is missing or empty, but %s is there, so this is not a first run: restore a backup with `writd restore`, put the file back, or start anew with an empty WRIT_DATA_DIR", database, path)
+			return fmt.Errorf("%s is missing or empty, but %s is there, so this is not a first run: restore a backup with `writd restore`, put the file back, or start anew with an empty WRIT_DATA_DIR", missing, path)
 		}
 	}
 	return nil
@@ -127,9 +129,13 @@ func MadeDatabase(path string) string {
 	return "made a new database: " + path + "; start the server with the same WRIT_DATA_DIR, or in this folder"
 }
 
-// RequireDatabase refuses a data folder in which no server has begun. PostgreSQL is named, and not found by chance.
-func RequireDatabase(c config.Config) error {
-	if c.UsesPostgres() || hasContent(databasePath(c)) {
+// RequireDatabase refuses a data folder, or a PostgreSQL, in which no server has begun: a command would make a database
+// there, and find nothing in it.
+func RequireDatabase(ctx context.Context, c config.Config) error {
+	if c.UsesPostgres() {
+		return requirePostgres(ctx, c)
+	}
+	if hasContent(databasePath(c)) {
 		return nil
 	}
 	if err := refuseHiddenDatabase(databasePath(c)); err != nil {
@@ -139,6 +145,35 @@ func RequireDatabase(c config.Config) error {
 		return err
 	}
 	return fmt.Errorf("%w; a new one begins with writd user create, or with writd serve", noDatabase(databasePath(c)))
+}
+
+func requirePostgres(ctx context.Context, c config.Config) error {
+	err := requirePostgresOf(ctx, c.DatabaseURL, database.Main)
+	if errors.Is(err, database.ErrNoWrit) {
+		return fmt.Errorf("%w; a new one begins with writd user create, or with writd serve", err)
+	}
+	if err != nil || !c.TelemetryURL.IsSet() {
+		return err
+	}
+	// Commands do without telemetry that is away. One that is there and not ours is not to be written to.
+	err = requirePostgresOf(ctx, c.TelemetryURL, database.Telemetry)
+	if errors.Is(err, database.ErrNoWrit) {
+		return fmt.Errorf("%w; a server that starts makes its tables there", err)
+	}
+	return nil
+}
+
+// requirePostgresOf refuses a PostgreSQL without a store, and says which setting names it.
+func requirePostgresOf(ctx context.Context, address secret.Text, store database.Store) error {
+	err := database.RequirePostgresOf(ctx, address.Reveal(), store)
+	setting := "DATABASE_URL"
+	if store == database.Telemetry {
+		setting = "TELEMETRY_DATABASE_URL"
+	}
+	if errors.Is(err, database.ErrNoWrit) {
+		return fmt.Errorf("%w: set %s as for the server", err, setting)
+	}
+	return err
 }
 
 // refuseHiddenDatabase refuses a data folder that this user may not look into: a database that nobody sees is not one

@@ -30,6 +30,9 @@ func requireMasterKey(c config.Config) error {
 
 // requireKeyOf refuses a backup of PostgreSQL that was sealed with another master key, before it is loaded.
 func requireKeyOf(ctx context.Context, c config.Config, path string) error {
+	if err := database.RefuseSQLite(path); err != nil {
+		return err
+	}
 	rows, err := database.DumpedRows(ctx, path, "signing_key")
 	if err != nil {
 		return err
@@ -106,7 +109,11 @@ func RestorePresent(ctx context.Context, o Options) (_ Continued, err error) {
 	if err := requireMasterKey(o.Config); err != nil {
 		return Continued{}, err
 	}
-	if !o.Config.UsesPostgres() {
+	if o.Config.UsesPostgres() {
+		if err := requirePostgres(ctx, o.Config); err != nil {
+			return Continued{}, err
+		}
+	} else {
 		if _, err := os.Stat(databasePath(o.Config)); err != nil {
 			return Continued{}, fmt.Errorf("there is no database: %w", err)
 		}

@@ -85,6 +85,7 @@ func TestScripts(t *testing.T) {
 			"privatetls": privateTLS,
 
 			"usekeyfile": useKeyFile,
+			"unboundkey": unboundKey,
 			"acceptance": acceptance,
 
 			"fingerprint": fingerprintOf,
@@ -162,6 +163,13 @@ func signIn(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 2 {
 		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(in.AccessToken), 0o600))
 	}
+}
+
+// unboundkey NAME TOKENFILE makes a key that belongs to no organization, which only HTTP does.
+func unboundKey(ts *testscript.TestScript, neg bool, args []string) {
+	needs(ts, !neg && len(args) == 2, "unboundkey NAME TOKENFILE")
+	_, err := server(ts).As(ts.ReadFile(args[1])).CreateKey(context.Background(), client.NewKey{Name: args[0]})
+	ts.Check(err)
 }
 
 // whoami TOKENFILE prints whose access token it is.

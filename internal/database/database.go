@@ -73,8 +73,9 @@ type DB struct {
 	commits commits // what the committer last achieved
 	gate    *gate   // of a database that was down at first; else nil
 
-	path   string // of the SQLite file
-	schema string // on PostgreSQL, where it is not the database's own default
+	path   string                      // of the SQLite file
+	files  atomic.Pointer[sqliteFiles] // nil on PostgreSQL, and while the database is down
+	schema string                      // on PostgreSQL, where it is not the database's own default
 	now    func() time.Time
 }
 
@@ -124,13 +125,17 @@ func connect(o Options) (*DB, error) {
 	if o.PostgresURL != "" {
 		db.engine = PostgreSQL
 	}
+	db.files.Store(c.files)
 	db.locate(o)
 	db.size()
 	return db, nil
 }
 
 // connectors open the connections of the two handles.
-type connectors struct{ reads, writes driver.Connector }
+type connectors struct {
+	reads, writes driver.Connector
+	files         *sqliteFiles // which they open; nil on PostgreSQL
+}
 
 func connectorsOf(o Options) (connectors, error) {
 	if o.PostgresURL != "" {
@@ -185,10 +190,15 @@ func (db *DB) Ping(ctx context.Context) error {
 	if err := db.QueryRow(ctx, `SELECT 1`).Scan(&one); err != nil {
 		return err
 	}
-	if db.engine == PostgreSQL {
-		return nil // one server behind both handles
+	return db.checkFiles() // one PostgreSQL is behind both handles
+}
+
+// checkFiles refuses where what SQLite has open is no longer at its path.
+func (db *DB) checkFiles() error {
+	if files := db.files.Load(); files != nil {
+		return files.check()
 	}
-	return db.checkFile()
+	return nil
 }
 
 // QueueLength is how many changes wait for the committer.

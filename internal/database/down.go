@@ -55,6 +55,7 @@ func (db *DB) Reopen(ctx context.Context, ready func(ctx context.Context, opened
 	if db.engine == SQLite {
 		db.checkpointer.Store(startCheckpointer(db, o.Logger))
 	}
+	db.files.Store(c.files)
 	db.gate.to.Store(&c)
 	return nil
 }

@@ -8,9 +8,11 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // DumpPostgres copies a PostgreSQL database to a file with pg_dump, from one snapshot
@@ -49,14 +51,48 @@ func RestorePostgres(ctx context.Context, address, path string) error {
 
 // RequireLoaded refuses a PostgreSQL database that nothing of ours was put into: opening it would make a new one.
 func RequireLoaded(ctx context.Context, address string) error {
+	err := RequirePostgresOf(ctx, address, Main)
+	if errors.Is(err, ErrNoWrit) {
+		return fmt.Errorf("%w: put the backup into it first", ErrNoWrit)
+	}
+	return err
+}
+
+// ErrNoWrit refuses a PostgreSQL database that is not ours.
+var ErrNoWrit = errors.New("the PostgreSQL database holds none of Writ")
+
+// RequirePostgresOf refuses a PostgreSQL database without a store: opening it would make one, and a copy of it is worth
+// nothing. A table of migrations alone says little: other programs have one, too.
+func RequirePostgresOf(ctx context.Context, address string, store Store) error {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		return errUnreadableURL
 	}
-	if _, ours, err := countTables(ctx, config); err != nil || ours == 0 {
-		return errors.Join(errors.New("the PostgreSQL database holds none of Writ: put the backup into it first"), err)
+	if store == Telemetry {
+		config.RuntimeParams["search_path"] = string(Telemetry)
 	}
-	return nil
+	steps, err := loadMigrations(embedded(store), PostgreSQL)
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return classify(err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing was written
+	var digest string
+	const first = `SELECT coalesce(digest::text, '') FROM schema_migration WHERE version::text = $1`
+	err = conn.QueryRow(ctx, first, strconv.Itoa(steps[0].version)).Scan(&digest)
+	pg, refused := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case err == nil && digest == steps[0].digest:
+		return nil
+	case err == nil, errors.Is(err, pgx.ErrNoRows):
+		return ErrNoWrit
+	case refused && (pg.Code == "42P01" || pg.Code == "42703"): // there is no such table, or no such column
+		return ErrNoWrit
+	}
+	return fmt.Errorf("look for Writ in the PostgreSQL database: %w", classify(err))
 }
 
 // errUnreadableURL replaces pgx's own message, which may quote the password.

@@ -90,7 +90,7 @@ func isAway(err error) bool {
 		return true
 	}
 	for _, gone := range []error{
-		errOutcomeUnknown, driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone, io.EOF, io.ErrUnexpectedEOF,
+		errMoved, errOutcomeUnknown, driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone, io.EOF, io.ErrUnexpectedEOF,
 		context.DeadlineExceeded, context.Canceled, net.ErrClosed,
 	} {
 		if errors.Is(err, gone) {

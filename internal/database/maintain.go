@@ -46,6 +46,9 @@ func (db *DB) Maintain(ctx context.Context, do func(ctx context.Context, tx *Tx)
 	if err := db.liftTimeout(ctx, sqlTx); err != nil {
 		return classify(err)
 	}
+	if err := db.checkFiles(); err != nil {
+		return err
+	}
 	tx := &Tx{
 		engine:  db.engine,
 		conn:    conn,
@@ -61,10 +64,7 @@ func (db *DB) Maintain(ctx context.Context, do func(ctx context.Context, tx *Tx)
 			return classify(err)
 		}
 	}
-	if err := sqlTx.Commit(); err != nil {
-		return classify(commitError(err))
-	}
-	return nil
+	return classify(db.end(sqlTx))
 }
 
 // liftTimeout removes the time limit of statements for one transaction.

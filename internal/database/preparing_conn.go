@@ -20,6 +20,7 @@ type preparingConn struct {
 	statements map[string]sqliteStatement // closed with the connection
 	args       []driver.NamedValue        // of the running statement: one buffer for all
 	broken     bool                       // a statement did not return
+	files      *sqliteFiles
 }
 
 // sqliteConn is what database/sql uses of the driver's connection.
@@ -41,29 +42,36 @@ type sqliteStatement interface {
 }
 
 // preparingConnector opens such connections.
-type preparingConnector struct{ driver.Connector }
+type preparingConnector struct {
+	driver.Connector
+	files *sqliteFiles
+}
 
-// newPreparing makes the connector of a database file.
-func newPreparing(dsn string) (driver.Connector, error) {
+// newPreparing makes a connector of database files.
+func newPreparing(files *sqliteFiles, dsn string) (driver.Connector, error) {
 	connector, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		return nil, err
 	}
-	return preparingConnector{connector}, nil
+	return preparingConnector{connector, files}, nil
 }
 
 // Connect opens a connection.
 func (p preparingConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	opened, err := p.Connector.Connect(ctx)
+	var opened driver.Conn
+	err := p.files.opening(func() (err error) {
+		opened, err = p.Connector.Connect(ctx)
+		return err
+	}, func() error { return opened.Close() })
 	if err != nil {
 		return nil, err
 	}
 	conn, ok := opened.(sqliteConn)
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("the SQLite driver's connection is a %T, which lacks a method", opened),
-			opened.Close())
+			p.files.closing(opened.Close))
 	}
-	return &preparingConn{sqliteConn: conn, statements: map[string]sqliteStatement{}}, nil
+	return &preparingConn{sqliteConn: conn, statements: map[string]sqliteStatement{}, files: p.files}, nil
 }
 
 // IsValid has database/sql drop a connection on which a statement panicked.
@@ -76,7 +84,7 @@ func (c *preparingConn) Close() error {
 		errs = append(errs, statement.Close())
 	}
 	clear(c.statements)
-	return errors.Join(append(errs, c.sqliteConn.Close())...)
+	return errors.Join(append(errs, c.files.closing(c.sqliteConn.Close))...)
 }
 
 // QueryContext reads rows, with a prepared statement where the context says so. The driver has a goroutine watch for

@@ -18,6 +18,9 @@ import (
 // sqliteReaders is how many reads run at once, beside the writer.
 const sqliteReaders = 4
 
+// openLog reads, and so has a new connection open the log and its index, which sqliteFiles then looks at.
+const openLog = "schema_version"
+
 // storePragmas differ between the stores. The cache (in KiB; SQLite has 2 MB) holds a
 // commit of telemetry until it is written, and the index pages that the next one
 // changes. secure_delete: what is erased from the audit log is gone from the file too.
@@ -45,6 +48,11 @@ func sqliteConnectors(o Options) (c connectors, err error) {
 	if err := createPrivate(path); err != nil {
 		return c, err
 	}
+	files, err := newSQLiteFiles(path)
+	if err != nil {
+		return c, err
+	}
+	c.files = files
 	// auto_vacuum must be set before the first table; retention then frees space in
 	// small steps. synchronous=FULL: what was acknowledged survives a power cut. The
 	// wait for another program's lock heeds no context, so it is short: the committer's
@@ -54,11 +62,12 @@ func sqliteConnectors(o Options) (c connectors, err error) {
 		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)",
 		"temp_store(MEMORY)", fmt.Sprintf("journal_size_limit(%d)", logKept),
 	}
-	c.writes, err = newPreparing(sqliteDSN(path, "immediate", append(pragmas, storePragmas(o.Store)...)...))
+	pragmas = append(append(pragmas, storePragmas(o.Store)...), openLog)
+	c.writes, err = newPreparing(files, sqliteDSN(path, "immediate", pragmas...))
 	if err != nil {
 		return c, fmt.Errorf("open %s: %w", path, err)
 	}
-	c.reads, err = newPreparing(sqliteDSN(path, "deferred", "query_only(ON)", "busy_timeout(4000)"))
+	c.reads, err = newPreparing(files, sqliteDSN(path, "deferred", "query_only(ON)", "busy_timeout(4000)", openLog))
 	if err != nil {
 		return c, fmt.Errorf("open %s for reading: %w", path, err)
 	}
@@ -79,14 +88,6 @@ func createPrivate(path string) error {
 		return fmt.Errorf("open the database file: %w", err)
 	}
 	return file.Close()
-}
-
-// checkFile checks that the file is still there: SQLite goes on in a deleted one.
-func (db *DB) checkFile() error {
-	if _, err := os.Stat(db.path); err != nil {
-		return unavailable(err, "the database file is gone")
-	}
-	return nil
 }
 
 // BackupSQLite writes a consistent copy of an SQLite database to a new file, beside
@@ -127,6 +128,25 @@ func ReadSQLite(path string, read func(r Reader) error) error {
 	return read(&DB{engine: SQLite, reads: handle})
 }
 
+// sqliteHeader begins every file of SQLite.
+var sqliteHeader = []byte("SQLite format 3\x00")
+
+// RefuseSQLite refuses a backup of SQLite where one of PostgreSQL is wanted. Of all other files PostgreSQL's programs
+// say what is wrong.
+func RefuseSQLite(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open the backup: %w", err)
+	}
+	defer file.Close()
+	header := make([]byte, len(sqliteHeader))
+	if _, err := io.ReadFull(file, header); err == nil && bytes.Equal(header, sqliteHeader) {
+		return fmt.Errorf("%s is a backup of SQLite, which is restored where DATABASE_URL is not set: it cannot be put into "+
+			"PostgreSQL", path)
+	}
+	return nil
+}
+
 // CheckSQLiteLength refuses a database file that is shorter than its header says.
 // SQLite reads zeros for a missing end, and may find nothing wrong with them.
 func CheckSQLiteLength(path string) error {
@@ -148,7 +168,7 @@ func CheckSQLiteLength(path string) error {
 	if bytes.HasPrefix(header[:], []byte("PGDMP")) {
 		return errors.New("the file is a backup of PostgreSQL, which is restored where DATABASE_URL is set")
 	}
-	if isCut || !bytes.HasPrefix(header[:], []byte("SQLite format 3\x00")) {
+	if isCut || !bytes.HasPrefix(header[:], sqliteHeader) {
 		return errors.New("the file is no SQLite database")
 	}
 	size, pages := int64(binary.BigEndian.Uint16(header[16:])), int64(binary.BigEndian.Uint32(header[28:]))

@@ -100,6 +100,10 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 			return err
 		}
 	}
+	// What is read or written beside the path must not decide anything.
+	if err := db.checkFiles(); err != nil {
+		return err
+	}
 	for _, p := range changes {
 		tx.logs = p.change.Logs
 		if err := p.change.Do(ctx, tx); err != nil {
@@ -115,14 +119,26 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 		return err // not after its callers heard that time ran out
 	}
 	tx.ended = true
-	if err := sqlTx.Commit(); err != nil {
-		return commitError(err)
+	if err := db.end(sqlTx); err != nil {
+		return err
 	}
 	if c := db.checkpointer.Load(); c != nil {
 		c.committed(tx.inserted)
 	}
 	for _, fn := range tx.afterCommit {
 		fn()
+	}
+	return nil
+}
+
+// end commits. What was committed to a file that is gone by then is not acknowledged; if the file is put back, it was
+// made all the same.
+func (db *DB) end(tx *sql.Tx) error {
+	if err := tx.Commit(); err != nil {
+		return commitError(err)
+	}
+	if err := db.checkFiles(); err != nil {
+		return fmt.Errorf("commit: %w: %w", errOutcomeUnknown, err)
 	}
 	return nil
 }

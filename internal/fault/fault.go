@@ -53,7 +53,7 @@ type Error struct {
 
 // Error is message and cause: for logs, not for answers.
 func (e *Error) Error() string {
-	if e.Cause == nil {
+	if e.Cause == nil || e.Cause.Error() == e.Message { // nothing is said twice
 		return e.Message
 	}
 	return e.Message + ": " + e.Cause.Error()

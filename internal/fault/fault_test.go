@@ -45,3 +45,17 @@ func TestFieldsNamesTheFirst(t *testing.T) {
 		t.Errorf("details = %v, kind = %s", err.Details, err.Kind)
 	}
 }
+
+func TestNothingIsSaidTwice(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("in use by another one")
+	for message, want := range map[string]string{
+		"in use by another one": "in use by another one",
+		"it cannot be opened":   "it cannot be opened: in use by another one",
+	} {
+		err := fault.Wrap(cause, fault.Unavailable, "%s", message)
+		if err.Error() != want || !errors.Is(err, cause) {
+			t.Errorf("%q, want %q", err.Error(), want)
+		}
+	}
+}

@@ -28,15 +28,19 @@ need its session.`,
 
 func keysList(s cli.Streams) *cobra.Command {
 	var p asPerson
-	var all bool
+	var all, everywhere bool
 	var page client.List
 	cmd := &cobra.Command{
 		Use: "list", Short: "List your keys of the organization you work in", Args: cobra.NoArgs,
 		Long: `List your keys of the organization you work in. With --all, those of everybody there, also of people who have left, with
-their owners; that needs a session, and an owner or admin: others see their own.`,
+their owners; that needs a session, and an owner or admin: others see their own. With --everywhere, yours of every
+organization, and those that were made without one; that needs a session.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all {
 				return listAllKeys(&p, s, page)(cmd, args)
+			}
+			if everywhere {
+				return listKeysEverywhere(&p, s, page)(cmd, args)
 			}
 			listed, found, err := callWithKey(cmd.Context(), &p.server,
 				func(ctx context.Context, c *client.Client) (client.Page[client.Key], error) {
@@ -50,7 +54,7 @@ their owners; that needs a session, and an owner or admin: others see their own.
 			})
 		},
 	}
-	addAllFlags(cmd, &p, &all)
+	addAllFlags(cmd, &p, &all, &everywhere)
 	addPageFlags(cmd, &page)
 	return cmd
 }
@@ -164,7 +168,7 @@ var environments = []string{"sandbox", "production"}
 
 func keysRevoke(s cli.Streams) *cobra.Command {
 	var p asPerson
-	var all bool
+	var all, everywhere bool
 	print := func(s cli.Streams, revoked revokedKey) error {
 		_, err := fmt.Fprintf(s.Out, "revoked %s\n", cli.Line(revoked.named))
 		return err
@@ -172,10 +176,14 @@ func keysRevoke(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "revoke KEY", Short: "Revoke one of your keys, by id or exact name", Args: cobra.ExactArgs(1),
 		Long: `Revoke one of your keys, by id or exact name. With --all, a key of anybody in the organization you work in, also of
-somebody who has left; that needs a session, and an owner or admin.`,
+somebody who has left; that needs a session, and an owner or admin. With --everywhere, one of yours of any organization,
+or of none; that needs a session.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all {
 				return asking(&p, s, revokeAnyKey(&p), print)(cmd, args)
+			}
+			if everywhere {
+				return asking(&p, s, revokeKeyAnywhere, print)(cmd, args)
 			}
 			revokeMine := func(ctx context.Context, c *client.Client) (string, error) {
 				id, err := keyID(ctx, c, "", args[0])
@@ -194,7 +202,7 @@ somebody who has left; that needs a session, and an owner or admin.`,
 			return show(&p.server, s, revoked(id, args[0]), print)
 		},
 	}
-	addAllFlags(cmd, &p, &all)
+	addAllFlags(cmd, &p, &all, &everywhere)
 	return cmd
 }
 

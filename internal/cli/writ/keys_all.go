@@ -13,17 +13,53 @@ import (
 
 // addAllFlags adds --all, with which a command about the caller's own keys is about everybody's. The key of the sign-in
 // is for the former, and a person for the latter: their flags do nothing without it.
-func addAllFlags(cmd *cobra.Command, p *asPerson, all *bool) {
+// With --everywhere it is about the person's own of all organizations, and of none: no other command shows the latter.
+func addAllFlags(cmd *cobra.Command, p *asPerson, all, everywhere *bool) {
 	p.addFlags(cmd)
 	cmd.Flags().BoolVar(all, "all", false, "keys of everybody in the organization, also of people who have left")
+	cmd.Flags().BoolVar(everywhere, "everywhere", false,
+		"your keys of every organization, and those that are bound to none, which decide and send nothing")
+	cmd.MarkFlagsMutuallyExclusive("all", "everywhere")
+	cmd.MarkFlagsMutuallyExclusive("organization", "everywhere")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		for _, name := range []string{"token", "organization", "code"} {
-			if !*all && cmd.Flags().Changed(name) {
-				return fmt.Errorf("--%s is for --all", name)
+			if !*all && !*everywhere && cmd.Flags().Changed(name) {
+				with := "--all or --everywhere"
+				if name == "organization" {
+					with = "--all"
+				}
+				return fmt.Errorf("--%s is for %s", name, with)
 			}
 		}
 		return nil
 	}
+}
+
+// listKeysEverywhere lists the person's own keys with their organizations.
+func listKeysEverywhere(p *asPerson, s cli.Streams, page client.List) func(*cobra.Command, []string) error {
+	ask := func(ctx context.Context, c *client.Client, _ []string) (client.Page[client.Key], error) {
+		return c.Keys(ctx, "", page)
+	}
+	return asking(p, s, ask, func(s cli.Streams, listed client.Page[client.Key]) error {
+		rows := make([][]any, len(listed.Items))
+		for i, k := range listed.Items {
+			org := "none"
+			if k.OrganizationID != nil {
+				org = *k.OrganizationID
+			}
+			rows[i] = []any{k.ID, k.Name, org, keyStatus(k), k.Prefix + "…", lastUsed(k)}
+		}
+		return printPage(s, "ID\tNAME\tORGANIZATION\tSTATUS\tKEY\tUSED", rows, listed.NextCursor)
+	})
+}
+
+// revokeKeyAnywhere revokes a key of the person.
+func revokeKeyAnywhere(ctx context.Context, c *client.Client, args []string) (revokedKey, error) {
+	id, err := keyID(ctx, c, "", args[0])
+	if err != nil {
+		return revokedKey{}, err
+	}
+	return revoked(id, args[0]), c.RevokeKey(ctx, id)
 }
 
 // listAllKeys lists the keys of an organization with their owners.

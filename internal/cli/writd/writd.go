@@ -73,7 +73,7 @@ func (c *command) onData(do work) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		o, err := c.options()
 		if err == nil {
-			err = app.RequireDatabase(o.Config)
+			err = app.RequireDatabase(cmd.Context(), o.Config)
 		}
 		if err != nil {
 			return err
