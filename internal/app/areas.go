@@ -89,7 +89,7 @@ func (a *Areas) openAgents(o Options, publicURL string) {
 	a.Executions = execution.New(db, log, a.Intent, a.Keys, a.Scopes,
 		func(ctx context.Context, orgID string, planned bool) (scope.Heard, error) {
 			return a.Enforcement.Heard(ctx, orgID, planned)
-		}, leases{a})
+		}, leases{a}, called{a})
 	a.Approvals = approval.New(db, log, approval.Sources{
 		Approvers:  organization.CountApprovers,
 		Role:       organization.RoleOf,

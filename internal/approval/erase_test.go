@@ -8,7 +8,9 @@ import (
 	"writ/internal/approval"
 	"writ/internal/approval/pattern"
 	"writ/internal/database"
+	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // TestAnErasedPatternIsGone everywhere, and the wider yes with it.
@@ -69,5 +71,40 @@ func TestErasedAmountsAreGone(t *testing.T) {
 			got.Risk.Level != r.Risk.Level {
 			t.Errorf("still there: %v, %q, %+v, %v", got.Amount, got.AskedFor, got.Risk, err)
 		}
+	})
+}
+
+// TestAnErasedRequestIsNotApproved: nobody sees any more what they would approve.
+func TestAnErasedRequestIsNotApproved(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, e *env) {
+		bob := e.person(principal.Approver)
+		asked := approval.Asked{Tool: "pay", Domain: "bank", Arguments: []byte(`{"to":"landlord"}`)}
+		r, _ := e.ask(asked)
+		answered, _ := e.ask(approval.Asked{Tool: "pay", Domain: "bank", Arguments: []byte(`{"to":"shop"}`)})
+		e.approve(bob, answered.ID, approval.Approval{})
+		for _, id := range []string{r.ID, answered.ID} {
+			e.write(func(ctx context.Context, tx *database.Tx) error {
+				var entry int64
+				if err := tx.QueryRow(ctx, `SELECT opened_at_entry FROM approval_request WHERE id = $1`,
+					id).Scan(&entry); err != nil {
+					return err
+				}
+				return approval.EraseArguments(ctx, tx, e.org, []int64{entry})
+			})
+		}
+		_, err := e.approvals.Approve(t.Context(), bob, r.ID, approval.Approval{})
+		testenv.WantFault(t, "approve what nobody sees", err, fault.Conflict)
+		if got, err := e.approvals.Get(t.Context(), bob, r.ID); err != nil || got.Status != approval.Expired {
+			t.Errorf("the request is %s, %v", got.Status, err)
+		}
+		if got, err := e.approvals.Get(t.Context(), bob, answered.ID); err != nil || got.Status != approval.Approved {
+			t.Errorf("the one that was answered before is %s, %v", got.Status, err)
+		}
+		again, opened := e.ask(asked)
+		if !opened || again.Arguments != `{"to":"landlord"}` {
+			t.Errorf("asked again: %t, %+v", opened, again)
+		}
+		e.approve(bob, again.ID, approval.Approval{})
 	})
 }

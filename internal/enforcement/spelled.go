@@ -147,25 +147,35 @@ func (d *candidate) tool(c *call) string {
 	return c.request.Tool
 }
 
-// Named is the server and the tool that a name alone means in calls of a key: by the registered servers, and by the
-// plan if that is the key's. Nobody says which harness calls. Where that cannot be read, the name stands for itself
-// and there is no error: a decision judges the call again anyway, and some clients run the tool after an error.
-func (s *Service) Named(ctx context.Context, p principal.Principal, planID, called string) (server, tool string) {
-	called = strings.TrimSpace(called)
-	if !toolname.MayJoin(called) || toolname.TooManyReadings(called) || !names.Valid(called) || !names.Valid(planID) {
-		return "", called
+// Calling is a name as a client calls it, and what it says beside it of what the name is of.
+type Calling struct {
+	PlanID string // of the key; empty, or another's: none
+	Server string // as the client states it; empty: it does not
+	Tool   string
+	Source string // the harness that calls; empty: nobody says which
+}
+
+// Named is the server and the tool that a name means in calls of a key: by the registered servers, and by the plan if
+// that is the key's. Where that cannot be read, the name stands for itself and there is no error: a decision judges the
+// call again anyway, and some clients run the tool after an error.
+func (s *Service) Named(ctx context.Context, p principal.Principal, called Calling) (server, tool string) {
+	server, tool = called.Server, strings.TrimSpace(called.Tool)
+	if !toolname.MayJoin(tool) || toolname.TooManyReadings(tool) || !names.Valid(tool) || !names.Valid(called.PlanID) {
+		return server, tool
 	}
-	v, err := s.loadNaming(ctx, p, planID)
+	v, err := s.loadNaming(ctx, p, called.PlanID)
 	if err != nil {
 		s.logger.WarnContext(ctx, "a name was not taken apart, because of a failure", "error", err)
-		return "", called
+		return server, tool
 	}
 	c := callFor(p, Parties{})
-	c.request.Tool = called
-	if spelled := c.spelled(v, v.candidates(called, "", "")...); spelled != nil {
-		return spelled[0].Server, spelled[0].Tool
+	c.request.Server, c.request.Tool, c.request.Source = server, tool, called.Source
+	for _, n := range c.spelled(v, v.candidates(tool, server, called.Source)...) {
+		if server == "" || toolname.IsStamp(server) || n.Server == server {
+			return n.Server, n.Tool
+		}
 	}
-	return "", called
+	return server, tool
 }
 
 // loadNaming loads what says which server a name is of, and no more: whoever asks has not been throttled yet.

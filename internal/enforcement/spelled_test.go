@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"writ/internal/database"
+	"writ/internal/enforcement"
 	"writ/internal/mcp"
 	"writ/internal/principal"
 	"writ/internal/verdict"
@@ -100,7 +101,7 @@ func TestNaming(t *testing.T) {
 		named := func(by principal.Principal, planID, called string, want ...string) {
 			t.Helper()
 			fresh := assembleOn(e.DB, e.audit.Log, e.sealer)
-			server, tool := fresh.decisions.Named(t.Context(), by, planID, called)
+			server, tool := fresh.decisions.Named(t.Context(), by, enforcement.Calling{PlanID: planID, Tool: called})
 			if server != want[0] || tool != want[1] {
 				t.Errorf("%s is %q of %q, want %q", called, tool, server, want)
 			}

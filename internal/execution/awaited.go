@@ -32,7 +32,8 @@ func readExecutions(ctx context.Context, r database.Reader, orgID string, from i
 			&e.digest, &e.status, &e.seq, &e.confined, &e.taken, &e.leaseID)
 		return e, err
 	}, `
-		SELECT id, position, executed_at, key_id, plan_id, session_id, agent_id, tool, digest, status, seq, confined, decision_id, lease_id
+		SELECT id, position, executed_at, key_id, plan_id, session_id, agent_id,
+			CASE WHEN called <> '' THEN called ELSE tool END, digest, status, seq, confined, decision_id, lease_id
 		FROM execution
 		WHERE org_id = $1 AND position >= $2
 		ORDER BY position

@@ -41,7 +41,7 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
 		base.Set(noon)
 		e := &env{Env: base, plans: map[string]string{}}
-		e.service = execution.New(e.DB, e.Log, plans{e}, keys{e}, scope.New(e.DB, testenv.Sealer(t, 1)), heard, nil)
+		e.service = execution.New(e.DB, e.Log, plans{e}, keys{e}, scope.New(e.DB, testenv.Sealer(t, 1)), heard, nil, names{})
 		e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
 		e.agent, e.other, e.foreign = key(e.acme, "gemini"), key(e.acme, ""), key(e.globex, "gemini")
 		e.owner = testenv.Person(database.NewID(), e.acme, principal.Owner)
@@ -81,6 +81,16 @@ func (p plans) Issued(_ context.Context, shown plan.Presented) (plan.Binding, er
 
 func (plans) Digest(_ context.Context, orgID, canonical string) ([]byte, error) {
 	return digest(orgID, canonical), nil
+}
+
+// names stands for package enforcement: it knows the server bank.
+type names struct{}
+
+func (names) Named(_ context.Context, _ principal.Principal, s execution.Stated) (server, tool string) {
+	if tool, ok := strings.CutPrefix(s.Tool, "bank."); ok && s.Server == "" {
+		return "bank", tool
+	}
+	return s.Server, s.Tool
 }
 
 // EndIfOther says that every call of the tool "other" has the arguments of step 0, which was not noted.

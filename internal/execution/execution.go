@@ -116,11 +116,13 @@ type Service struct {
 	outputs Outputs
 	heard   Heard
 	leases  Leases
+	names   Names
 }
 
 // New makes the service.
 func New(
 	db *database.DB, log *audit.Log, plans Plans, keys Keys, outputs Outputs, heard Heard, leases Leases,
+	called Names,
 ) *Service {
 	return &Service{
 		db:      db,
@@ -130,5 +132,6 @@ func New(
 		outputs: outputs,
 		heard:   heard,
 		leases:  leases,
+		names:   called,
 	}
 }

@@ -37,8 +37,8 @@ func (s *Service) compareWithLease(ctx context.Context, tx *database.Tx, id stri
 			AgentID:     it.agentID,
 			UserID:      it.userID,
 			LeaseID:     it.payload.Lease,
-			Server:      it.server,
-			Tool:        it.tool,
+			Server:      it.stated.Server, // a lease is for names as its client calls them
+			Tool:        it.stated.Tool,
 			Number:      it.leaseUse,
 			At:          it.executedAt,
 			ExecutionID: id,

@@ -24,7 +24,7 @@ func (s *Service) take(ctx context.Context, tx *database.Tx, it *item, position 
 	if it.status == Blocked {
 		return "", nil // it did not run
 	}
-	form, other := toolname.CalledWires(it.tool)
+	form, other := toolname.CalledWires(it.stated.Tool)
 	return s.outputs.Take(ctx, tx, scope.Report{
 		OrgID:         it.by.OrgID,
 		KeyID:         it.by.KeyID,
@@ -32,7 +32,7 @@ func (s *Service) take(ctx context.Context, tx *database.Tx, it *item, position 
 		Scope:         it.scope,
 		Heard:         it.heard,
 		Absent:        it.absent,
-		Tool:          it.tool,
+		Tool:          it.stated.Tool,
 		WireName:      form,
 		OtherWireName: other,
 		Digest:        it.digest,

@@ -264,7 +264,7 @@ func TestReconcilingIsTheSameInAnySlices(t *testing.T) {
 		for range 3 {
 			all.Go(func() {
 				if err := execution.New(e.DB, e.Log, plans{e}, keys{e}, scope.New(e.DB, testenv.Sealer(t, 1)), heard,
-					nil).Reconcile(t.Context()); err != nil {
+					nil, names{}).Reconcile(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})

@@ -19,6 +19,7 @@ import (
 	"writ/internal/intent/plan"
 	"writ/internal/intent/scope"
 	"writ/internal/principal"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -41,7 +42,8 @@ type Reported struct {
 // item is a row that is not stored yet.
 type item struct {
 	row
-	index  int // in the request
+	index  int           // in the request
+	stated toolname.Name // as the client calls it; the row has it as calls are recorded
 	by     principal.Principal
 	planID string
 	scope  scope.Key // of what the call returned
@@ -97,14 +99,17 @@ func (s *Service) prepare(
 	if err != nil {
 		return nil, err.Error(), nil
 	}
-	return s.place(ctx, caller, r, known)
+	if it, problem, err = s.place(ctx, caller, r, known); err == nil && problem == "" {
+		known.name(ctx, it)
+	}
+	return it, problem, err
 }
 
 // place finds what a row belongs to.
 func (s *Service) place(
 	ctx context.Context, caller principal.Principal, r row, known *presented,
 ) (it *item, problem string, err error) {
-	it = &item{row: r, by: caller}
+	it = &item{row: r, by: caller, stated: toolname.Name{Server: r.server, Tool: r.tool}}
 	if caller.Kind == "" {
 		if it.by, problem, err = known.holder(ctx, r.shown); err != nil || problem != "" {
 			return nil, problem, err
@@ -157,6 +162,7 @@ type presented struct {
 	plans   map[shownBy]scope.Under
 	heard   map[heardIn]scope.Heard
 	holders map[plan.Presented]holder
+	names   map[calledBy]toolname.Name
 }
 
 func newPresented(s *Service) *presented {
@@ -165,6 +171,7 @@ func newPresented(s *Service) *presented {
 		plans:   map[shownBy]scope.Under{},
 		heard:   map[heardIn]scope.Heard{},
 		holders: map[plan.Presented]holder{},
+		names:   map[calledBy]toolname.Name{},
 	}
 }
 
@@ -336,7 +343,7 @@ func (s *Service) compareWithPlan(ctx context.Context, tx *database.Tx, id strin
 	if err != nil {
 		return nil // no arguments of a call
 	}
-	other, err := s.plans.EndIfOther(ctx, tx, it.by, it.planID, plan.Call{Tool: it.tool, Arguments: args},
+	other, err := s.plans.EndIfOther(ctx, tx, it.by, it.planID, plan.Call{Tool: it.stated.Tool, Arguments: args},
 		func(steps []int) (bool, error) { return isDecided(ctx, tx, it, steps) })
 	if err != nil || !other {
 		return err
@@ -373,7 +380,7 @@ func (it *item) finding(tx *database.Tx, kind Kind, id string, position int64) F
 		AgentID:     it.agentID,
 		SessionID:   it.sessionID,
 		PlanID:      it.planID,
-		Tool:        it.tool,
+		Tool:        it.stated.Tool,
 		ExecutionID: id,
 	}
 }
@@ -424,10 +431,12 @@ func insertExecution(ctx context.Context, tx *database.Tx, id string, position i
 	}
 	_, err = tx.Prepared().Exec(ctx, `
 		INSERT INTO execution (id, org_id, position, row_hash, received_at, executed_at, key_id, plan_id, session_id, agent_id, user_id,
-			server, tool, step, digest, status, seq, confined, decision_id, lease_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+			server, tool, step, digest, status, seq, confined, decision_id, lease_id,
+			called)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
 		id, it.by.OrgID, position, it.hash[:], now, executed, it.by.KeyID, it.planID, it.sessionID, it.agentID,
 		it.userID,
-		it.server, it.tool, it.step, it.digest, it.status, seq, confined, taken, it.payload.Lease)
+		it.server, it.tool, it.step, it.digest, it.status, seq, confined, taken, it.payload.Lease,
+		it.payload.SpelledAs)
 	return err
 }

@@ -142,6 +142,7 @@ type payload struct {
 	Event       string         `json:"event,omitzero"`
 	Tool        string         `json:"tool"`
 	Server      string         `json:"server,omitzero"`
+	SpelledAs   string         `json:"spelledAs,omitzero"`  // the tool as it was called, if its server was split off
 	StatedPlan  string         `json:"statedPlan,omitzero"` // if it is not of this organization
 	Step        int64          `json:"step"`
 	Status      string         `json:"status"`

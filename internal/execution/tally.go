@@ -14,7 +14,7 @@ const MaxTallies = 2_000
 // Tally counts equal reports about one plan.
 type Tally struct {
 	Server string
-	Tool   string // as the client names it
+	Tool   string // as the client names it, without the server if that was split off
 	Step   int    // as the client counts; -1: not stated
 	Status string // Success, Failed, Blocked or Unknown
 	Count  int64

@@ -11,6 +11,7 @@ import (
 	"writ/internal/api/route"
 	"writ/internal/approval"
 	"writ/internal/decision"
+	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/throttle"
@@ -86,7 +87,8 @@ func (h *Handlers) ask(
 	b := &in.Body
 	server, tool := "", b.Tool
 	if route.OrEmpty(b.Domain) == "" { // before the throttle, which must know whether the question is repeated
-		server, tool = h.Enforcement.Named(ctx, caller, route.OrEmpty(b.PlanID), b.Tool)
+		named := enforcement.Calling{PlanID: route.OrEmpty(b.PlanID), Tool: b.Tool}
+		server, tool = h.Enforcement.Named(ctx, caller, named)
 	}
 	request, opened, err := h.Approvals.Ask(ctx, caller, approval.Asked{
 		Tool:      tool,

@@ -11,6 +11,7 @@ import (
 	"writ/internal/execution"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
+	"writ/internal/toolname"
 	"writ/internal/verdict"
 )
 
@@ -150,10 +151,12 @@ func (r *reporter) done(t execution.Tally) {
 }
 
 // stepOf is the step that a report is about: the one it names if the tool is that
-// step's, else the first with the tool, else none.
+// step's, else the first with the tool, else none. A step may have the name that a
+// harness calls the tool by, and its own name for a server.
 func (r *reporter) stepOf(t execution.Tally) int {
 	fits := func(s StepReportBody) bool {
-		return strings.EqualFold(s.Tool, t.Tool) && (t.Server == "" || strings.EqualFold(s.Server, t.Server))
+		return strings.EqualFold(s.Tool, t.Tool) && (t.Server == "" || strings.EqualFold(s.Server, t.Server)) ||
+			toolname.Spells(s.Tool, toolname.Name{Server: t.Server, Tool: t.Tool})
 	}
 	if t.Step >= 0 && t.Step < len(r.body.Steps) && fits(r.body.Steps[t.Step]) {
 		return t.Step

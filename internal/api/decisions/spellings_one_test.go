@@ -280,3 +280,47 @@ func TestThePlanTokenUnderEveryName(t *testing.T) {
 		}
 	})
 }
+
+// TestOneReportHasOneName: what runs is counted at its step and recorded under one name, in whichever spelling the
+// client reports it.
+func TestOneReportHasOneName(t *testing.T) {
+	t.Parallel()
+	eachStepAsker(t, allowBank, func(t *testing.T, a stepAsker) {
+		token := a.declare(`{"steps":[{"mcp":"bank","action":"pay"}]}`)
+		names := []m{{"mcp": "bank", "tool": "pay"}}
+		for _, tool := range []string{"bank.pay", "bank__pay", "mcp__bank__pay", "pay"} {
+			names = append(names, m{"tool": tool})
+		}
+		names = append(names, m{"mcp": "claude-code", "tool": "mcp__bank__pay"})
+		for i, row := range names {
+			a.enforce(token, "mcp__bank__pay", m{"n": i})
+			maps.Copy(row, m{"plan_id": token.PlanID, "input": m{"n": i}, "status": "success"})
+			if err := a.Agent.Call(t.Context(), http.MethodPost, "/iap/audit", nil, row, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var report struct {
+			Steps []struct{ Executed int }
+			Drift []m
+		}
+		err := a.Owner.Call(t.Context(), http.MethodGet, "/iap/plan/"+token.PlanID+"/report", nil, nil, &report)
+		if err != nil || len(report.Steps) != 1 || report.Steps[0].Executed != len(names) || len(report.Drift) != 0 {
+			t.Errorf("the plan's report: %+v, %v", report, err)
+		}
+		log, err := a.Owner.LogEntries(t.Context(), a.ID, client.LogFilter{Action: "call.executed"})
+		if err != nil || len(log.Items) != len(names) {
+			t.Fatalf("%d reports, %v", len(log.Items), err)
+		}
+		for _, e := range log.Items {
+			if e.Tool != "pay" {
+				t.Errorf("entry %d is of %s", e.Index, e.Tool)
+			}
+		}
+		if err := a.Executions.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if found := a.findings(); len(found) != 0 {
+			t.Errorf("findings: %v", found)
+		}
+	})
+}
