@@ -5,8 +5,8 @@ import { leave } from "../../auth/session";
 import { AgentText } from "../../ui/AgentText";
 import { StatusBadge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
-import { clean } from "../../ui/clean";
 import { IdChip } from "../../ui/CopyButton";
+import { clean } from "../../ui/clean";
 import { ConfirmDialog } from "../../ui/Dialog";
 import { ErrorBanner, ErrorPanel, SkeletonLines } from "../../ui/states";
 import { Time } from "../../ui/Time";
@@ -60,7 +60,7 @@ export function Sessions() {
             <ul className="plain">
               {ending.keys.map((k) => (
                 <li key={k.id}>
-                  <AgentText text={k.name} /> <IdChip id={k.id} />
+                  <AgentText text={k.name} line /> <IdChip id={k.id} />
                 </li>
               ))}
             </ul>
