@@ -118,6 +118,7 @@ func (a *Areas) openAgents(o Options, publicURL string) {
 		LeaseKey:     a.Intent.LeaseKey,
 		Tripped:      a.notifyTripped,
 		Suspended:    a.notifySuspended,
+		Killed:       a.notifyKilled,
 	})
 }
 

@@ -48,7 +48,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
                 key={`${f.kind} ${f.id}`}
                 className="menu-item"
                 value={`${foundMark}${f.kind} ${f.id}`}
-                onSelect={run(() => navigate({ to: f.to, params: f.params as never, search: f.search as never }))}
+                onSelect={run(() =>
+                  navigate({ to: f.to, params: f.params as never, ...(f.search && { search: f.search as never }) }),
+                )}
               >
                 <span className="faint">{w.paletteKinds[f.kind] ?? f.kind}</span>
                 <span className="grow one-line">
@@ -187,7 +189,7 @@ function useFound(query: string) {
         ...f,
         to: place.to,
         params: place.param ? { [place.param]: f.id } : {},
-        search: place.search ? { [place.search]: f.id } : {},
+        ...(place.search ? { search: { [place.search]: f.id } } : {}),
       },
     ];
   };
