@@ -247,7 +247,7 @@ var table = layout.Table{
 	),
 	row("internal/api/search",
 		"internal/api/route", "internal/agent", "internal/approval", "internal/audit", "internal/intent",
-		"internal/mcp",
+		"internal/mcp", "internal/apikey",
 		"internal/organization", "internal/policy", "internal/telemetry", "internal/wordindex", "internal/principal",
 		"internal/database", "internal/page", "internal/fault", "internal/throttle",
 	),

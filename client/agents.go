@@ -25,6 +25,7 @@ type Agent struct {
 	LastSeenAt     *time.Time `json:"lastSeenAt"`
 	Host           string     `json:"host"`
 	SeenKeys       []string   `json:"seenKeys"`
+	Sharing        []string   `json:"sharing"`
 	Trips          *Trips     `json:"trips"`
 
 	Stopped     *AgentStop `json:"stopped"`     // what keeps it from acting; nil: nothing

@@ -10,7 +10,7 @@ import (
 type NewApprovalRequest struct {
 	Tool           string          `json:"tool"`
 	Action         string          `json:"action"`
-	Arguments      json.RawMessage `json:"arguments,omitempty"` // without them an approval leaves no grant
+	Arguments      json.RawMessage `json:"arguments,omitempty"` // without them the approver sees none
 	Amount         *float64        `json:"amount,omitempty"`
 	RequesterEmail string          `json:"requesterEmail"`
 	Domain         string          `json:"domain,omitempty"` // the MCP server

@@ -149,6 +149,15 @@ type Session struct {
 	LastUsedAt time.Time `json:"lastUsedAt"`
 	ExpiresAt  time.Time `json:"expiresAt"`
 	Current    bool      `json:"current"`
+	// Keys end with it: those of its terminal.
+	Keys []SessionKey `json:"keys"`
+}
+
+// SessionKey is the key of a terminal.
+type SessionKey struct {
+	ID             string `json:"id"`
+	Name           string `json:"name"`
+	OrganizationID string `json:"organizationId"`
 }
 
 // Sessions lists the sign-ins of the caller.

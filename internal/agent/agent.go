@@ -68,6 +68,7 @@ type Agent struct {
 	LastSeenAt *time.Time // nil: never
 	Host       string     // the client that it ran in last; empty: not stated
 	SeenKeys   []string   // with which its id was sent; not in lists
+	Sharing    []string   // other agents that stop with it, because they use its keys, sorted; not in lists
 
 	Stop        *Stop    // what keeps it from acting, without its keys; nil: nothing, or it was not asked for
 	StoppedKeys []string // those of its keys that are stopped, sorted, 100 at most

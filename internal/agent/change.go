@@ -91,11 +91,15 @@ func (s *Service) SetStatus(
 				return a, err // its owner has left: name another first
 			}
 		}
+		was := a.Status
 		a.Status, a.SuspendedFor = to, ""
 		if to == Suspended {
 			a.SuspendedFor = reason
 		}
-		return a, updateStatus(ctx, tx, p.OrgID, a)
+		if err := updateStatus(ctx, tx, p.OrgID, a); err != nil || to != Suspended || was == Suspended {
+			return a, err
+		}
+		return a, s.notifySuspended(ctx, tx, p.OrgID, a, p)
 	})
 }
 
@@ -158,12 +162,22 @@ func (s *Service) OwnerLeft(
 		}
 		a.Status, a.SuspendedFor = Suspended, "its owner left the organization"
 		err = errors.Join(updateStatus(ctx, tx, orgID, a), s.record(ctx, tx, by, orgID, statusChanged, a))
-		if err == nil && s.sources.Suspended != nil {
-			err = s.sources.Suspended(ctx, tx, orgID, a)
+		if err == nil {
+			err = s.notifySuspended(ctx, tx, orgID, a, principal.Principal{})
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// notifySuspended has people notified, but not the person who suspended the agent.
+func (s *Service) notifySuspended(
+	ctx context.Context, tx *database.Tx, orgID string, a Agent, by principal.Principal,
+) error {
+	if s.sources.Suspended == nil {
+		return nil
+	}
+	return s.sources.Suspended(ctx, tx, orgID, a, by)
 }

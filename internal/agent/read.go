@@ -23,6 +23,9 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Ag
 	if a.SeenKeys, err = seenKeys(ctx, s.db, p.OrgID, id); err != nil {
 		return Agent{}, err
 	}
+	if a.Sharing, err = wouldShare(ctx, s.db, p.OrgID, a); err != nil {
+		return Agent{}, err
+	}
 	one := []Agent{a}
 	if err := addStops(ctx, s.db, p.OrgID, one); err != nil {
 		return Agent{}, err

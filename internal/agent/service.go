@@ -50,8 +50,11 @@ type Sources struct {
 	Lists func(ctx context.Context, r database.Reader, orgID string, servers, tools []string) (bool, error)
 	// PlansEnd is when the last live plan ends of a holder; nil: there is none.
 	PlansEnd func(ctx context.Context, r database.Reader, orgID string, of PlanHolder) (*time.Time, error)
-	// Suspended notifies people of an agent that was suspended because its owner left.
-	Suspended func(ctx context.Context, tx *database.Tx, orgID string, a Agent) error
+	// Suspended notifies people of an agent that was suspended, by a person or because its owner left, within that
+	// change; nil: nobody is notified.
+	Suspended func(ctx context.Context, tx *database.Tx, orgID string, a Agent, by principal.Principal) error
+	// Killed notifies people of what a person stopped, within that change; nil: nobody is notified.
+	Killed func(ctx context.Context, tx *database.Tx, orgID string, stop Stop) error
 }
 
 // Service registers agents and says what decisions must know of them. Make one per

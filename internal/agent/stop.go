@@ -77,8 +77,12 @@ func (s *Service) Kill(
 		if err := s.requirePlan(ctx, tx, p.OrgID, scope, subject); err != nil {
 			return err
 		}
-		stop, _, err = s.kill(ctx, tx, p, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
-		return err
+		fresh := false
+		stop, fresh, err = s.kill(ctx, tx, p, Stop{Scope: scope, Subject: subject, Reason: reason}, more)
+		if err != nil || !fresh || s.sources.Killed == nil {
+			return err
+		}
+		return s.sources.Killed(ctx, tx, p.OrgID, stop)
 	})
 	if err == nil {
 		stop.Unseen = s.isUnseen(ctx, p.OrgID, scope, subject)

@@ -183,6 +183,39 @@ func sharing(ctx context.Context, tx *database.Tx, orgID string, stop Stop) ([]s
 	return agents, database.Wrap(err, "find the agents of stopped keys")
 }
 
+// wouldShare are the other agents that would stop with one that is not stopped yet, sorted: those that use its keys, or
+// keys that these made. It is for people to read before they decide.
+func wouldShare(ctx context.Context, r database.Reader, orgID string, a Agent) ([]string, error) {
+	roots := a.Keys
+	if len(roots) == 0 {
+		roots = a.SeenKeys
+	}
+	var all []string
+	for _, root := range roots {
+		agents, err := database.Collect(ctx, r, database.Column[string], `
+			WITH RECURSIVE line (id) AS (
+				SELECT id FROM api_key WHERE id = $2
+				UNION
+				SELECT k.id FROM api_key k JOIN line l ON k.made_by = l.id
+			)
+			SELECT a.agent_id FROM line l
+			JOIN agent_key a ON a.key_id = l.id AND a.org_id = $1
+			WHERE a.agent_id <> $3
+			UNION
+			SELECT a.agent_id FROM line l
+			JOIN agent_seen a ON a.key_id = l.id AND a.org_id = $1
+			WHERE a.agent_id <> $3
+			ORDER BY agent_id LIMIT $4`, orgID, root, a.ID, maxSharing)
+		if err != nil {
+			return nil, fmt.Errorf("find the agents that share a key: %w", err)
+		}
+		all = append(all, agents...)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return all[:min(len(all), maxSharing)], nil
+}
+
 // countStopped counts the keys of the organization that stop: those that the stop names, and all that come from them.
 func countStopped(ctx context.Context, tx *database.Tx, orgID string, stop Stop) (n int, err error) {
 	err = tx.QueryRow(ctx, `

@@ -325,6 +325,7 @@ func (a *API) mountWork(c Config) {
 		Agents:        c.Agents,
 		Approvals:     c.Approvals,
 		Audit:         c.Audit,
+		Keys:          c.Keys,
 		Organizations: c.Organizations,
 		Plans:         c.Intent,
 		Policies:      c.Policies,

@@ -23,6 +23,12 @@ func (w *changes) checkApproved() func(context.Context) (string, error) {
 	// what nothing holds is denied
 	w.ActivePolicy(w.owner, w.org,
 		"version: v1\nname: held\nrules:\n  - {id: held, effect: hold, tools: [\"shop.pay\"]}\n")
+	// where a plan is required, only what a decision compared with one is released
+	if _, err := w.owner.SetEnforcementSettings(w.T.Context(), w.org, client.EnforcementSettings{
+		MaxPlanTTLSeconds: 3600,
+	}); err != nil {
+		w.T.Fatalf("require no plan: %v", err)
+	}
 	agent, asked := w.agent(), testserver.ApprovalRequest()
 	asked.Domain = "shop" // other changes have policies about the bank
 	d, err := agent.RequestApproval(w.T.Context(), asked)

@@ -7,8 +7,9 @@
 // scopes, and perhaps a product and an expiry. It is active until it expires or is
 // revoked, which is final, and does not work while its organization is closed. A key
 // with the scope cli acts for its owner. It also stops when the owner leaves the
-// organization or sets a new password, or when the identity provider that the owner
-// signed in with no longer vouches for them. Other keys belong to the organization
+// organization or sets a new password, when the identity provider that the owner
+// signed in with no longer vouches for them, or when the session is ended that its
+// terminal got beside it. Other keys belong to the organization
 // and keep working.
 //
 // A key is made by
@@ -134,6 +135,7 @@ type NewKey struct {
 	Scopes      []principal.Scope // none: principal.DefaultScopes
 	ExpiresAt   *time.Time        // nil: never
 	Limited     bool              // to OrgID, as the caller's session is
+	SessionID   string            // of the terminal that gets the key; the key ends with it. Empty: it got none.
 
 	hidden bool
 	madeBy string // the key that makes it, or that it replaces; empty: none. It stops with that key.

@@ -91,7 +91,7 @@ func store(ctx context.Context, tx *database.Tx, ownerID string, n NewKey) (Issu
 		Limited:     n.Limited,
 		Hidden:      n.hidden,
 	}
-	return Issued{Key: k, Secret: token}, insert(ctx, tx, k, n.madeBy, secret.Hash(token.Reveal()))
+	return Issued{Key: k, Secret: token}, insert(ctx, tx, k, n, secret.Hash(token.Reveal()))
 }
 
 // recorded is a key in the audit log.

@@ -138,6 +138,14 @@ func (s *Service) List(ctx context.Context, p principal.Principal, cursor string
 	}, func(k Key) (time.Time, string) { return k.CreatedAt, k.ID })
 }
 
+// Get gives a key the caller may see.
+func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Key, error) {
+	if err := requireManager(p); err != nil {
+		return Key{}, err
+	}
+	return findVisible(ctx, s.db, p, id)
+}
+
 // Revoke ends a key the caller may see. Revoking it again changes nothing. A key
 // cannot revoke itself here, because published clients prune keys without knowing
 // which one is their own.

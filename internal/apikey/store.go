@@ -31,14 +31,15 @@ func scanKeyAnd(s database.Scanner, more ...any) (k Key, err error) {
 	return k, err
 }
 
-func insert(ctx context.Context, tx *database.Tx, k Key, madeBy string, hash []byte) error {
+func insert(ctx context.Context, tx *database.Tx, k Key, n NewKey, hash []byte) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at,
-			expires_at, limited, made_by, hidden)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+			expires_at, limited, made_by, hidden, session_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		k.ID, database.OptionalText(k.OrgID), k.OwnerID, k.Name, string(k.Environment), k.Product,
 		joinScopes(k.Scopes, " "), k.Prefix, hash, database.Micros(k.CreatedAt), database.OptionalMicros(k.ExpiresAt),
-		database.Bit(k.Limited), database.OptionalText(madeBy), database.Bit(k.Hidden))
+		database.Bit(k.Limited), database.OptionalText(n.madeBy), database.Bit(k.Hidden),
+		database.OptionalText(n.SessionID))
 	return database.Wrap(err, "store API key %s", k.ID)
 }
 

@@ -3,7 +3,9 @@ package apikey
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/principal"
 )
@@ -49,6 +51,10 @@ func (s *Service) end(
 	if err != nil {
 		return fmt.Errorf("find the keys of terminals: %w", err)
 	}
+	return s.revokeAll(ctx, tx, actor, keys)
+}
+
+func (s *Service) revokeAll(ctx context.Context, tx *database.Tx, actor principal.Principal, keys []Key) error {
 	for _, k := range keys {
 		if _, err := markRevoked(ctx, tx, k.ID); err != nil {
 			return err
@@ -58,4 +64,57 @@ func (s *Service) end(
 		}
 	}
 	return nil
+}
+
+// Terminals are the keys of terminals, for whoever ends sessions.
+type Terminals struct{ *Service }
+
+// LogsOf are the logs in which ending a session records what becomes of its keys, sorted.
+func (t Terminals) LogsOf(ctx context.Context, tx *database.Tx, userID, sessionID string) ([]string, error) {
+	keys, err := ofSessions(ctx, tx, userID)
+	var logs []string
+	for _, k := range keys[sessionID] {
+		logs = append(logs, audit.LogOf(k.OrgID))
+	}
+	slices.Sort(logs)
+	return slices.Compact(logs), err
+}
+
+// End revokes the live keys of a session's terminal, within a change that declares LogsOf.
+func (t Terminals) End(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, userID, sessionID string,
+) error {
+	keys, err := ofSessions(ctx, tx, userID)
+	if err != nil {
+		return err
+	}
+	return t.revokeAll(ctx, tx, actor, keys[sessionID])
+}
+
+// OfSessions gives the live keys that end with each session of a person, the oldest first.
+func (s *Service) OfSessions(ctx context.Context, userID string) (map[string][]Key, error) {
+	return ofSessions(ctx, s.db, userID)
+}
+
+// ofSessions reads the keys that terminals got beside sessions, and those of terminals that these made, by switching to
+// another organization, or were replaced by. The keys that they made for agents go on, as after a new password.
+func ofSessions(ctx context.Context, r database.Reader, userID string) (map[string][]Key, error) {
+	of := map[string][]Key{}
+	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+		var session string
+		k, err := scanKeyAnd(row, &session)
+		of[session] = append(of[session], k)
+		return none, err
+	}, `
+		WITH RECURSIVE line (id, session_id) AS (
+			SELECT id, session_id FROM api_key WHERE owner_id = $1 AND session_id IS NOT NULL
+			UNION
+			SELECT k.id, l.session_id FROM api_key k JOIN line l ON k.made_by = l.id
+		)
+		SELECT `+columns+`, l.session_id
+		FROM api_key k
+		JOIN line l ON l.id = k.id
+		WHERE k.revoked_at IS NULL AND ' ' || k.scopes || ' ' LIKE '% cli %'
+		ORDER BY k.created_at, k.id`, userID)
+	return of, database.Wrap(err, "read the keys of the terminals of %s", userID)
 }

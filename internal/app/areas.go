@@ -62,7 +62,8 @@ func (a *Areas) openPeople(ctx context.Context, o Options, publicURL string) (er
 		return err // here, and not at the first sign-in
 	}
 	a.Limiter = throttle.New(db)
-	a.Auth = auth.New(db, log, a.Keyring, a.sealer, a.post, publicURL)
+	a.Keys = apikey.New(db, log, o.Logger, agent.CarryBindings)
+	a.Auth = auth.New(db, log, a.Keyring, a.sealer, a.post, publicURL, apikey.Terminals{Service: a.Keys})
 	if a.Billing, err = a.newBilling(o.Config, publicURL); err != nil {
 		return err
 	}
@@ -78,7 +79,6 @@ func (a *Areas) openPeople(ctx context.Context, o Options, publicURL string) (er
 // openAgents opens what agents have and declare: keys, plans, reports, approvals, certificates, the registry.
 func (a *Areas) openAgents(o Options, publicURL string) {
 	db, log := a.Database, a.log
-	a.Keys = apikey.New(db, log, o.Logger, agent.CarryBindings)
 	a.Scopes = scope.New(db, a.sealer)
 	a.Intent = intent.New(db, log, a.Keyring, a.sealer, a.Scopes, intent.Agents{
 		Ended: agent.PlanEnded,
@@ -118,6 +118,7 @@ func (a *Areas) openAgents(o Options, publicURL string) {
 		LeaseKey:     a.Intent.LeaseKey,
 		Tripped:      a.notifyTripped,
 		Suspended:    a.notifySuspended,
+		Killed:       a.notifyKilled,
 	})
 }
 

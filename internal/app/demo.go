@@ -9,6 +9,7 @@ import (
 	"writ/internal/auth"
 	"writ/internal/config"
 	"writ/internal/database"
+	"writ/internal/fault"
 	"writ/internal/organization"
 	"writ/internal/principal"
 )
@@ -17,6 +18,13 @@ import (
 // leaves nothing open.
 func (a *Areas) MakeDemo(ctx context.Context, o Options, ownerID string) (organization.Organization, error) {
 	owner := principal.Principal{Kind: principal.User, UserID: ownerID}
+	// The routes ask for it again, and nobody is here to prove it.
+	if factor, err := a.Auth.SecondFactor(ctx, owner); err != nil {
+		return organization.Organization{}, err
+	} else if factor.Enrolled {
+		return organization.Organization{}, fault.New(fault.Conflict, "this account has a second factor, which only its owner can "+
+			"prove: use the button \"Look around with demo data\" of the dashboard, or give another account with --owner")
+	}
 	made, err := a.Organizations.CreateDemo(ctx, owner)
 	if err != nil {
 		return made, err

@@ -34,18 +34,45 @@ func (a *Areas) notifyProposal(ctx context.Context, tx *database.Tx, orgID strin
 	})
 }
 
-// notifySuspended notifies the people who manage agents that one was suspended, because its owner left.
-func (a *Areas) notifySuspended(ctx context.Context, tx *database.Tx, orgID string, of agent.Agent) error {
+// notifyKilled notifies the people who manage agents of what one of them, or an approver, stopped.
+func (a *Areas) notifyKilled(ctx context.Context, tx *database.Tx, orgID string, stop agent.Stop) error {
+	people, err := peopleIn(ctx, tx, orgID)
+	if err != nil {
+		return err
+	}
+	told := notice.Agent{
+		OrgID:   orgID,
+		ID:      stop.Subject,
+		Kind:    notice.AgentKilled,
+		Reason:  stop.Reason,
+		ActorID: stop.StoppedBy,
+		At:      tx.Now(),
+	}
+	if stop.Scope != agent.OfAgent {
+		told.Scope = string(stop.Scope)
+	}
+	if stop.Scope == agent.OfOrganization {
+		told.ID = orgID
+	}
+	return a.Notifications.NotifyAgent(ctx, tx, people, told)
+}
+
+// notifySuspended notifies the people who manage agents that one was suspended, by another person or because its owner
+// left.
+func (a *Areas) notifySuspended(
+	ctx context.Context, tx *database.Tx, orgID string, of agent.Agent, by principal.Principal,
+) error {
 	people, err := peopleIn(ctx, tx, orgID)
 	if err != nil {
 		return err
 	}
 	return a.Notifications.NotifyAgent(ctx, tx, people, notice.Agent{
-		OrgID:  orgID,
-		ID:     of.ID,
-		Kind:   notice.AgentSuspended,
-		Reason: of.SuspendedFor,
-		At:     tx.Now(),
+		OrgID:   orgID,
+		ID:      of.ID,
+		Kind:    notice.AgentSuspended,
+		Reason:  of.SuspendedFor,
+		ActorID: by.UserID,
+		At:      tx.Now(),
 	})
 }
 

@@ -25,6 +25,7 @@
 package auth
 
 import (
+	"context"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -107,11 +108,23 @@ type Service struct {
 	publicURL string
 	passwords *Passwords
 	factors   *secondfactor.Factors
+	terminals Terminals
+}
+
+// Terminals ends the keys that terminals got beside their sessions.
+type Terminals interface {
+	// LogsOf are the logs that ending a session's keys appends to.
+	LogsOf(ctx context.Context, tx *database.Tx, userID, sessionID string) ([]string, error)
+	// End revokes them, within a change that declares those logs.
+	End(ctx context.Context, tx *database.Tx, actor principal.Principal, userID, sessionID string) error
+	// Forget drops cached keys, after the change.
+	Forget()
 }
 
 // New makes a Service. Links in mails begin with publicURL.
 func New(
 	db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sealer, sender mail.Sender, publicURL string,
+	terminals Terminals,
 ) *Service {
 	return &Service{
 		db:        db,
@@ -121,6 +134,7 @@ func New(
 		publicURL: publicURL,
 		passwords: NewPasswords(),
 		factors:   secondfactor.New(sealer),
+		terminals: terminals,
 	}
 }
 

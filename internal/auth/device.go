@@ -55,6 +55,8 @@ type DeviceLogin struct {
 	SessionAllowed bool
 	Limited        bool // key and session are limited to OrgID, as the approving session was
 
+	SessionID string // of the terminal, once it is granted; empty: it gets none
+
 	status   deviceStatus
 	polledAt *time.Time
 	provedAt *time.Time // when who approved it last proved their second factor

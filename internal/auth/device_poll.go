@@ -104,14 +104,16 @@ func (s *Service) grant(
 		if answer.User, _, err = findUser(ctx, tx, login.UserID); err != nil {
 			return err
 		}
-		if err := issue(ctx, tx, login); err != nil {
-			return err
-		}
 		answer.State = DeviceGranted
 		if !q.WantsSession || !login.SessionAllowed {
-			return nil
+			return issue(ctx, tx, login)
 		}
-		if opened, err = s.StartSession(ctx, tx, login.UserID, limitedTo, q.From); err != nil || login.provedAt == nil {
+		if opened, err = s.StartSession(ctx, tx, login.UserID, limitedTo, q.From); err != nil {
+			return err
+		}
+		granted := login
+		granted.SessionID = opened.session.ID
+		if err := issue(ctx, tx, granted); err != nil || login.provedAt == nil {
 			return err
 		}
 		return markProved(ctx, tx, opened.session.ID, *login.provedAt)

@@ -89,8 +89,21 @@ func (e *env) serviceOn(db *database.DB) *auth.Service {
 	e.T.Helper()
 	log := audit.Unsigned(db)
 	return auth.New(db, log, keyring.New(db, log, testenv.Sealer(e.T, 7)), testenv.Sealer(e.T, 7), e.post,
-		"https://writ.example.org")
+		"https://writ.example.org", noTerminals{})
 }
+
+// noTerminals have no keys. Those that have are tested with the routes.
+type noTerminals struct{}
+
+func (noTerminals) LogsOf(context.Context, *database.Tx, string, string) ([]string, error) {
+	return nil, nil
+}
+
+func (noTerminals) End(context.Context, *database.Tx, principal.Principal, string, string) error {
+	return nil
+}
+
+func (noTerminals) Forget() {}
 
 // add stores an account.
 func (e *env) add(email string, verified bool) (auth.User, error) {

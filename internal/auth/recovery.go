@@ -38,7 +38,7 @@ func (s *Service) ChangePassword(ctx context.Context, p principal.Principal, cur
 		if changed, err := replacePassword(ctx, tx, user.ID, hash, newHash); err != nil || !changed {
 			return cmp.Or[error](err, fault.New(fault.Conflict, "the password was changed meanwhile"))
 		}
-		if err := endPasswordAccess(ctx, tx, user.ID, p.SessionID); err != nil {
+		if err := EndOtherSessions(ctx, tx, user.ID, p.SessionID); err != nil {
 			return err
 		}
 		if err := endCodes(ctx, tx, user.ID, purposeReset); err != nil {
@@ -155,7 +155,7 @@ func (s *Service) giveAccount(
 	if err := endCodes(ctx, tx, userID, purposeVerify); err != nil {
 		return err
 	}
-	if err := endPasswordAccess(ctx, tx, userID, ""); err != nil {
+	if err := EndOtherSessions(ctx, tx, userID, ""); err != nil {
 		return err
 	}
 	if err := unlinkOthers(ctx, tx, userID); err != nil {

@@ -167,7 +167,7 @@ func TestNoMail(t *testing.T) {
 		e.account("ada@example.org", false)
 		before := e.rows()
 		mute := auth.New(e.DB, e.Log, keyring.New(e.DB, e.Log, nil), nil, mail.None{},
-			"https://writ.example.org")
+			"https://writ.example.org", noTerminals{})
 		for _, email := range []string{"ada@example.org", "unknown@example.org"} {
 			register := mute.Register(ctx, auth.NewUser{Email: email, Password: secret.NewText(password)})
 			testenv.WantFault(t, "register "+email, register, fault.Unavailable)

@@ -128,7 +128,7 @@ func (s *Service) ConfirmSecondFactor(
 			return err // nil after a wrong code, so that its count is committed
 		}
 		// Sessions and terminals from before have proved nothing.
-		if err := endPasswordAccess(ctx, tx, p.UserID, p.SessionID); err != nil {
+		if err := EndOtherSessions(ctx, tx, p.UserID, p.SessionID); err != nil {
 			return err
 		}
 		if err := markProved(ctx, tx, p.SessionID, tx.Now()); err != nil {

@@ -7,10 +7,13 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"writ/internal/audit"
 	"writ/internal/auth/secondfactor"
 	"writ/internal/database"
 	"writ/internal/email"
@@ -172,7 +175,7 @@ func (s *Service) Refresh(ctx context.Context, token secret.Text, cookie bool) (
 		return Tokens{}, err
 	}
 	var session Session
-	err = s.change(ctx, func(ctx context.Context, tx *database.Tx) (err error) {
+	err = s.ending(ctx, func(ctx context.Context, tx *database.Tx) (err error) {
 		session, err = s.rotate(ctx, tx, hash, next, cookie)
 		return err
 	})
@@ -243,7 +246,7 @@ func (s *Service) rotate(
 }
 
 func (s *Service) endReused(ctx context.Context, tx *database.Tx, session Session) error {
-	if _, err := revokeSession(ctx, tx, session.UserID, session.ID, ""); err != nil {
+	if _, err := s.endSession(ctx, tx, as(session.UserID), session.ID); err != nil {
 		return err
 	}
 	_, err := s.log.Append(ctx, tx, userEntry("session.reuse_detected", as(session.UserID), session.UserID,
@@ -274,11 +277,11 @@ func (s *Service) Sessions(ctx context.Context, p principal.Principal) ([]Sessio
 	return listSessions(ctx, s.db, p.UserID, p.LimitedTo, s.db.Now())
 }
 
-// RevokeSession ends one of the caller's sessions, perhaps the present one. A limited
+// RevokeSession ends one of the caller's sessions, perhaps the present one, and the key of its terminal. A limited
 // session ends only those with the same limit.
 func (s *Service) RevokeSession(ctx context.Context, p principal.Principal, sessionID string) error {
-	return s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
-		revoked, err := revokeSession(ctx, tx, p.UserID, sessionID, p.LimitedTo)
+	return s.ending(ctx, func(ctx context.Context, tx *database.Tx) error {
+		revoked, err := s.endSession(ctx, tx, p, sessionID)
 		if err != nil {
 			return err
 		}
@@ -288,6 +291,45 @@ func (s *Service) RevokeSession(ctx context.Context, p principal.Principal, sess
 		_, err = s.log.Append(ctx, tx, userEntry("session.revoked", p, p.UserID, map[string]any{"session": sessionID}))
 		return err
 	})
+}
+
+// undeclared are logs that a change needs and did not declare.
+type undeclared []string
+
+func (undeclared) Error() string { return "the keys of this terminal changed meanwhile; try again" }
+
+// ending runs a change that may end sessions. Which logs that needs shows only where the session is read: a terminal
+// may have keys in several organizations, and get another one in between.
+func (s *Service) ending(ctx context.Context, do func(ctx context.Context, tx *database.Tx) error) error {
+	var more undeclared
+	for range 3 {
+		err := s.db.Write(ctx, database.Change{Logs: append([]string{audit.System}, more...), Do: do})
+		if !errors.As(err, &more) {
+			if len(more) > 0 {
+				s.terminals.Forget() // also after an error: the commit may have taken effect
+			}
+			return err
+		}
+	}
+	return fault.Wrap(more, fault.Conflict, "%v", more)
+}
+
+// endSession ends a live session and the key that its terminal got beside it: whoever holds the one holds the other.
+func (s *Service) endSession(
+	ctx context.Context, tx *database.Tx, by principal.Principal, sessionID string,
+) (bool, error) {
+	revoked, err := revokeSession(ctx, tx, by.UserID, sessionID, by.LimitedTo)
+	if err != nil || !revoked {
+		return false, err
+	}
+	logs, err := s.terminals.LogsOf(ctx, tx, by.UserID, sessionID)
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(logs, func(log string) bool { return !tx.HoldsLog(log) }) {
+		return false, undeclared(logs)
+	}
+	return true, s.terminals.End(ctx, tx, by, by.UserID, sessionID)
 }
 
 // IsLive reports whether a session is still a live, unlimited session of a person,

@@ -65,24 +65,17 @@ func revokeSession(ctx context.Context, tx *database.Tx, userID, id, limitedTo s
 	return n == 1, err
 }
 
-// endPasswordAccess ends what the old password gave access to: every session but
-// one, and the keys of terminals, which package apikey compares with the instant
-// written here.
-func endPasswordAccess(ctx context.Context, tx *database.Tx, userID, except string) error {
+// EndOtherSessions ends every session of a person but one, within a change, and the keys of all their terminals, which
+// package apikey compares with the instant written here. It also ends what could still become a session: approvals of
+// terminals that were not collected, sign-in codes that no page has exchanged, and challenges. The caller has apikey
+// forget what it knows.
+func EndOtherSessions(ctx context.Context, tx *database.Tx, userID, except string) error {
 	_, err := tx.Exec(ctx, `UPDATE user_account SET terminals_since = $2 WHERE id = $1`, userID,
 		database.Micros(tx.Now()))
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE device_login SET status = 'denied' WHERE user_id = $1 AND status = 'approved'`,
+			userID)
 	}
-	return EndOtherSessions(ctx, tx, userID, except)
-}
-
-// EndOtherSessions ends every session of a person but one, within a change. It also
-// ends what could still become a session: approvals of terminals that were not
-// collected, sign-in codes that no page has exchanged, and challenges.
-func EndOtherSessions(ctx context.Context, tx *database.Tx, userID, except string) error {
-	_, err := tx.Exec(ctx, `UPDATE device_login SET status = 'denied' WHERE user_id = $1 AND status = 'approved'`,
-		userID)
 	for _, table := range []string{"sign_in_code", "login_challenge"} {
 		if err == nil {
 			_, err = tx.Exec(ctx, `DELETE FROM `+table+` WHERE user_id = $1`, userID)

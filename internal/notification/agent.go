@@ -2,16 +2,18 @@ package notification
 
 import (
 	"context"
+	"slices"
 
 	"writ/internal/database"
 	"writ/internal/notification/notice"
 	"writ/internal/principal"
 )
 
-// NotifyAgent notifies the people who manage agents of what happened to one, within the
+// NotifyAgent notifies the people who manage agents of what happened to one, but not the person who did it, within the
 // change that it tells of.
 func (s *Service) NotifyAgent(ctx context.Context, tx *database.Tx, people []Person, a notice.Agent) error {
-	return s.notify(ctx, tx, allowed(people, principal.ManageAgents), a.Event(), "agent/"+database.NewID())
+	to := slices.DeleteFunc(allowed(people, principal.ManageAgents), func(p Person) bool { return p.UserID == a.ActorID })
+	return s.notify(ctx, tx, to, a.Event(), "agent/"+database.NewID())
 }
 
 // notify writes the notifications, mails and deliveries of an event without a number.

@@ -185,6 +185,9 @@ func (l line) paragraph(publicURL string) string {
 		return l.title + "\nIt has no effect until somebody confirms it:\n" +
 			notice.ProposalLink(publicURL, l.subjectID)
 	case aboutAgent:
+		if !strings.HasPrefix(l.title, notice.OfAgent) {
+			return l.title + ":\n" + notice.AgentLink(publicURL, "")
+		}
 		return l.title + ":\n" + notice.AgentLink(publicURL, l.subjectID)
 	case aboutKeys:
 		return l.title + ":\n" + notice.KeysLink(publicURL)

@@ -26,7 +26,12 @@ func ApprovalRequest() client.NewApprovalRequest {
 // OpenedApproval is a request of the agent that waits.
 func (s *Server) OpenedApproval(agent *client.Client) string {
 	s.T.Helper()
-	d, err := agent.RequestApproval(s.T.Context(), ApprovalRequest())
+	return s.opened(agent, ApprovalRequest())
+}
+
+func (s *Server) opened(agent *client.Client, asked client.NewApprovalRequest) string {
+	s.T.Helper()
+	d, err := agent.RequestApproval(s.T.Context(), asked)
 	if err != nil {
 		s.T.Fatalf("ask for an approval: %v", err)
 	}
@@ -43,10 +48,23 @@ func (s *Server) Approved(agent *client.Client, by *Person, orgID string, scope 
 	return id
 }
 
-// StandingApproval approves a request of the agent for some minutes.
+// StandingApproval approves the plan that a request of the agent is for. What a client asks for itself is approved once or
+// for its plan.
 func (s *Server) StandingApproval(agent *client.Client, by *Person, orgID string) string {
 	s.T.Helper()
-	request := s.Approved(agent, by, orgID, &client.ApprovalScope{Kind: "minutes", Minutes: 5})
+	declared, err := agent.DeclarePlan(s.T.Context(), client.PlanRequest{
+		Plan: json.RawMessage(`{"goal":"pay an invoice","steps":[{"action":"pay","mcp":"bank"}]}`),
+	})
+	if err != nil {
+		s.T.Fatalf("declare a plan: %v", err)
+	}
+	asked := ApprovalRequest()
+	asked.PlanID = declared.PlanID
+	request := s.opened(agent, asked)
+	scope := &client.ApprovalScope{Kind: "plan"}
+	if _, err := by.Approve(s.T.Context(), orgID, client.Approval{ID: request, Scope: scope}); err != nil {
+		s.T.Fatalf("approve: %v", err)
+	}
 	allows, err := by.StandingApprovals(s.T.Context(), orgID)
 	if err != nil {
 		s.T.Fatalf("list standing approvals: %v", err)

@@ -171,6 +171,10 @@ func (h *Handlers) addTerminalKey(
 		name += " " + login.Product
 	}
 	return h.Keys.Add(ctx, tx, person, login.UserID, apikey.NewKey{
-		Name: name, OrgID: login.OrgID, Scopes: principal.TerminalScopes(), Limited: login.Limited,
+		Name:      name,
+		OrgID:     login.OrgID,
+		Scopes:    principal.TerminalScopes(),
+		Limited:   login.Limited,
+		SessionID: login.SessionID,
 	})
 }

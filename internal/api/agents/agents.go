@@ -76,6 +76,7 @@ type AgentBody struct {
 	Stopped        *AgentStop   `json:"stopped,omitempty" doc:"What keeps it from acting: its own stop, else that of the organization, else that of its keys. Absent: nothing; also where an agent was changed just now."`
 	StoppedKeys    []string     `json:"stoppedKeys,omitempty" doc:"The ids of its API keys that are stopped, 100 at most: of those that are bound to it or, if none are, of those that its id was sent with."`
 	SeenKeys       []string     `json:"seenKeys,omitempty" doc:"The ids of the API keys that its id was sent with, the latest first; not in lists."`
+	Sharing        []string     `json:"sharing,omitempty" doc:"The ids of other agents that use the same keys, or keys that these made, up to 1,000: they would stop with it. Not in lists."`
 	AgentActivityBody
 }
 
@@ -105,6 +106,7 @@ func agentBody(a agent.Agent) AgentBody {
 		LastSeenAt:     a.LastSeenAt,
 		Host:           a.Host,
 		SeenKeys:       a.SeenKeys,
+		Sharing:        a.Sharing,
 		StoppedKeys:    a.StoppedKeys,
 	}
 	if s := a.Stop; s != nil {

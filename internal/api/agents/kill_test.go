@@ -18,6 +18,10 @@ func TestKillSwitch(t *testing.T) {
 		key, second := o.AgentKey(o.Owner, o.ID), o.AgentKey(o.Owner, o.ID)
 		decide(t, o, key.APIKey, "team/bot")
 		decide(t, o, key.APIKey, "other")
+		bot, err := o.Owner.Agent(ctx, o.ID, "team/bot")
+		if err != nil || !slices.Equal(bot.Sharing, []string{"other"}) {
+			t.Errorf("before it is stopped: %+v, %v", bot, err)
+		}
 		stop, err := o.Owner.KillAgent(ctx, o.ID, "team/bot", "it deletes the wrong things", second.ID)
 		if err != nil || len(stop.Keys) != 2 || !slices.Contains(stop.Keys, key.ID) ||
 			!slices.Equal(stop.Agents, []string{"other"}) || stop.Index == 0 {

@@ -107,9 +107,9 @@ func (in *wireCall) check() error {
 			return fault.Field(member.name, "has a value of the wrong type")
 		}
 	}
-	kind := in.IntentToken.Kind() // the JWT as it was issued, or an object with it
-	if isSent(in.IntentToken) && kind != jsontext.KindBeginObject && kind != jsontext.KindString {
-		return fault.Field("intent_token", "has a value of the wrong type")
+	if isSent(in.IntentToken) && in.IntentToken.Kind() != jsontext.KindBeginObject {
+		return fault.Field("intent_token", "has a value of the wrong type: it must be the object that "+
+			"POST /iap/sdk/token answered")
 	}
 	if !isSent(in.MerkleProof) {
 		return nil

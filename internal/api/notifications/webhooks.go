@@ -102,7 +102,7 @@ type createWebhookInput struct {
 		Name          string        `json:"name" minLength:"1" maxLength:"100" example:"on-call channel"`
 		Kind          webhook.Kind  `json:"kind" enum:"generic,slack,teams" doc:"generic: Writ's own JSON; slack and teams: the format of their incoming webhooks."`
 		URL           string        `json:"url" minLength:"1" maxLength:"2048" doc:"Stored sealed, and not shown again."`
-		Events        []notice.Kind `json:"events,omitempty" maxItems:"20" doc:"approval.opened, .voted, .approved, .rejected, .cancelled, .expired, .used, .revoked, profile.proposed. Absent: opened, approved, rejected, expired."`
+		Events        []notice.Kind `json:"events,omitempty" maxItems:"20" doc:"approval.opened, .voted, .approved, .rejected, .cancelled, .expired, .used, .revoked, profile.proposed, agent.killed, .suspended, .tripped, mcp.tools_held. Absent: opened, approved, rejected, expired."`
 		SendArguments bool          `json:"sendArguments,omitempty" doc:"Whether arguments of calls are sent, redacted and cut."`
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"writ/internal/api/route"
 	"writ/internal/apikey"
 	"writ/internal/fault"
+	"writ/internal/page"
 	"writ/internal/principal"
 	"writ/internal/throttle"
 )
@@ -132,6 +133,7 @@ func (h *Handlers) provisionKey(
 type listKeysInput struct {
 	route.PageInput
 	OrganizationID string `query:"organizationId" doc:"Absent: the calling key's own, or every key of the calling person."`
+	ID             string `query:"id" maxLength:"200" doc:"Only the key with this id, if the caller may see it."`
 }
 
 // KeysBody is a list of keys, under the name published command lines read.
@@ -147,12 +149,25 @@ func (h *Handlers) listKeys(ctx context.Context, caller principal.Principal, in 
 	if err != nil {
 		return KeysBody{}, err
 	}
-	keys, err := h.Keys.List(ctx, caller, in.Cursor, in.Limit)
+	keys, err := h.readKeys(ctx, caller, in)
 	if err != nil {
 		return KeysBody{}, err
 	}
 	shown := route.MapPage(keys, h.keyBody)
 	return KeysBody{shown.Items, shown.NextCursor, shown.HasMore}, h.markStopped(ctx, shown.Items)
+}
+
+func (h *Handlers) readKeys(
+	ctx context.Context, caller principal.Principal, in *listKeysInput,
+) (page.Page[apikey.Key], error) {
+	if in.ID == "" {
+		return h.Keys.List(ctx, caller, in.Cursor, in.Limit)
+	}
+	key, err := h.Keys.Get(ctx, caller, in.ID)
+	if fault.Is(err, fault.NotFound) {
+		return page.Page[apikey.Key]{}, nil
+	}
+	return page.Page[apikey.Key]{Items: []apikey.Key{key}}, err
 }
 
 // markStopped tells of listed keys which ones the kill switch has stopped: they are valid, and nothing is allowed to

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"writ/internal/agent"
+	"writ/internal/apikey"
 	"writ/internal/database"
 	"writ/internal/organization"
 	"writ/internal/page"
@@ -163,6 +164,15 @@ func (h *Handlers) members(ctx context.Context, caller principal.Principal, w wa
 			title = m.Email
 		}
 		return thing{"member", m.UserID, m.JoinedAt, []string{m.UserID, m.Name, m.Email}, shown{title, m.Email, nil}}
+	})
+}
+
+// keys finds those that the caller may see: of others only who manages keys.
+func (h *Handlers) keys(ctx context.Context, caller principal.Principal, w wanted) ([]FoundBody, error) {
+	return read(w, func(cursor string) (page.Page[apikey.Key], error) {
+		return h.Keys.List(ctx, caller, cursor, page.MaxLimit)
+	}, func(k apikey.Key) thing {
+		return thing{"key", k.ID, k.CreatedAt, []string{k.ID, k.Name}, shown{k.Name, k.Status(h.Now()), []string{k.ID}}}
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"writ/internal/agent"
 	"writ/internal/api/route"
+	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/fault"
@@ -33,6 +34,7 @@ type Handlers struct {
 	Agents        *agent.Service
 	Approvals     *approval.Service
 	Audit         *audit.Service
+	Keys          *apikey.Service
 	Organizations *organization.Service
 	Plans         *intent.Service
 	Policies      *policy.Service
@@ -44,21 +46,21 @@ type Handlers struct {
 // Mount serves the route.
 func (h *Handlers) Mount(r *route.Router) {
 	route.Handle(r.Tagged("search"), route.Get("/search",
-		"Find traces, sessions, agents, policies, servers, plans, approvals, members and entries of the audit log").
+		"Find traces, sessions, agents, policies, servers, plans, approvals, members, keys and entries of the audit log").
 		For(route.Person).Needs(principal.ReadOrganization).Throttled(throttle.Search).StrictQuery(), h.search)
 }
 
 type searchInput struct {
 	route.OrganizationQuery
 	Text   string   `query:"q" required:"true" minLength:"1" maxLength:"200" doc:"Words, of which the last may be the beginning of one; a part of a name; an id; #1207 for an entry. Upper and lower case are the same."`
-	Kinds  []string `query:"kinds" enum:"agent,approval,entry,member,plan,policy,server,session,trace" maxItems:"9" doc:"Only these kinds, separated by commas. Absent: all."`
+	Kinds  []string `query:"kinds" enum:"agent,approval,entry,key,member,plan,policy,server,session,trace" maxItems:"10" doc:"Only these kinds, separated by commas. Absent: all."`
 	Limit  int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"How many items a page has at most."`
 	Cursor string   `query:"cursor" doc:"nextCursor of the page before."`
 }
 
 // FoundBody is something that was found.
 type FoundBody struct {
-	Kind  string      `json:"kind" enum:"agent,approval,entry,member,plan,policy,server,session,trace"`
+	Kind  string      `json:"kind" enum:"agent,approval,entry,key,member,plan,policy,server,session,trace"`
 	ID    string      `json:"id" doc:"As the route of its kind takes it; of an entry, its index."`
 	Title string      `json:"title" doc:"Its name; clients may have written it."`
 	Note  string      `json:"note" doc:"Its status, action or address; may be empty."`
@@ -108,6 +110,7 @@ func (h *Handlers) finders() []finder {
 		{"policy", principal.ReadPolicies, h.policies, nil},
 		{"server", principal.ReadOrganization, h.servers, nil},
 		{"member", principal.ReadMembers, h.members, nil},
+		{"key", principal.ReadOrganization, h.keys, nil},
 	}
 }
 

@@ -85,7 +85,8 @@ func TestSearch(t *testing.T) {
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		ada := s.Person("ada")
 		org := s.Organization(ada, "Payments")
-		key := s.AgentKey(ada, org).APIKey
+		issued := s.AgentKey(ada, org)
+		key := issued.APIKey
 		trace, session := report(t, s, key, "pay rent", "to the harbour master")
 		plan := s.Declare(key, "settle the lease")
 		if _, err := ada.RegisterAgent(t.Context(), org, client.NewAgent{
@@ -132,6 +133,13 @@ func TestSearch(t *testing.T) {
 			if got := look(t, viewer, org, text); len(got) != 0 {
 				t.Errorf("viewer finds %q by %q", got, text)
 			}
+		}
+		// Whose key it is, only those find who manage keys, and the owner.
+		if got := look(t, ada, org, issued.ID); !slices.Contains(got, "key "+issued.Name) {
+			t.Errorf("owner looks for a key: %q", got)
+		}
+		if got := look(t, viewer, org, issued.ID); len(got) != 0 {
+			t.Errorf("viewer looks for a key: %q", got)
 		}
 		for _, id := range []string{plan.PlanID, approval} {
 			if got := ask(t, ada, org, id).Items; len(got) == 0 || got[0].ID != id {

@@ -61,6 +61,7 @@ func TestChangeOfAddress(t *testing.T) {
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		ctx, ada := t.Context(), s.Person("ada")
 		other, next := s.SignIn(ada.Email), testserver.FreshAddress()
+		terminal := s.TerminalKey(ada, s.Organization(ada, "Acme"))
 		wrong := call(t, ada, http.MethodPost, "/user/email", m{"email": next, "password": "a wrong password"})
 		testserver.WantStatus(t, "a wrong password", wrong, http.StatusBadRequest)
 		current, fresh := codes(s, ada, next)
@@ -83,6 +84,8 @@ func TestChangeOfAddress(t *testing.T) {
 		}
 		_, err := other.Me(ctx)
 		testserver.WantStatus(t, "another session", err, http.StatusUnauthorized)
+		_, err = terminal.CurrentKey(ctx)
+		testserver.WantStatus(t, "a terminal", err, http.StatusUnauthorized)
 		for _, address := range []string{ada.Email, next} {
 			if mails := s.Mails(address, 2); !strings.Contains(mails[len(mails)-1].Subject, "was changed") {
 				t.Errorf("the last mail to %s is %q", address, mails[len(mails)-1].Subject)

@@ -161,7 +161,11 @@ type confirmEmailInput struct {
 func (h *Handlers) confirmEmail(
 	ctx context.Context, caller principal.Principal, in *confirmEmailInput,
 ) (ProfileBody, error) {
-	if err := h.Accounts.ConfirmEmailChange(ctx, caller, in.Body.CurrentCode, in.Body.NewCode); err != nil {
+	err := h.Accounts.ConfirmEmailChange(ctx, caller, in.Body.CurrentCode, in.Body.NewCode)
+	if !fault.Is(err, fault.Invalid) { // else nothing was tried
+		h.Keys.Forget()
+	}
+	if err != nil {
 		return ProfileBody{}, err
 	}
 	return h.profile(ctx, caller, nil)

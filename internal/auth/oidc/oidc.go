@@ -232,10 +232,14 @@ func settings(found *oidc.Provider, p Provider) *oauth2.Config {
 	}
 }
 
+// Unusable is the code of the answer where a provider does not work: its message says all that a person can act on, and
+// nothing was changed.
+const Unusable = "identity_provider_unusable"
+
 // unusable is the answer where a provider does not work. The cause is in the log.
 func unusable(cause error) error {
 	return fault.Wrap(cause, fault.Unavailable,
-		"the identity provider cannot be reached, or does not speak OpenID Connect")
+		"the identity provider cannot be reached, or does not speak OpenID Connect").Coded(Unusable)
 }
 
 // refused is the one answer to a token that is not accepted.

@@ -67,13 +67,22 @@ func (v *server) printSignedOut(s cli.Streams, store credentials.Store, out sign
 	})
 }
 
-// end ends a sign-in on the server: the key that it made, and the session.
+// end ends a sign-in on the server: the key that it made, and the session. A session that is over can end nothing; the
+// key may be alive all the same, if the session ended by age, and revokes itself.
 func end(ctx context.Context, in credentials.SignIn) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	if in.RefreshToken == "" {
 		return endKeyAlone(ctx, in)
 	}
+	err := endSession(ctx, in)
+	if client.StatusOf(err) == http.StatusUnauthorized {
+		return endKeyAlone(ctx, in)
+	}
+	return err
+}
+
+func endSession(ctx context.Context, in credentials.SignIn) error {
 	person, err := asSignedIn(ctx, in)
 	if err != nil {
 		return err

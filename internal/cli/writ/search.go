@@ -22,16 +22,16 @@ func search(s cli.Streams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "search WORDS", Short: "Find traces, agents, plans, approvals, entries of the log, and more",
-		Long: `Find traces, sessions, agents, policies, MCP servers, plans, approvals, members and entries of the audit log. The last
-word may be the beginning of one; an id, or #1207 for an entry, finds just that. What your role may not read is not found.`,
+		Long: `Find traces, sessions, agents, policies, MCP servers, plans, approvals, members, keys and entries of the audit log. The
+last word may be the beginning of one; an id, or #1207 for an entry, finds just that. What your role may not read is not found.`,
 		Example: "  writ search pay rent\n  writ search --kinds trace,plan invoice",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    asking(&p, s, find, printFound),
 	}
 	p.addFlags(cmd)
 	cli.ChoicesFlag(cmd, &query.Kinds, "kinds",
-		"only these: agent, approval, entry, member, plan, policy, server, session, trace",
-		"agent", "approval", "entry", "member", "plan", "policy", "server", "session", "trace")
+		"only these: agent, approval, entry, key, member, plan, policy, server, session, trace",
+		"agent", "approval", "entry", "key", "member", "plan", "policy", "server", "session", "trace")
 	query.Limit = 20
 	cli.NumberFlag(cmd, &query.Limit, "limit", "how many at most, 1 to 100", 1, 100)
 	cmd.Flags().StringVar(&query.Cursor, "cursor", "", "nextCursor of the page before")

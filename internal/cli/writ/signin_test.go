@@ -85,6 +85,24 @@ func TestLogoutEndsAllOnTheServer(t *testing.T) {
 	}
 }
 
+// TestLogoutWithoutASession: the key ends all the same when the session is over.
+func TestLogoutWithoutASession(t *testing.T) {
+	server := newAsked(t, map[string]string{})
+	for life, want := range map[time.Duration][]string{
+		time.Hour: {"POST /api-keys/k1/revoke access", "POST /api-keys/k1/revoke ak_test_mine"},
+		0:         {"POST /auth/refresh", "POST /api-keys/k1/revoke ak_test_mine"},
+	} {
+		signedInTo(t, server.URL, life)
+		server.notes = nil
+		if said, err := command(t, "logout"); err != nil || said != "writ: signed out of "+server.URL+"\n" {
+			t.Errorf("a token of %s: %q, %v", life, said, err)
+		}
+		if !slices.Equal(server.notes, want) {
+			t.Errorf("a token of %s: asked %q, want %q", life, server.notes, want)
+		}
+	}
+}
+
 func TestLogoutForgetsInAnyCase(t *testing.T) {
 	store := signedInTo(t, "http://127.0.0.1:1", time.Hour)
 	_, err := command(t, "logout")

@@ -7,7 +7,10 @@ import (
 	"time"
 )
 
-// AgentSuspended is the kind of event that an agent was suspended because its owner left.
+// AgentKilled is the kind of event that a person stopped an agent, or more, with the kill switch.
+const AgentKilled Kind = "agent.killed"
+
+// AgentSuspended is the kind of event that an agent was suspended: by a person, or because its owner left.
 const AgentSuspended Kind = "agent.suspended"
 
 // AgentTripped is the kind of event that the kill switch stopped an agent or a key without a person.
@@ -19,6 +22,10 @@ type Agent struct {
 	ID     string // as clients send it
 	Kind   Kind
 	Reason string
+	// ActorID is the person who did it; empty: nobody.
+	ActorID string
+	// Scope is what a person stopped with the kill switch; empty: the agent.
+	Scope string
 	// Key: the id is that of an API key which is bound to no agent.
 	Key bool
 	// Elsewhere: it was stopped with a key of another organization, and so were others; Keys is how many.
@@ -30,15 +37,31 @@ type Agent struct {
 // Event is what happened as an event. It has no number: its notifications are made in
 // the change that it tells of.
 func (a Agent) Event() Event {
-	return Event{OrgID: a.OrgID, Kind: a.Kind, At: a.At, About: &a}
+	return Event{OrgID: a.OrgID, Kind: a.Kind, At: a.At, ActorID: a.ActorID, About: &a}
 }
 
 // agentPhrases say what happened, after the agent's id.
-var agentPhrases = map[Kind]string{AgentSuspended: "was suspended", AgentTripped: "was stopped by a trip"}
+var agentPhrases = map[Kind]string{
+	AgentKilled:    "was stopped with the kill switch",
+	AgentSuspended: "was suspended",
+	AgentTripped:   "was stopped by a trip",
+}
+
+// scopes are what the kill switch stops beside agents, as titles call it.
+var scopes = map[string]string{"server": "MCP server ", "tool": "Tool ", "plan": "Plan ", "key": "API key "}
+
+// OfAgent begins the titles of what happened to an agent, which has a page.
+const OfAgent = "Agent "
 
 // title is what happened in one line.
 func (a *Agent) title() string {
-	of := "Agent "
+	of := OfAgent
+	if a.Scope == "organization" {
+		return "The whole organization " + agentPhrases[a.Kind]
+	}
+	if scope := scopes[a.Scope]; scope != "" {
+		of = scope
+	}
 	if a.Key {
 		of = "API key "
 	}
@@ -54,9 +77,9 @@ func (a *Agent) title() string {
 
 func (a *Agent) subject() string { return a.ID }
 
-// link opens what was stopped: a key that is bound to no agent has no page of its own.
+// link opens what was stopped. What is no agent stands above the list of agents.
 func (a *Agent) link(publicURL string) string {
-	if a.Key {
+	if !strings.HasPrefix(a.title(), OfAgent) {
 		return AgentLink(publicURL, "")
 	}
 	return AgentLink(publicURL, a.ID)

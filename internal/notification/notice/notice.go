@@ -41,8 +41,8 @@ const (
 // Kinds lists every kind, those of requests in the order of a request's life.
 func Kinds() []Kind {
 	return []Kind{
-		Opened, Voted, Approved, Rejected, Cancelled, Expired, Used, Revoked, ProfileProposed, AgentSuspended,
-		AgentTripped, ToolsHeld,
+		Opened, Voted, Approved, Rejected, Cancelled, Expired, Used, Revoked, ProfileProposed, AgentKilled,
+		AgentSuspended, AgentTripped, ToolsHeld,
 	}
 }
 

@@ -21,6 +21,7 @@ func TestTitles(t *testing.T) {
 		notice.Used:      "bank.pay ran with an approval",
 		notice.Revoked:   "bank.pay may no longer run with an earlier approval",
 	}
+	wants[notice.AgentKilled] = "Agent billing was stopped with the kill switch"
 	wants[notice.AgentSuspended] = "Agent billing was suspended"
 	wants[notice.AgentTripped] = "Agent billing was stopped by a trip"
 	wants[notice.ProfileProposed] = "The profile mine waits for a confirmation"

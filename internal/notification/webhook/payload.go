@@ -37,7 +37,8 @@ type message struct {
 // agent is an agent that something happened to.
 type agent struct {
 	ID     string `json:"id"`
-	Key    bool   `json:"key,omitzero"` // the id is that of an API key
+	Key    bool   `json:"key,omitzero"`   // the id is that of an API key
+	Scope  string `json:"scope,omitzero"` // of a kill: what the id is of, if it is no agent
 	Reason string `json:"reason,omitzero"`
 	URL    string `json:"url"`
 }
@@ -128,6 +129,7 @@ func genericMessage(w *Webhook, deliveryID string, e notice.Event, publicURL str
 		m.Agent = &agent{
 			ID:     notice.Line(about.ID, maxText),
 			Key:    about.Key,
+			Scope:  about.Scope,
 			Reason: notice.Line(about.Reason, maxText),
 			URL:    link,
 		}

@@ -2,7 +2,7 @@
 import { createRoute } from "@tanstack/react-router";
 import { lazyScreen } from "./lazyScreen";
 import { frame } from "./router.roots";
-import { oneOf, search, text } from "./search";
+import { oneOf, search, text, uuid } from "./search";
 
 export const settings = [
   createRoute({
@@ -23,6 +23,7 @@ export const settings = [
   createRoute({
     getParentRoute: () => frame,
     path: "/settings/keys",
+    validateSearch: search({ key: uuid }),
     component: lazyScreen(() => import("../screens/settings/keys"), "Keys"),
   }),
   createRoute({

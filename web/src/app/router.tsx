@@ -71,7 +71,7 @@ const framed = [
   createRoute({
     getParentRoute: () => frame,
     path: "/device",
-    validateSearch: search({ user_code: text(20) }),
+    validateSearch: search({ user_code: text(20), wanted: text(40) }),
     component: lazyScreen(() => import("../screens/auth/device"), "Device"),
   }),
   createRoute({

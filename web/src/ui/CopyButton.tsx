@@ -1,5 +1,5 @@
 import { Check, Copy } from "lucide-react";
-import { type MouseEvent, useEffect, useRef, useState } from "react";
+import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { words } from "../words/en";
 import { clean } from "./clean";
 import "./text.css";
@@ -62,15 +62,22 @@ export function CopyButton({ text, label, what, onCopied }: CopyProps) {
   );
 }
 
+interface ChipProps {
+  id: string;
+  what?: string;
+  /** Wraps the shown text, as in a link. */
+  within?: (text: ReactNode) => ReactNode;
+}
+
 /** IdChip shows an id by its ends, and copies it whole. */
-export function IdChip({ id, what }: { id: string; what?: string }) {
+export function IdChip({ id, what, within = (text) => text }: ChipProps) {
   const visible = clean(id, 200);
   const characters = [...visible];
   const short =
     characters.length > 14 ? `${characters.slice(0, 8).join("")}…${characters.slice(-4).join("")}` : visible;
   return (
     <span className="id-chip" title={visible}>
-      <bdi>{short}</bdi>
+      {within(<bdi>{short}</bdi>)}
       <CopyButton text={id} what={what ?? words.ui.id} />
     </span>
   );

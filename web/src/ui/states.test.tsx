@@ -9,6 +9,13 @@ it("leaves open whether something was done where the server failed at it", () =>
   expect(help).toContain("It is not known whether this was done.");
 });
 
+it("says that an identity provider does not work, and not that the outcome is unknown", () => {
+  const refused = answered(503, { message: "it cannot be reached", code: "identity_provider_unusable" });
+  const { title, help } = explain(refused, true);
+  expect(title).toContain("The identity provider cannot be reached");
+  expect(help).not.toContain("not known");
+});
+
 it.each([true, false])("says that a server has no mail, and who adds people there (writing: %s)", (writing) => {
   const refused = answered(503, { message: "mail is not configured: set WRIT_SMTP_URL", code: "mail_not_configured" });
   const { title, help } = explain(refused, writing);

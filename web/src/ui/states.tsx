@@ -60,6 +60,8 @@ export function explain(error: unknown, writing = false): { title: string; help:
     return { title: words.errors.broken, help: String((error as Error)?.message ?? error) };
   // A 503, but one that was refused before anything was done, and that stays.
   if (error.code === "mail_not_configured") return { title: words.errors.noMail, help: words.errors.noMailHelp };
+  if (error.code === "identity_provider_unusable")
+    return { title: words.errors.noProvider, help: words.errors.noProviderHelp };
   switch (error.status) {
     case 0:
       return { title: words.errors.away, help: writing ? words.errors.notKnown : words.errors.awayHelp };

@@ -68,6 +68,7 @@ export const kill = {
   byTrip: "a trip",
   elsewhere: "another organization",
   keysStop: (n: string) => (n === "1" ? "1 key stops with it." : `${n} keys stop with it.`),
+  agentsWillStop: "Agents that use the same keys stop too, and their plans and requests for approval end:",
   agentsStop: "Agents that use the same keys stop too:",
   more: (n: number) => `and ${n} more`,
   leases: "Clients that are offline may go on by their leases until",

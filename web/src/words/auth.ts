@@ -87,6 +87,8 @@ export const auth = {
     "policy.draft": "read policies and write drafts, which a person must activate",
     cli: "list and switch between your organizations, and make and revoke your keys",
   } as Record<string, string>,
+  deviceWanted: (name: string) =>
+    `The terminal asks for the organization ${name}, which you are not in, or which does not exist. Choose another one below, or deny it.`,
   deviceOrganization: "Organization of the key",
   deviceApprove: "Approve",
   deviceDeny: "Not me",

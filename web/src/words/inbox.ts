@@ -22,6 +22,7 @@ export const inbox = {
     "approval.used": "Used",
     "approval.revoked": "Taken back",
     "profile.proposed": "Profile",
+    "agent.killed": "Kill switch",
     "agent.suspended": "Agent suspended",
     "agent.tripped": "Agent tripped",
     "mcp.tools_held": "Tools held",
@@ -30,5 +31,6 @@ export const inbox = {
   } as Record<string, string>,
   mail: "Also by e-mail",
   mailHelp: "You get an e-mail when something in this organization waits for your answer.",
+  mailNone: "This server sends no mail: its operator has set up no mail server.",
   news: "notifications",
 };

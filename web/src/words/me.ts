@@ -19,6 +19,8 @@ export const me = {
   end: "End",
   endTitle: "End this session?",
   endHelp: "Whoever uses it is signed out at once.",
+  endKeys: "The keys of this terminal are revoked too: what it guards with them is denied.",
+  endMade: "Keys that it made for agents keep working. Look for them at Settings → API keys.",
   endOwn: "This is the session of this browser: you are signed out.",
   ended: "The session ended.",
   identities: "Other ways to sign in",

@@ -26,6 +26,7 @@ export const shell = {
     agent: "Agent",
     approval: "Approval",
     entry: "Entry",
+    key: "API key",
     member: "Member",
     plan: "Plan",
     policy: "Policy",

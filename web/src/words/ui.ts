@@ -108,6 +108,9 @@ export const errors = {
   noMailHelp:
     "Have its operator add people with writd user create and writd org add-member, and set passwords with writd user set-password.",
   notKnown: "It is not known whether this was done. Load the page again before you repeat it.",
+  noProvider: "The identity provider cannot be reached, or does not speak OpenID Connect.",
+  noProviderHelp:
+    "Look at the issuer's address, and whether the server that runs Writ can reach it. Its log has the cause.",
   refused: "The server refused this.",
   request: "Request",
   signedOut: "You are signed out.",

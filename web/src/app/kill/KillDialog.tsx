@@ -7,7 +7,7 @@ import { kill as w } from "../../words/acts";
 import { ActDialog, ReasonField, reasonMissing } from "../act/ActDialog";
 import { useOrg } from "../org";
 import { findStop, type Scope, type Stop, type Stopped, useSettled } from "./queries";
-import { StopResult } from "./StopResult";
+import { AgentNames, StopResult } from "./StopResult";
 import "./kill.css";
 
 interface KillProps {
@@ -16,6 +16,8 @@ interface KillProps {
   scopes: Scope[];
   /** How many keys an agent has. */
   keys?: number;
+  /** The other agents that stop with an agent, because they use its keys. */
+  sharing?: string[] | undefined;
   onClose: () => void;
 }
 
@@ -23,7 +25,7 @@ interface KillProps {
 const longest = 24;
 
 /** KillDialog stops something, after a reason and its name were typed. */
-export function KillDialog({ first, scopes, keys, onClose }: KillProps) {
+export function KillDialog({ first, scopes, keys, sharing, onClose }: KillProps) {
   const org = useOrg();
   const onSettled = useSettled();
   const [scope, setScope] = useState<Scope>(first.scope);
@@ -60,6 +62,7 @@ export function KillDialog({ first, scopes, keys, onClose }: KillProps) {
       <p className="muted">
         {w.means[scope]} {scope === "agent" && keys !== undefined && w.keysOf(keys)}
       </p>
+      {scope === "agent" && sharing && sharing.length > 0 && <Sharing agents={sharing} />}
       {asksName && (
         <Field
           label={scope === "tool" ? w.tool : w.server}
@@ -83,6 +86,15 @@ export function KillDialog({ first, scopes, keys, onClose }: KillProps) {
         </div>
       </div>
     </ActDialog>
+  );
+}
+
+function Sharing({ agents }: { agents: string[] }) {
+  return (
+    <div className="notice">
+      {w.agentsWillStop}
+      <AgentNames ids={agents} />
+    </div>
   );
 }
 

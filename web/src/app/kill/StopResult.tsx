@@ -37,14 +37,7 @@ export function StopResult({ stop }: { stop: Stop }) {
       {stop.agents.length > 0 && (
         <div>
           {w.agentsStop}
-          <ul className="kill-agents">
-            {stop.agents.slice(0, shownAgents).map((id) => (
-              <li key={id}>
-                <AgentText text={id} short />
-              </li>
-            ))}
-            {stop.agents.length > shownAgents && <li>{w.more(stop.agents.length - shownAgents)}</li>}
-          </ul>
+          <AgentNames ids={stop.agents} />
         </div>
       )}
       {stop.leasesEndAt && (
@@ -59,6 +52,20 @@ export function StopResult({ stop }: { stop: Stop }) {
       )}
       {stop.openElsewhere ? <p>{w.open(stop.openElsewhere)}</p> : null}
     </>
+  );
+}
+
+/** AgentNames are the agents that stop with something, the first of them. */
+export function AgentNames({ ids }: { ids: string[] }) {
+  return (
+    <ul className="kill-agents">
+      {ids.slice(0, shownAgents).map((id) => (
+        <li key={id}>
+          <AgentText text={id} short />
+        </li>
+      ))}
+      {ids.length > shownAgents && <li>{w.more(ids.length - shownAgents)}</li>}
+    </ul>
   );
 }
 

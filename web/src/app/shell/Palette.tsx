@@ -48,7 +48,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
                 key={`${f.kind} ${f.id}`}
                 className="menu-item"
                 value={`${foundMark}${f.kind} ${f.id}`}
-                onSelect={run(() => navigate({ to: f.to, params: f.params as never }))}
+                onSelect={run(() =>
+                  navigate({ to: f.to, params: f.params as never, ...(f.search && { search: f.search as never }) }),
+                )}
               >
                 <span className="faint">{w.paletteKinds[f.kind] ?? f.kind}</span>
                 <span className="grow one-line">
@@ -151,10 +153,11 @@ function Recents({ onOpen }: { onOpen: (href: string) => void }) {
 }
 
 // Where each kind is shown. Kinds without a screen are not offered.
-const places: Record<string, { to: string; param?: string }> = {
+const places: Record<string, { to: string; param?: string; search?: string }> = {
   agent: { to: "/agents/$id", param: "id" },
   approval: { to: "/approvals/$id", param: "id" },
   entry: { to: "/audit/$index", param: "index" },
+  key: { to: "/settings/keys", search: "key" },
   member: { to: "/settings/members" },
   plan: { to: "/plans/$id", param: "id" },
   policy: { to: "/policies/$id", param: "id" },
@@ -181,7 +184,14 @@ function useFound(query: string) {
   const shown = (f: Body<"FoundBody">) => {
     const place = places[f.kind];
     if (!place || !known.has(place.to)) return [];
-    return [{ ...f, to: place.to, params: place.param ? { [place.param]: f.id } : {} }];
+    return [
+      {
+        ...f,
+        to: place.to,
+        params: place.param ? { [place.param]: f.id } : {},
+        ...(place.search ? { search: { [place.search]: f.id } } : {}),
+      },
+    ];
   };
   return {
     things: shows ? (search.data?.items.flatMap(shown) ?? []) : [],

@@ -44,10 +44,12 @@ export function Shell() {
 function Signed() {
   const me = useMe();
   const asked = useRouterState({ select: (s) => (s.location.search as { org?: string }).org });
-  const org = chooseOrg(me.organizations, asked);
-  useShownOrg(org, asked, me.organizations.length > 1);
   // What is shown, not where a link leads: until that is there, the screen before it is still in the frame.
   const screen = useRouterState({ select: (s) => s.matches.at(-1)?.routeId ?? "" });
+  const named = chooseOrg(me.organizations, asked);
+  // A terminal that names the wrong organization waits for an answer: the screen has a choice, and says which was wanted.
+  const org = named ?? (screen === "/frame/device" ? chooseOrg(me.organizations, undefined) : undefined);
+  useShownOrg(org, asked, me.organizations.length > 1, named === undefined);
   if (!org && me.organizations.length > 0) return <NotAMember />;
   if (!org) return needsNone(screen, me.operator) ? <BareFrame /> : <NoOrganization />;
   return (
@@ -64,7 +66,7 @@ const needsNone = (screen: string, operator: boolean) =>
   screen === "/frame/device" || (operator && screen.startsWith("/frame/installation/"));
 
 /** useShownOrg remembers which organization is shown, and puts its id into the address of who is in several. */
-function useShownOrg(org: Organization | undefined, asked: string | undefined, several: boolean) {
+function useShownOrg(org: Organization | undefined, asked: string | undefined, several: boolean, wrong: boolean) {
   const navigate = useNavigate();
   const first = useRef(true);
   useEffect(() => {
@@ -72,12 +74,18 @@ function useShownOrg(org: Organization | undefined, asked: string | undefined, s
     const before = lastOrg();
     rememberOrg(org.id);
     // A link may lead into another organization than the one that was shown last.
-    if (first.current && asked && before && before !== org.id) toast(words.shell.openedIn(clean(org.name)));
+    if (first.current && asked && !wrong && before && before !== org.id) toast(words.shell.openedIn(clean(org.name)));
     first.current = false;
     if (asked ? asked !== org.id : several) {
-      void navigate({ to: ".", search: (old: object) => ({ ...old, org: org.id }), hash: true, replace: true });
+      const wanted = wrong ? { wanted: asked } : {};
+      void navigate({
+        to: ".",
+        search: (old: object) => ({ ...old, org: org.id, ...wanted }),
+        hash: true,
+        replace: true,
+      });
     }
-  }, [org, asked, several, navigate]);
+  }, [org, asked, several, wrong, navigate]);
 }
 
 /** useScroll begins each screen at its top, and where somebody was when they come back to it. */

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { KeyChip } from "../../app/KeyChip";
 import { agentSettingsQuery } from "../../app/kill/queries";
 import { linkTo } from "../../app/link";
 import { useOrg } from "../../app/org";
@@ -83,9 +84,9 @@ export function Keys({ agent: a }: { agent: Agent }) {
         {ids.map((id) => (
           <li key={id}>
             <span className="grow">
-              {names?.get(id) ? <AgentText text={names.get(id)?.name ?? ""} short /> : <IdChip id={id} />}
+              {names?.get(id) ? <AgentText text={names.get(id)?.name ?? ""} short /> : <KeyChip id={id} />}
             </span>
-            {names?.get(id) && <IdChip id={id} />}
+            {names?.get(id) && <KeyChip id={id} />}
             {stopped.has(id) && <StatusBadge word={w.stopped} error />}
             <span className="small muted">{a.keys.includes(id) ? w.bound : w.sent}</span>
           </li>
@@ -130,7 +131,7 @@ export function Leases({ id }: { id: string }) {
                       {w.forUser} <AgentText text={l.userId} short />
                     </span>
                   )}
-                  <IdChip id={l.keyId} />
+                  <KeyChip id={l.keyId} />
                   <ProofLink index={l.index} />
                 </li>
               ))}

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
+import { KeyChip } from "../../app/KeyChip";
 import { useOrg } from "../../app/org";
 import { AgentText, ToolName } from "../../ui/AgentText";
 import { RiskBadge } from "../../ui/Badge";
@@ -208,7 +209,7 @@ function Facts({ request: r }: { request: Shown }) {
           <bdi>{name(r.ownerId)}</bdi>
         </Fact>
         <Fact name={w.key}>
-          <IdChip id={r.keyId} />
+          <KeyChip id={r.keyId} />
         </Fact>
         <Fact name={w.asked}>
           <Time at={r.createdAt} form="absolute" />

@@ -1,3 +1,4 @@
+import { KeyChip } from "../../app/KeyChip";
 import { Person } from "../../app/people";
 import { IdChip } from "../../ui/CopyButton";
 import { words } from "../../words/en";
@@ -12,12 +13,18 @@ const Kind = ({ name }: { name: string }) => (
   </span>
 );
 
+/** Named is a person by name, a key as a link to its row, and else an id. Actors and subjects call a key differently. */
+function Named({ kind, id }: { kind: string; id: string }) {
+  if (kind === "user") return <Person id={id} />;
+  return kind === "key" || kind === "api_key" ? <KeyChip id={id} /> : <IdChip id={id} />;
+}
+
 /** Actor is who did something. */
 export function Actor({ actor }: { actor: Told["actor"] }) {
   return (
     <span className="row">
       <Kind name={w.kinds[actor.kind] ?? actor.kind} />
-      {actor.id && (actor.kind === "user" ? <Person id={actor.id} /> : <IdChip id={actor.id} />)}
+      {actor.id && <Named kind={actor.kind} id={actor.id} />}
     </span>
   );
 }
@@ -27,7 +34,7 @@ export function Subject({ subject }: { subject: Told["subject"] }) {
   return (
     <span className="row">
       <Kind name={subject.type.replaceAll("_", " ")} />
-      {subject.id && <IdChip id={subject.id} />}
+      {subject.id && <Named kind={subject.type} id={subject.id} />}
     </span>
   );
 }

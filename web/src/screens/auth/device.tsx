@@ -8,6 +8,7 @@ import { usePage } from "../../app/shell/page";
 import { AgentText } from "../../ui/AgentText";
 import { Button, Choice, Field } from "../../ui/Button";
 import { clean } from "../../ui/clean";
+import { fieldOf } from "../../ui/form";
 import { Loaded } from "../../ui/Loaded";
 import { explain } from "../../ui/states";
 import { Time } from "../../ui/Time";
@@ -20,19 +21,27 @@ const route = getRouteApi("/frame/device");
 
 /** Device lets a person answer a terminal that wants to sign in. The safe answer has the focus. */
 export function Device() {
-  const { user_code: asked } = route.useSearch();
-  const [code, setCode] = useState(asked ?? "");
+  const { user_code: asked, wanted } = route.useSearch();
+  const [code, setCode] = useState({ text: asked ?? "", times: 0 });
+  const enter = (text: string) => setCode((before) => ({ text, times: before.times + 1 }));
   usePage({ name: w.deviceTitle });
   return (
     <div className="screen">
       <h1>{w.deviceTitle}</h1>
-      {code ? <Request code={code} /> : <EnterCode onCode={setCode} />}
+      {wanted && <p className="notice">{w.deviceWanted(clean(wanted, 40))}</p>}
+      {code.text ? <Request key={code.times} code={code} onCode={enter} /> : <EnterCode onCode={enter} />}
     </div>
   );
 }
 
-function EnterCode({ onCode }: { onCode: (code: string) => void }) {
-  const [text, setText] = useState("");
+interface EnterCodeProps {
+  first?: string;
+  wrong?: string | undefined;
+  onCode: (code: string) => void;
+}
+
+function EnterCode({ first = "", wrong, onCode }: EnterCodeProps) {
+  const [text, setText] = useState(first);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onCode(text.trim());
@@ -45,6 +54,7 @@ function EnterCode({ onCode }: { onCode: (code: string) => void }) {
         maxLength={20}
         autoComplete="off"
         value={text}
+        wrong={wrong}
         onChange={(e) => setText(e.target.value)}
       />
       <Button type="submit" look="primary">
@@ -56,18 +66,26 @@ function EnterCode({ onCode }: { onCode: (code: string) => void }) {
 
 type Answered = "approved" | "denied";
 
-function Request({ code }: { code: string }) {
+interface CodeProps {
+  code: { text: string; times: number };
+  onCode: (code: string) => void;
+}
+
+function Request({ code, onCode }: CodeProps) {
   // The request is gone once it is answered: what was answered stays here.
   const [answered, setAnswered] = useState<Answered>();
   const request = useQuery({
-    queryKey: ["device", code],
-    queryFn: ({ signal }) => api.get("/auth/device/request", { params: { query: { userCode: code } }, signal }),
+    // A code that was refused is asked about anew when it is typed again.
+    queryKey: ["device", code.text, code.times],
+    queryFn: ({ signal }) => api.get("/auth/device/request", { params: { query: { userCode: code.text } }, signal }),
     retry: false,
     staleTime: fresh.never,
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   });
   if (answered) return <p role="status">{answered === "approved" ? w.deviceApproved : w.deviceDenied}</p>;
+  const wrong = fieldOf(request.error, "userCode");
+  if (wrong) return <EnterCode first={code.text} wrong={wrong} onCode={onCode} />;
   return <Loaded query={request}>{(found) => <Answer request={found} onAnswered={setAnswered} />}</Loaded>;
 }
 

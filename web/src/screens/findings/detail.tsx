@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { statusOf } from "../../api/errors";
+import { KeyChip } from "../../app/KeyChip";
 import { useOrg } from "../../app/org";
 import { usePage } from "../../app/shell/page";
 import { AgentText } from "../../ui/AgentText";
@@ -120,7 +121,7 @@ function Shown({ finding: f }: { finding: Finding }) {
           )}
           {f.keyId && (
             <Fact name={w.key}>
-              <IdChip id={f.keyId} />
+              <KeyChip id={f.keyId} />
             </Fact>
           )}
           {f.decisionId && (

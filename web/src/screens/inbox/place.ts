@@ -8,8 +8,8 @@ export function placeOf(n: Pick<Notification, "kind" | "subjectId" | "title">): 
   const [area] = n.kind.split(".");
   if (area === "approval") return { to: "/approvals/$id", params };
   if (area === "profile") return { to: "/policies/proposals/$id", params };
-  // A key that is bound to no agent is stopped as a key: what is stopped stands above the list of agents.
-  if (area === "agent") return n.title.startsWith("API key ") ? { to: "/agents" } : { to: "/agents/$id", params };
+  // What is stopped and is no agent has no page: it stands above the list of agents.
+  if (area === "agent") return n.title.startsWith("Agent ") ? { to: "/agents/$id", params } : { to: "/agents" };
   if (area === "mcp") return { to: "/servers/$id", params };
   if (area === "webhook") return { to: "/settings/webhooks/$id", params };
   return area === "key" ? { to: "/settings/keys" } : undefined;

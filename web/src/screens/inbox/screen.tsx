@@ -4,6 +4,7 @@ import { Check as CheckIcon } from "lucide-react";
 import { useCallback, useMemo } from "react";
 import { api } from "../../api/client";
 import { useOrg } from "../../app/org";
+import { optionsQuery } from "../../app/queries";
 import { remember } from "../../app/remember";
 import { usePage } from "../../app/shell/page";
 import { useCounts } from "../../app/shell/useCounts";
@@ -115,6 +116,7 @@ function Mail() {
   const client = useQueryClient();
   const query = preferencesQuery(org.id);
   const preferences = useQuery(query);
+  const sendsNone = useQuery(optionsQuery).data?.mail === "none";
   const change = useMutation({
     mutationFn: (mail: boolean) =>
       api.put("/notifications/preferences", { params: { query: { organizationId: org.id } }, body: { mail } }),
@@ -126,7 +128,8 @@ function Mail() {
       <Check
         label={w.mail}
         hint={w.mailHelp}
-        checked={preferences.data.mail}
+        refused={sendsNone ? w.mailNone : undefined}
+        checked={preferences.data.mail && !sendsNone}
         onChange={(mail) => change.mutate(mail)}
       />
       <TellMe />

@@ -5,6 +5,7 @@ import { leave } from "../../auth/session";
 import { AgentText } from "../../ui/AgentText";
 import { StatusBadge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
+import { IdChip } from "../../ui/CopyButton";
 import { clean } from "../../ui/clean";
 import { ConfirmDialog } from "../../ui/Dialog";
 import { ErrorBanner, ErrorPanel, SkeletonLines } from "../../ui/states";
@@ -53,6 +54,19 @@ export function Sessions() {
         onConfirm={end}
       >
         <p>{ending?.current ? w.endOwn : w.endHelp}</p>
+        {ending?.keys && (
+          <>
+            <p>{w.endKeys}</p>
+            <ul className="plain">
+              {ending.keys.map((k) => (
+                <li key={k.id}>
+                  <AgentText text={k.name} line /> <IdChip id={k.id} />
+                </li>
+              ))}
+            </ul>
+            <p className="muted">{w.endMade}</p>
+          </>
+        )}
       </ConfirmDialog>
     </section>
   );

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { statusOf } from "../../api/errors";
 import type { Json } from "../../api/exact";
+import { KeyChip } from "../../app/KeyChip";
 import { useMay, useOrg } from "../../app/org";
 import { usePage } from "../../app/shell/page";
 import { chainQuery, type Node } from "../../app/trust/queries";
@@ -167,7 +168,7 @@ function Under({ plan: p }: { plan: Plan }) {
 /** Holder is who holds a plan or delegation: the agent that it names, or else a key. */
 function Holder({ node }: { node: Node }) {
   if (node.agentId) return <AgentText text={node.agentId} short />;
-  return node.delegate ? <IdChip id={node.delegate} what={w.delegate} /> : <IdChip id={node.keyId} what={w.key} />;
+  return node.delegate ? <IdChip id={node.delegate} what={w.delegate} /> : <KeyChip id={node.keyId} what={w.key} />;
 }
 
 function Beside({ plan, step }: { plan: Plan; step: number | undefined }) {

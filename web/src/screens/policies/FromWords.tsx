@@ -1,17 +1,17 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 import { api, type Body } from "../../api/client";
 import { useMay, useOrg } from "../../app/org";
 import { AgentText } from "../../ui/AgentText";
 import { StatusBadge } from "../../ui/Badge";
 import { Button, Field } from "../../ui/Button";
 import { Area, Form, fieldOf, Problem } from "../../ui/form";
+import { useKept } from "../../ui/useKept";
 import { drafts as w } from "../../words/drafts";
 import { policies } from "../../words/policies";
 import { Sentences } from "./parts";
 import { inOrg, useAgain } from "./queries";
-import { keepTests } from "./useDraft";
+import { keepTests, keyOfNew } from "./useDraft";
 
 type Drafted = Body<"DraftedBody">;
 
@@ -20,8 +20,8 @@ export function FromWords() {
   const org = useOrg();
   const again = useAgain();
   const mayDraft = useMay("policies.draft");
-  const [description, setDescription] = useState("");
-  const [name, setName] = useState("");
+  const [description, setDescription] = useKept(keyOfNew(org.id, "words"));
+  const [name, setName] = useKept(keyOfNew(org.id, "name"));
   const draft = useMutation({
     mutationFn: () =>
       api.post("/policies/draft", {
@@ -29,7 +29,11 @@ export function FromWords() {
         body: { description, ...(name.trim() ? { name: name.trim() } : {}) },
       }),
     // Its tests stand beside it from the beginning.
-    onSuccess: (made) => keepTests(made.id, made.tests),
+    onSuccess: (made) => {
+      keepTests(made.id, made.tests);
+      setDescription(undefined);
+      setName(undefined);
+    },
     onSettled: again,
   });
   if (draft.data) return <Made drafted={draft.data} />;

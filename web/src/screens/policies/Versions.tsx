@@ -3,11 +3,11 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/client";
 import { ActDialog } from "../../app/act/ActDialog";
+import { KeyChip } from "../../app/KeyChip";
 import { useMay, useOrg } from "../../app/org";
 import { Person } from "../../app/people";
 import { StatusBadge } from "../../ui/Badge";
 import { Button, Choice } from "../../ui/Button";
-import { IdChip } from "../../ui/CopyButton";
 import { clean } from "../../ui/clean";
 import { count } from "../../ui/format";
 import { LineDiff } from "../../ui/LineDiff";
@@ -60,7 +60,7 @@ function Line({ version: v, policy: p, onBack }: { version: Version; policy: Pol
       {n === p.shadowVersion && <StatusBadge word={w.shadow} />}
       <span className="grow small muted">
         {w.rules(count(v.rules))}, <Time at={v.writtenAt} form="absolute" /> {w.writtenBy[v.author.kind]}{" "}
-        {v.author.kind === "user" ? <Person id={v.author.id} /> : v.author.id && <IdChip id={v.author.id} />}
+        {v.author.kind === "user" ? <Person id={v.author.id} /> : v.author.id && <KeyChip id={v.author.id} />}
         {v.restoredFrom !== null && `, ${w.restored(v.restoredFrom)}`}
       </span>
       {n !== p.policyVersion && (

@@ -5,6 +5,7 @@ import { api } from "../../api/client";
 import { statusOf } from "../../api/errors";
 import type { Json } from "../../api/exact";
 import { ActDialog } from "../../app/act/ActDialog";
+import { KeyChip } from "../../app/KeyChip";
 import { linkTo } from "../../app/link";
 import { useMay, useMe, useOrg } from "../../app/org";
 import { Person } from "../../app/people";
@@ -12,7 +13,6 @@ import { usePage } from "../../app/shell/page";
 import { AgentText } from "../../ui/AgentText";
 import { StatusBadge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
-import { IdChip } from "../../ui/CopyButton";
 import { clean } from "../../ui/clean";
 import { JsonValue } from "../../ui/json/JsonViewer";
 import { Loaded } from "../../ui/Loaded";
@@ -118,7 +118,7 @@ function Facts({ proposal: p }: { proposal: Proposal }) {
           <Person id={p.ownerId} />{" "}
           {p.proposedBy.kind === "key" && (
             <>
-              {w.viaKey} <IdChip id={p.proposedBy.id} />
+              {w.viaKey} <KeyChip id={p.proposedBy.id} />
             </>
           )}{" "}
           <Time at={p.proposedAt} form="absolute" />

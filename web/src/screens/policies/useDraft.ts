@@ -17,6 +17,9 @@ const person = () => {
   return session.state === "unknown" ? "" : (session.user ?? "");
 };
 
+/** keyOfNew is where the text of a policy is kept that was not made yet, by what it began as. */
+export const keyOfNew = (org: string, began: string) => `writ.new-policy.${person()}.${org}.${began}`;
+
 const keyOf = (id: string) => `writ.policy-draft.${person()}.${id}`;
 
 function readMine(id: string): Mine | undefined {

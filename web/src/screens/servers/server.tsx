@@ -3,6 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { statusOf } from "../../api/errors";
 import { ServerCertificates } from "../../app/certificates/Certificates";
+import { KeyChip } from "../../app/KeyChip";
 import type { Stop } from "../../app/kill/queries";
 import { StopList } from "../../app/kill/StopList";
 import { useOrg } from "../../app/org";
@@ -156,7 +157,7 @@ function Facts({ server: s }: { server: Server }) {
         </Fact>
         {s.keyId && (
           <Fact name={w.byKey}>
-            <IdChip id={s.keyId} />
+            <KeyChip id={s.keyId} />
           </Fact>
         )}
         {s.decidedBy && (

@@ -2,7 +2,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, type Body } from "../../api/client";
 import { useOrg } from "../../app/org";
+import { Person } from "../../app/people";
 import { Button, Choice, Field } from "../../ui/Button";
+import { IdChip } from "../../ui/CopyButton";
 import { clean } from "../../ui/clean";
 import { ConfirmDialog, Dialog } from "../../ui/Dialog";
 import { Check, Form, fieldOf, Problem, SecretOnce } from "../../ui/form";
@@ -126,8 +128,8 @@ export function RotateKey({ old, onClose }: { old: Key; onClose: () => void }) {
   );
 }
 
-/** RevokeKey ends a key for good. */
-export function RevokeKey({ old, onClose }: { old: Key; onClose: () => void }) {
+/** RevokeKey ends a key for good. Where others have its name, the end of its id is typed instead. */
+export function RevokeKey({ old, alike, onClose }: { old: Key; alike: boolean; onClose: () => void }) {
   const again = useAgain();
   return (
     <ConfirmDialog
@@ -136,7 +138,7 @@ export function RevokeKey({ old, onClose }: { old: Key; onClose: () => void }) {
       title={w.revokeTitle(clean(old.name, 60))}
       act={w.revoke}
       danger
-      type={typable(old.name) ? old.name : w.revoke.toLowerCase()}
+      type={alike ? old.id.slice(-4) : typable(old.name) ? old.name : w.revoke.toLowerCase()}
       onConfirm={async () => {
         await api.post("/api-keys/{id}/revoke", { params: { path: { id: old.id } } });
         toast(w.revoked);
@@ -144,6 +146,10 @@ export function RevokeKey({ old, onClose }: { old: Key; onClose: () => void }) {
       }}
     >
       <p>{w.revokeHelp}</p>
+      <p className="row">
+        {w.revokeOwner} <Person id={old.ownerId} /> <IdChip id={old.id} />
+      </p>
+      {alike && <p className="muted">{w.revokeAlike}</p>}
     </ConfirmDialog>
   );
 }

@@ -1,9 +1,12 @@
+import { Link, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { useMay, useMe, useOrg } from "../../app/org";
+import { Person } from "../../app/people";
 import { useList } from "../../app/useList";
 import { AgentText } from "../../ui/AgentText";
 import { StatusBadge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
+import { IdChip } from "../../ui/CopyButton";
 import { Empty } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import { type Column, Table } from "../../ui/table/Table";
@@ -23,7 +26,8 @@ export function Keys() {
   const refused = useMay("keys.own");
   const managed = useMay("keys.manage");
   const [doing, setDoing] = useState<Doing>();
-  const { table } = useList({ ...keysQuery(org.id), enabled: refused === undefined });
+  const { key: one } = useSearch({ from: "/frame/settings/keys" });
+  const { table } = useList({ ...keysQuery(org.id, one), enabled: refused === undefined });
   const columns = useMemo(() => columnsOf(me.user.id, managed, setDoing), [me.user.id, managed]);
   const make = (
     <Button look="primary" refused={refused} onClick={() => setDoing({ act: "make" })}>
@@ -33,6 +37,12 @@ export function Keys() {
   const close = () => setDoing(undefined);
   return (
     <SettingsPage tab="keys" fill needs="keys.own" acts={make}>
+      {one && (
+        <p className="row">
+          <span className="muted">{w.oneKey}</span>
+          <Link to="/settings/keys">{w.allKeys}</Link>
+        </p>
+      )}
       <Table
         {...table}
         label={w.tabs.keys}
@@ -40,17 +50,26 @@ export function Keys() {
         rowKey={(k) => k.id}
         card={(k) => <Card k={k} act={columns.at(-1)?.cell(k)} />}
         empty={
-          <Empty title={w.noKeys} action={make}>
-            {w.noKeysHelp}
-          </Empty>
+          one ? (
+            <Empty title={w.noSuchKey}>{w.noSuchKeyHelp}</Empty>
+          ) : (
+            <Empty title={w.noKeys} action={make}>
+              {w.noKeysHelp}
+            </Empty>
+          )
         }
       />
       {doing?.act === "make" && <MakeKey onClose={close} />}
       {doing?.act === "rotate" && <RotateKey old={doing.key} onClose={close} />}
-      {doing?.act === "revoke" && <RevokeKey old={doing.key} onClose={close} />}
+      {doing?.act === "revoke" && (
+        <RevokeKey old={doing.key} alike={table.rows.some((k) => isAlike(k, doing.key))} onClose={close} />
+      )}
     </SettingsPage>
   );
 }
+
+/** Keys of terminals are named by the day: several have one name. */
+const isAlike = (k: Key, other: Key) => k.id !== other.id && k.name === other.name && k.status === "active";
 
 /** A key that the kill switch has stopped is valid, and nothing is allowed to it. */
 const statusOf = (k: Key) => {
@@ -68,7 +87,15 @@ function columnsOf(me: string, managed: string | undefined, onDo: (doing: Doing)
       width: "minmax(140px, 1fr)",
       cell: (k) => <AgentText text={k.name} line />,
     },
+    { id: "owner", head: w.keyColumns.owner, width: "minmax(112px, 0.7fr)", cell: (k) => <Person id={k.ownerId} /> },
     { id: "prefix", head: w.keyColumns.prefix, width: "148px", cell: prefixOf },
+    { id: "id", head: w.keyColumns.id, width: "148px", cell: (k) => <IdChip id={k.id} /> },
+    {
+      id: "environment",
+      head: w.keyColumns.environment,
+      width: "92px",
+      cell: (k) => w.environments[k.environment] ?? k.environment,
+    },
     { id: "status", head: w.keyColumns.status, width: "104px", cell: statusOf },
     {
       id: "scopes",
@@ -127,6 +154,9 @@ function Card({ k, act }: { k: Key; act: React.ReactNode }) {
       </div>
       <span className="small muted">
         {prefixOf(k)} {scopesOf(k)}
+      </span>
+      <span className="small row">
+        <Person id={k.ownerId} /> <IdChip id={k.id} /> {w.environments[k.environment] ?? k.environment}
       </span>
       {act}
     </div>

@@ -37,10 +37,11 @@ export const rolesQuery = (org: string) =>
     staleTime: fresh.never,
   });
 
-export const keysQuery = (org: string) =>
-  listQuery([org, "keys"], async (cursor, signal) => {
+/** keysQuery reads the keys that the caller may see, or only one of them. */
+export const keysQuery = (org: string, id?: string) =>
+  listQuery([org, "keys", ...(id ? [id] : [])], async (cursor, signal) => {
     const page = await api.get("/api-keys", {
-      params: { query: { organizationId: org, limit: pageSize, ...(cursor ? { cursor } : {}) } },
+      params: { query: { organizationId: org, limit: pageSize, ...(id ? { id } : {}), ...(cursor ? { cursor } : {}) } },
       signal,
     });
     return { items: page.data, nextCursor: page.nextCursor, hasMore: page.hasMore };

@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { words } from "../../words/en";
+import { events } from "./events";
 import { headersOf } from "./headers";
 import { limitsOf, tripsOf } from "./limits";
 import { codeOf, linkOf } from "./referralLink";
@@ -22,6 +23,23 @@ it("says every right of the server in words", () => {
   const rights = [...source.matchAll(/Action = "([a-z_.]+)"/g)].map((m) => m[1] ?? "");
   expect(rights.length).toBeGreaterThan(15);
   expect(rights.filter((right) => !words.settings.rights[right])).toEqual([]);
+});
+
+it("offers webhooks every kind of event that the server has, in words", () => {
+  const folder = new URL("../../../../internal/notification/notice/", import.meta.url);
+  const source = readdirSync(folder)
+    .map((name) => readFileSync(new URL(name, folder), "utf8"))
+    .join("\n");
+  const listed = /func Kinds\(\) \[\]Kind \{\s*return \[\]Kind\{([^}]*)\}/.exec(source)?.[1] ?? "";
+  const values = listed.split(",").flatMap((name) => {
+    const value = new RegExp(
+      `\\b${name.trim()}\\s+(?:Kind )?= "([a-z_.]+)"|\\b${name.trim()}\\s+Kind = "([a-z_.]+)"`,
+    ).exec(source);
+    return name.trim() ? [value?.[1] ?? value?.[2] ?? name] : [];
+  });
+  expect(values.length).toBeGreaterThan(11);
+  expect([...events].sort()).toEqual(values.sort());
+  expect(events.filter((kind) => !words.inbox.kinds[kind])).toEqual([]);
 });
 
 it("reads a code as people paste it, and writes the link that carries it", () => {

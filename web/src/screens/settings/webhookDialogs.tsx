@@ -7,21 +7,11 @@ import { Dialog } from "../../ui/Dialog";
 import { Check, Form, fieldOf, Problem, SecretOnce } from "../../ui/form";
 import { toast } from "../../ui/Toast";
 import { words } from "../../words/en";
+import { events } from "./events";
 import { type Hook, webhooksQuery, within } from "./queries";
 
 const w = words.settings;
 
-export const events = [
-  "approval.opened",
-  "approval.voted",
-  "approval.approved",
-  "approval.rejected",
-  "approval.cancelled",
-  "approval.expired",
-  "approval.used",
-  "approval.revoked",
-  "profile.proposed",
-];
 const usual = ["approval.opened", "approval.approved", "approval.rejected", "approval.expired"];
 
 /** SecretDialog shows the secret of a webhook, the only time. */
