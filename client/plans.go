@@ -184,7 +184,7 @@ type Plan struct {
 	EndedAt        *time.Time      `json:"endedAt"`
 	DelegatedTo    string          `json:"delegatedTo"` // of a delegation, the agent that alone may use it
 	EndedBy        string          `json:"endedBy"`     // revocation or kill
-	Plan           json.RawMessage `json:"plan"` // null in lists
+	Plan           json.RawMessage `json:"plan"`        // null in lists
 	Steps          []JudgedStep    `json:"steps,omitempty"`
 	Ordered        bool            `json:"ordered,omitempty"` // steps are used in their order
 	Uses           []StepUse       `json:"uses,omitempty"`    // of steps that the plan limits
