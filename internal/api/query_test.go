@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"writ/internal/api/route"
+	"writ/internal/database"
 	"writ/internal/testserver"
 )
 
@@ -54,6 +55,7 @@ func TestFiltersOfTelemetryAreNotMisspelled(t *testing.T) {
 			{of + "stream?agent=nosuch", "agent"},
 			{of + "traces/export?agent=nosuch", "agent"},
 			{of + "traces/export?agentid=nosuch", "agentid"},
+			{of + "traces?organizationId=" + database.NewID(), "organizationId"},
 			{"/policies/" + policyID + "/findings?day=1", "day"},
 			{"/audit-log/export?from=1", "from"},
 			{"/dashboard/usage?form=2026-11-01", "form"},

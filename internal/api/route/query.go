@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"writ/internal/fault"
+	"writ/internal/principal"
 )
 
 // AnyQuery takes query parameters that the document does not name. Every other route refuses them: a misspelled
@@ -20,8 +21,9 @@ func (r Route) readsOrganization() bool {
 	return r.Action != "" && !r.OrganizationScoped() && !r.AboutPolicy() && !r.AboutPlan()
 }
 
-// checkQuery refuses query parameters that the document of a route does not name.
-func (s *server) checkQuery(rt Route, request *http.Request) error {
+// checkQuery refuses query parameters that the document of a route does not name. Clients may name the organization
+// everywhere, if it is the one that the caller is admitted to.
+func (s *server) checkQuery(rt Route, request *http.Request, caller principal.Principal) error {
 	if request.URL.RawQuery == "" || rt.OpenQuery {
 		return nil
 	}
@@ -33,7 +35,9 @@ func (s *server) checkQuery(rt Route, request *http.Request) error {
 	known := s.documentedQuery(rt)
 	var unknown []fault.Detail
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
-		if !slices.Contains(known, name) {
+		inOwn := name == OrganizationParameter && caller.OrgID != "" &&
+			!slices.ContainsFunc(sent[name], func(id string) bool { return id != caller.OrgID })
+		if !inOwn && !slices.Contains(known, name) {
 			unknown = append(unknown, fault.Detail{Field: name, Message: "unknown query parameter"})
 		}
 	}

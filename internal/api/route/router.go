@@ -167,7 +167,7 @@ func (r *Router) Serve(
 	r.mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, request *http.Request) {
 		caller, err := r.Admit(request, rt)
 		if err == nil {
-			err = r.checkQuery(rt, request)
+			err = r.checkQuery(rt, request, caller)
 		}
 		if err == nil && !rt.Throttle.IsZero() {
 			account := caller.UserID
@@ -254,7 +254,7 @@ func (s *server) guard(rt Route) func(ctx huma.Context, next func(huma.Context))
 		request.Header.Del("Accept")
 		caller, err := s.Admit(request, rt)
 		if err == nil {
-			err = s.checkQuery(rt, request)
+			err = s.checkQuery(rt, request, caller)
 		}
 		if err != nil {
 			s.WriteError(w, request, err)
