@@ -16,8 +16,12 @@ const decisionService = "writ"
 func decisionSpan(d *decision.Record, content Content) *message.Span {
 	traceID, spanID := projection.IDs(d)
 	s := &message.Span{
-		TraceID: traceBytes(traceID), ID: spanBytes("decision " + spanID), Name: "writ.decision " + content.name(d.Tool),
-		Start: d.At.Add(-d.Duration), End: d.At, Failed: d.Verdict == verdict.Deny,
+		TraceID: traceBytes(traceID),
+		ID:      spanBytes("decision " + spanID),
+		Name:    "writ.decision " + content.name(d.Tool),
+		Start:   d.At.Add(-d.Duration),
+		End:     d.At,
+		Failed:  d.Verdict == verdict.Deny,
 	}
 	a := &s.Attributes
 	a.String("gen_ai.tool.name", content.name(d.Tool))
