@@ -68,8 +68,8 @@ func callback(r *route.Router, rt route.Route, handler browsed, queries []string
 	})
 }
 
-// browse mounts a route that browsers open, to which identity providers add parameters of their own. The throttle counts
-// requests by the organization or address they name.
+// browse mounts a route that browsers open, to which identity providers add parameters of their own. The throttle
+// counts requests by the organization or address they name.
 func browse(
 	r *route.Router, rt route.Route, handler browsed, queries []string, responses map[string]*huma.Response,
 ) {
