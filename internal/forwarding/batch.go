@@ -12,9 +12,9 @@ import (
 
 // How much is sent at a time.
 const (
-	// fullBatch is the size at which no more spans are added. With one more span of the largest size it is still a
-	// request that package outbound sends.
-	fullBatch = 180 << 10
+	// fullBatch is the size at which no more spans are added. With one more span of the largest size, of a resource of
+	// the largest size, it is still a request that package outbound sends.
+	fullBatch = 128 << 10
 	maxSpans  = 500 // in one request
 	readAhead = 100 // traces, spans or decisions that are read at a time
 	// maxPassed is how many traces one step skips: the server's own, and those that have waited too long.
@@ -66,7 +66,7 @@ func (s *Service) nextDecisions(ctx context.Context, f *Forwarding, limit int) (
 			case isLost || b.lost > 0 || b.full(limit):
 				return b, nil
 			default:
-				b.request.Add(decisionService, decisionSpan(d, f.Content))
+				b.request.Add(message.Resource{Service: decisionService}, decisionSpan(d, f.Content))
 			}
 			b.next.Decision = d.Index + 1
 		}
@@ -117,7 +117,14 @@ func (s *Service) nextTraces(ctx context.Context, f *Forwarding, limit int) (*ba
 func (s *Service) addTrace(
 	ctx context.Context, b *batch, a *telemetry.Arrival, content Content, limit int,
 ) (whole bool, err error) {
-	service := serviceOf(&a.TraceItem)
+	from := message.Resource{Service: serviceOf(&a.TraceItem, content), Reserved: decisionService}
+	if a.Source == otlpSource && content != None {
+		attributes, err := s.telemetry.ArrivedAttributes(ctx, a)
+		if err != nil {
+			return false, err
+		}
+		from.Attributes = resourceOf(attributes, content)
+	}
 	for {
 		spans, err := s.telemetry.ArrivedSpans(ctx, a, max(b.next.Span, telemetry.FirstSpan), readAhead)
 		if err != nil {
@@ -134,14 +141,14 @@ func (s *Service) addTrace(
 			if root.Attributes, err = s.telemetry.ArrivedAttributes(ctx, a); err != nil {
 				return false, err
 			}
-			b.request.Add(service, rootSpan(&root, content))
+			b.request.Add(from, rootSpan(&root, content))
 			b.next.Span = rootSent
 		}
 		for i := range spans {
 			if b.full(limit) {
 				return false, nil
 			}
-			b.request.Add(service, traceSpan(&a.TraceItem, &spans[i], rooted, content))
+			b.request.Add(from, traceSpan(&a.TraceItem, &spans[i], rooted, content))
 			b.next.Span = spans[i].Number
 		}
 		if len(spans) < readAhead {

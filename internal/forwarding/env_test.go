@@ -18,6 +18,7 @@ import (
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	trace "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
 	"writ/internal/database"
@@ -236,6 +237,7 @@ type receiver struct {
 	mu       sync.Mutex // guards the rest
 	spans    []*trace.Span
 	services []string // of the spans
+	about    []string // all resources that came
 	sizes    []int    // spans of each request that was tried
 	header   http.Header
 	answer   func(w http.ResponseWriter, spans []*trace.Span) bool // false: nothing was taken
@@ -281,6 +283,7 @@ func (r *receiver) read(request *http.Request) (spans []*trace.Span, services []
 		r.t.Errorf("a body that the official types do not read: %v", err)
 	}
 	for _, resource := range message.ResourceSpans {
+		r.about = append(r.about, prototext.Format(resource.Resource))
 		service := ""
 		for _, a := range resource.Resource.Attributes {
 			if a.Key == "service.name" {
@@ -338,7 +341,7 @@ func (r *receiver) tries() int {
 func (r *receiver) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.spans, r.services, r.sizes = nil, nil, nil
+	r.spans, r.services, r.about, r.sizes = nil, nil, nil, nil
 }
 
 // taken is the one span of a name that was taken, and its service.

@@ -32,14 +32,15 @@ import (
 // Content is how much of what agents read and wrote is sent.
 type Content string
 
-// The contents. Names of tools and models, times, tokens, cost and decisions are always sent.
+// The contents. Names of tools and models, times, tokens, cost and decisions are always sent, but names without known
+// secrets unless all is sent.
 const (
 	// None sends no client attributes, no arguments of calls, no mail addresses and no reasons, which may quote
 	// arguments.
 	None Content = "none"
 	// Redacted sends them without known secrets.
 	Redacted Content = "redacted"
-	// Full sends attributes as they were received. Arguments of calls are stored redacted, and sent so.
+	// Full sends names and attributes as they were received. Arguments of calls are stored redacted, and sent so.
 	Full Content = "full"
 )
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"writ/internal/forwarding/message"
@@ -39,12 +41,41 @@ func spanBytes(id string) (short [8]byte) {
 func rootID(t *telemetry.TraceItem) [8]byte { return spanBytes("root of " + t.ID) }
 
 // serviceOf is the service name of a trace's spans. Clients choose theirs; Writ's own name is only for decisions.
-func serviceOf(t *telemetry.TraceItem) string {
+func serviceOf(t *telemetry.TraceItem, content Content) string {
 	name := cmp.Or(t.Product, t.Source, "unknown_service")
 	if strings.EqualFold(strings.TrimSpace(name), decisionService) {
 		return "client." + decisionService
 	}
-	return name
+	return content.name(name)
+}
+
+// otlpSource is the source of traces that came by OTLP. Their attributes have what their resource said of itself.
+const otlpSource = "opentelemetry"
+
+// resourceOf is what a trace's process said of itself, as far as the content setting allows.
+func resourceOf(attributes string, content Content) string {
+	var of struct {
+		Resource jsontext.Value `json:"resource"`
+	}
+	if content == None || json.Unmarshal([]byte(attributes), &of) != nil || of.Resource.Kind() != '{' {
+		return ""
+	}
+	if content == Full {
+		return string(of.Resource)
+	}
+	clean, err := redaction.JSON(of.Resource)
+	if err != nil {
+		return ""
+	}
+	return string(clean)
+}
+
+// name is a text beside the attributes, such as a span's name: clients choose these too, and may put anything in them.
+func (c Content) name(text string) string {
+	if c == Full {
+		return text
+	}
+	return redaction.Text(text)
 }
 
 // rootSpan stands for a trace that came whole. Such a trace has a name, times and attributes, which OTLP knows only of
@@ -53,17 +84,17 @@ func rootSpan(t *telemetry.TraceItem, content Content) *message.Span {
 	s := &message.Span{
 		TraceID: traceBytes(t.ID),
 		ID:      rootID(t),
-		Name:    t.Name,
+		Name:    content.name(t.Name),
 		Start:   t.Start,
 		End:     t.Start,
 		Failed:  t.Status != "ok",
-		Message: t.Status,
+		Message: content.name(t.Status),
 	}
 	a := &s.Attributes
 	setEnd(s, t.End)
-	addTraceFacts(a, t)
-	a.String("writ.user.id", t.UserID)
-	a.String("writ.status", t.Status)
+	addTraceFacts(a, t, content)
+	a.String("writ.user.id", content.name(t.UserID))
+	a.String("writ.status", content.name(t.Status))
 	addClientAttributes(a, t.Attributes, content)
 	return s
 }
@@ -77,11 +108,11 @@ func setEnd(s *message.Span, end *time.Time) {
 }
 
 // addTraceFacts adds what all spans of a trace have in common.
-func addTraceFacts(a *message.Attributes, t *telemetry.TraceItem) {
-	a.String("gen_ai.agent.id", t.AgentID)
-	a.String("gen_ai.conversation.id", t.SessionID)
-	a.String("session.id", t.SessionID)
-	a.String("writ.product", t.Product)
+func addTraceFacts(a *message.Attributes, t *telemetry.TraceItem, content Content) {
+	a.String("gen_ai.agent.id", content.name(t.AgentID))
+	a.String("gen_ai.conversation.id", content.name(t.SessionID))
+	a.String("session.id", content.name(t.SessionID))
+	a.String("writ.product", content.name(t.Product))
 }
 
 // traceSpan makes a span of a stored one, below the trace's root if it has one.
@@ -92,43 +123,43 @@ func traceSpan(
 		TraceID:  traceBytes(t.ID),
 		ID:       spanBytes(stored.ID),
 		ParentID: spanBytes(stored.ParentID),
-		Name:     stored.Name,
+		Name:     content.name(stored.Name),
 		Start:    stored.Start,
 		End:      stored.Start,
 		Failed:   stored.Status != "ok",
-		Message:  stored.Status,
+		Message:  content.name(stored.Status),
 	}
 	if rooted && stored.ParentID == "" {
 		s.ParentID = rootID(t)
 	}
 	a := &s.Attributes
 	setEnd(s, stored.End)
-	a.String("writ.kind", stored.Kind)
-	a.String("writ.status", stored.Status)
+	a.String("writ.kind", content.name(stored.Kind))
+	a.String("writ.status", content.name(stored.Status))
 	if !strings.Contains(stored.Attributes, `"gen_ai.`) || content == None {
-		addSpanFacts(a, stored)
+		addSpanFacts(a, stored, content)
 	}
 	if stored.Usage.CostNanos > 0 {
 		// also next to a client's own attributes, which seldom have it
 		a.Double("writ.usage.cost_usd", stored.Usage.Dollars())
 	}
 	addClientAttributes(a, stored.Attributes, content)
-	addTraceFacts(a, t) // after the client's own attributes
+	addTraceFacts(a, t, content) // after the client's own attributes
 	return s
 }
 
 // addSpanFacts adds what Writ knows of a span, under the names of OpenTelemetry's conventions for generative AI,
 // unless the client uses these names itself. Tokens are as the client counted them: vendors differ in whether cached
 // tokens are part of the input.
-func addSpanFacts(a *message.Attributes, s *telemetry.SpanRecord) {
+func addSpanFacts(a *message.Attributes, s *telemetry.SpanRecord, content Content) {
 	switch {
 	case s.Tool != "":
 		a.String("gen_ai.operation.name", "execute_tool")
-		a.String("gen_ai.tool.name", s.Tool)
+		a.String("gen_ai.tool.name", content.name(s.Tool))
 	case s.Model != "" || s.Kind == "generation":
 		a.String("gen_ai.operation.name", "chat")
 	}
-	a.String("gen_ai.request.model", s.Model)
+	a.String("gen_ai.request.model", content.name(s.Model))
 	tokens := func(name string, n int64) {
 		if n > 0 {
 			a.Int(name, n)

@@ -161,7 +161,7 @@ func (s *Service) Test(ctx context.Context, p principal.Principal) (Tested, erro
 	}
 	span.Attributes.Bool("writ.test", true)
 	var r message.Request
-	r.Add(decisionService, span)
+	r.Add(message.Resource{Service: decisionService}, span)
 	result, err := s.try(ctx, &f, &r)
 	if err != nil {
 		return Tested{}, err

@@ -48,8 +48,8 @@ func (s *Server) Approved(agent *client.Client, by *Person, orgID string, scope 
 	return id
 }
 
-// StandingApproval approves the plan that a request of the agent is for. What a client asks for itself is approved once or
-// for its plan.
+// StandingApproval approves the plan that a request of the agent is for. What a client asks for itself is approved once
+// or for its plan.
 func (s *Server) StandingApproval(agent *client.Client, by *Person, orgID string) string {
 	s.T.Helper()
 	declared, err := agent.DeclarePlan(s.T.Context(), client.PlanRequest{

@@ -34,7 +34,7 @@ func (h *Handlers) Mount(r *route.Router) {
 		For(route.Public).Throttled(throttle.AskAccess).Records("access.requested").Configures().UpTo(maxBody).
 		Answers(http.StatusAccepted), h.ask)
 	route.Handle(r, route.Get("/access-requests", "The requests for access, oldest first").
-		For(route.Person).ForOperators().StrictQuery(), h.list)
+		For(route.Person).ForOperators(), h.list)
 	route.Handle(r, route.Post("/access-requests/{id}/approve",
 		"Approve a request: an invitation, or a link to register").
 		For(route.Person).ForOperators().Records("access.approved").Configures().MayAskForPayment().

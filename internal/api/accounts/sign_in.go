@@ -68,11 +68,12 @@ func callback(r *route.Router, rt route.Route, handler browsed, queries []string
 	})
 }
 
-// browse mounts a route that browsers open. The throttle counts requests by the organization or address they name.
+// browse mounts a route that browsers open, to which identity providers add parameters of their own. The throttle
+// counts requests by the organization or address they name.
 func browse(
 	r *route.Router, rt route.Route, handler browsed, queries []string, responses map[string]*huma.Response,
 ) {
-	rt = rt.For(route.Public).Throttled(throttle.SignIn).WritesErrors(writeVisitError).
+	rt = rt.For(route.Public).AnyQuery().Throttled(throttle.SignIn).WritesErrors(writeVisitError).
 		CountedBy(func(request *http.Request) string {
 			return request.PathValue("organization") + request.URL.Query().Get("email")
 		})

@@ -41,5 +41,5 @@ func (h *Handlers) Mount(r *route.Router) {
 
 // read is a route for everyone who may read what agents do.
 func read(rt route.Route) route.Route {
-	return rt.For(route.Person).Needs(principal.ReadTelemetry).StrictQuery()
+	return rt.For(route.Person).Needs(principal.ReadTelemetry)
 }

@@ -41,7 +41,7 @@ func (h *Handlers) Mount(r *route.Router) {
 	route.Handle(r, route.Get("/billing/usage", "How much of its plan the organization has used this month").
 		For(route.Person).Needs(principal.ReadOrganization), h.usage)
 	route.Handle(r, route.Get("/billing/invoices", "The organization's invoices, newest first").
-		For(route.Person).Needs(principal.UpdateOrganization).StrictQuery(), h.invoices)
+		For(route.Person).Needs(principal.UpdateOrganization), h.invoices)
 	route.Handle(r, route.Post("/billing/portal", "A page of the payment provider on which to change or end the plan").
 		For(route.Person).Needs(principal.UpdateOrganization).Throttled(throttle.Checkout).Unrecorded().
 		Answers(http.StatusCreated), h.portal)

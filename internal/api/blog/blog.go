@@ -30,7 +30,7 @@ type Handlers struct {
 func (h *Handlers) Mount(r *route.Router) {
 	r = r.Tagged("blog")
 	route.HandleOutput(r, route.Get("/blog", "The published posts, newest first").
-		For(route.Public).StrictQuery(), h.list)
+		For(route.Public), h.list)
 	route.HandleOutput(r, route.Get("/blog/{slug}", "One published post, as HTML without anything active").
 		For(route.Public), h.read)
 	h.mountFeed(r)

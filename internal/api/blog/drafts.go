@@ -17,7 +17,7 @@ const maxPost = 6*blog.MaxBody + 16<<10
 
 func (h *Handlers) mountDrafts(r *route.Router) {
 	operators := func(rt route.Route) route.Route { return rt.For(route.Person).ForOperators() }
-	route.Handle(r, operators(route.Get("/admin/blog/posts", "All posts, drafts included, oldest first")).StrictQuery(),
+	route.Handle(r, operators(route.Get("/admin/blog/posts", "All posts, drafts included, oldest first")),
 		h.listAll)
 	route.Handle(r, operators(route.Post("/admin/blog/posts", "Write a draft")).
 		Records("blog.created").Configures().UpTo(maxPost).Answers(http.StatusCreated), h.create)

@@ -43,11 +43,11 @@ func (h *Handlers) Mount(r *route.Router) {
 		For(route.PersonOrKey).Needs(principal.ReadOrganization).Scoped(principal.Enforce).Unrecorded().
 		Configures(), h.check)
 	route.Handle(r, route.Get("/certificate", "Certificates of the organization, newest first").
-		For(route.Person).Needs(principal.ReadOrganization).StrictQuery(), h.list)
+		For(route.Person).Needs(principal.ReadOrganization), h.list)
 	route.Handle(r, route.Get("/certificate/{certificateId}", "One certificate").
 		For(route.Person).Needs(principal.ReadOrganization), h.get)
 	route.Handle(r, route.Get("/mcp/certificates", "Certificates of MCP servers, newest first").
-		For(route.Person).Needs(principal.ReadOrganization).StrictQuery(), h.listServers)
+		For(route.Person).Needs(principal.ReadOrganization), h.listServers)
 	route.Handle(r, route.Post("/mcp/certificates",
 		"Issue a certificate for an MCP server, bound to its pinned tools").
 		For(route.Person).Needs(principal.ManageServers).Throttled(throttle.IssueCertificate).

@@ -33,6 +33,7 @@ func form[T any](
 	r *route.Router, rt route.Route,
 	answer func(ctx context.Context, form string) (T, error), fields ...string,
 ) {
+	rt = rt.AnyQuery() // OAuth ignores what it does not know (RFC 6749, 3.2)
 	r.Serve(rt, func(w http.ResponseWriter, request *http.Request, _ principal.Principal) error {
 		text, err := readForm(request)
 		if err != nil {

@@ -20,7 +20,7 @@ type Handlers struct {
 func (h *Handlers) Mount(r *route.Router) {
 	route.Handle(r.Tagged("operators"), route.Get("/admin/operators",
 		"Who runs this installation, those of longest standing first").
-		For(route.Person).ForOperators().StrictQuery(), h.list)
+		For(route.Person).ForOperators(), h.list)
 }
 
 // OperatorBody is a person who runs the installation.

@@ -81,7 +81,11 @@ func (h *Handlers) mount(r *route.Router, post, get, end route.Route, parameters
 
 // caller says who may use the endpoint: an agent, with its key or as an OAuth client. This is the one place that says
 // so.
-func caller(rt route.Route) route.Route { return rt.For(route.Agent).Scoped(principal.Enforce) }
+//
+// MCP clients keep to the address that a person gave them, whatever parameters it has; they filter nothing.
+func caller(rt route.Route) route.Route {
+	return rt.For(route.Agent).Scoped(principal.Enforce).AnyQuery()
+}
 
 func (h *Handlers) serve(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
 	server := r.PathValue("mcpId")

@@ -18,12 +18,10 @@ package route
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
-	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/throttle"
 )
@@ -103,9 +101,8 @@ type Route struct {
 	// WholeName marks a GET whose path ends with a name that some published clients do not escape: its slashes are part
 	// of it.
 	WholeName bool
-	// Strict refuses unknown query parameters.
-	Strict bool
-	query  []string // those that a route which writes its answer by hand knows
+	// OpenQuery takes query parameters that the route does not know. Other routes refuse them.
+	OpenQuery bool
 
 	// ClosedBody refuses unknown members of the body by name: a misspelled setting must not seem to be set.
 	// Other routes take them, because published clients send them.
@@ -198,28 +195,6 @@ func (r Route) WithWholeName() Route { r.WholeName = true; return r }
 
 // Configures marks a route whose body sets something up.
 func (r Route) Configures() Route { r.ClosedBody = true; return r }
-
-// StrictQuery refuses query parameters that the route does not know: a misspelled filter would otherwise show
-// everything. Routes of published clients accept them. A route that writes its answer by hand names those it knows,
-// beside the organization.
-func (r Route) StrictQuery(known ...string) Route { r.Strict, r.query = true, known; return r }
-
-// checkQuery refuses a query parameter that a route which writes its answer by hand does not know.
-func (r Route) checkQuery(request *http.Request) error {
-	if !r.Strict {
-		return nil
-	}
-	var unknown []fault.Detail
-	for _, name := range slices.Sorted(maps.Keys(request.URL.Query())) {
-		if name != OrganizationParameter && !slices.Contains(r.query, name) {
-			unknown = append(unknown, fault.Detail{Field: name, Message: "unknown query parameter"})
-		}
-	}
-	if unknown != nil {
-		return fault.Fields(unknown...)
-	}
-	return nil
-}
 
 // Changing marks a GET that changes something.
 func (r Route) Changing() Route { r.GetChanges = true; return r }

@@ -132,8 +132,6 @@ func HandleOutput[I, O any](
 		Security:      security(rt.Mode),
 		Errors:        rt.errorStatuses(),
 		Middlewares:   middlewares,
-
-		RejectUnknownQueryParameters: rt.Strict,
 	}, func(ctx context.Context, in *I) (*O, error) {
 		caller := callerOf(ctx)
 		account := caller.UserID
@@ -169,7 +167,7 @@ func (r *Router) Serve(
 	r.mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, request *http.Request) {
 		caller, err := r.Admit(request, rt)
 		if err == nil {
-			err = rt.checkQuery(request)
+			err = r.checkQuery(rt, request, caller)
 		}
 		if err == nil && !rt.Throttle.IsZero() {
 			account := caller.UserID
@@ -255,6 +253,9 @@ func (s *server) guard(rt Route) func(ctx huma.Context, next func(huma.Context))
 		// Answers are JSON whatever is asked for, and huma's reader of this header panics on some texts.
 		request.Header.Del("Accept")
 		caller, err := s.Admit(request, rt)
+		if err == nil {
+			err = s.checkQuery(rt, request, caller)
+		}
 		if err != nil {
 			s.WriteError(w, request, err)
 			return

@@ -47,7 +47,7 @@ type Handlers struct {
 func (h *Handlers) Mount(r *route.Router) {
 	route.Handle(r.Tagged("search"), route.Get("/search",
 		"Find traces, sessions, agents, policies, servers, plans, approvals, members, keys and entries of the audit log").
-		For(route.Person).Needs(principal.ReadOrganization).Throttled(throttle.Search).StrictQuery(), h.search)
+		For(route.Person).Needs(principal.ReadOrganization).Throttled(throttle.Search), h.search)
 }
 
 type searchInput struct {

@@ -29,21 +29,20 @@ type Handlers struct {
 // Mount serves the routes.
 func (h *Handlers) Mount(r *route.Router) {
 	r = r.Tagged("usage")
-	known := []string{"from", "until", "by", "format"}
 	of := route.Get("/dashboard/usage", "What the organization used, by day or month").
-		For(route.Person).Needs(principal.ReadTelemetry).StrictQuery(known...)
+		For(route.Person).Needs(principal.ReadTelemetry)
 	r.Serve(of, h.ofOrganization)
 	about := document(r)
 	about.Parameters = append(about.Parameters, textParameter(route.OrganizationParameter,
 		"The organization. Absent: the only one of the calling person."))
 	r.Document(of, about)
 	all := route.Get("/admin/dashboard/usage", "What all organizations used together, by day or month").
-		For(route.Person).ForOperators().StrictQuery(known...)
+		For(route.Person).ForOperators()
 	r.Serve(all, h.ofAll)
 	r.Document(all, document(r))
 	route.Handle(r, route.Get("/admin/dashboard/usage/organizations",
 		"What each organization used in a time, those with the most decisions first").
-		For(route.Person).ForOperators().StrictQuery(), h.byOrganization)
+		For(route.Person).ForOperators(), h.byOrganization)
 }
 
 // UsageBody is what was used.

@@ -41,7 +41,14 @@ type Span struct {
 	Message    string // why it failed
 }
 
-// Request is a growing set of spans, grouped by service. The zero value is empty.
+// Resource is what produced spans.
+type Resource struct {
+	Service    string
+	Attributes string // a JSON object of others, or nothing
+	Reserved   string // the first part of names that these may not use
+}
+
+// Request is a growing set of spans, grouped by what produced them. The zero value is empty.
 type Request struct {
 	services []service
 	count    int
@@ -49,24 +56,29 @@ type Request struct {
 }
 
 type service struct {
-	name  string
-	spans []*trace.Span
+	from       Resource
+	attributes Attributes
+	spans      []*trace.Span
 }
 
-// More bytes than the fields around a service's spans take, and around a span.
+// More bytes than the fields around a service's spans take, around a span, and around an attribute.
 const (
-	serviceOverhead = 256
-	spanOverhead    = 8
+	serviceOverhead   = 256
+	spanOverhead      = 8
+	attributeOverhead = 4
 )
 
-// Add appends a span of a service.
-func (r *Request) Add(name string, s *Span) {
-	name = cut(name, MaxName)
-	i := slices.IndexFunc(r.services, func(s service) bool { return s.name == name })
+// Add appends a span of a resource.
+func (r *Request) Add(from Resource, s *Span) {
+	from.Service = cut(from.Service, MaxName)
+	i := slices.IndexFunc(r.services, func(s service) bool { return s.from == from })
 	if i < 0 {
 		i = len(r.services)
-		r.services = append(r.services, service{name: name})
-		r.size += len(name) + serviceOverhead
+		added := service{from: from}
+		added.attributes.String("service.name", from.Service)
+		added.attributes.Members([]byte(from.Attributes), from.Reserved)
+		r.services = append(r.services, added)
+		r.size += added.attributes.size + attributeOverhead*len(added.attributes.pairs) + serviceOverhead
 	}
 	span := s.encode()
 	r.services[i].spans = append(r.services[i].spans, span)
@@ -86,10 +98,11 @@ func (r *Request) Encode(version string, about Attributes) ([]byte, error) {
 	scope := &common.InstrumentationScope{Name: "writ", Version: cut(version, maxVersion)}
 	var request collector.ExportTraceServiceRequest
 	for _, s := range r.services {
-		var attributes Attributes
-		attributes.String("service.name", s.name)
 		request.ResourceSpans = append(request.ResourceSpans, &trace.ResourceSpans{
-			Resource:   &resource.Resource{Attributes: append(attributes.pairs, about.pairs...)},
+			Resource: &resource.Resource{
+				Attributes:             slices.Concat(s.attributes.pairs, about.pairs),
+				DroppedAttributesCount: uint32(s.attributes.dropped),
+			},
 			ScopeSpans: []*trace.ScopeSpans{{Scope: scope, Spans: s.spans}},
 		})
 	}

@@ -20,7 +20,7 @@ func read(t *testing.T, about message.Attributes, spans ...*message.Span) (*trac
 	t.Helper()
 	var r message.Request
 	for _, s := range spans {
-		r.Add("billing-bot", s)
+		r.Add(message.Resource{Service: "billing-bot"}, s)
 	}
 	body, err := r.Encode("1.2", about)
 	if err != nil {
@@ -131,7 +131,7 @@ func TestServicesStandApart(t *testing.T) {
 	t.Parallel()
 	var r message.Request
 	for _, name := range []string{"a", "b", "a"} {
-		r.Add(name, some())
+		r.Add(message.Resource{Service: name}, some())
 	}
 	body, err := r.Encode("", message.Attributes{})
 	if err != nil {
