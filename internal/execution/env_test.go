@@ -41,7 +41,8 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
 		base.Set(noon)
 		e := &env{Env: base, plans: map[string]string{}}
-		e.service = execution.New(e.DB, e.Log, plans{e}, keys{e}, scope.New(e.DB, testenv.Sealer(t, 1)), heard, nil, names{})
+		e.service = execution.New(e.DB, e.Log, plans{e}, keys{e}, scope.New(e.DB, testenv.Sealer(t, 1)), heard,
+			nil, names{})
 		e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
 		e.agent, e.other, e.foreign = key(e.acme, "gemini"), key(e.acme, ""), key(e.globex, "gemini")
 		e.owner = testenv.Person(database.NewID(), e.acme, principal.Owner)
