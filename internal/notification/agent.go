@@ -12,7 +12,8 @@ import (
 // NotifyAgent notifies the people who manage agents of what happened to one, but not the person who did it, within the
 // change that it tells of.
 func (s *Service) NotifyAgent(ctx context.Context, tx *database.Tx, people []Person, a notice.Agent) error {
-	to := slices.DeleteFunc(allowed(people, principal.ManageAgents), func(p Person) bool { return p.UserID == a.ActorID })
+	to := allowed(people, principal.ManageAgents)
+	to = slices.DeleteFunc(to, func(p Person) bool { return p.UserID == a.ActorID })
 	return s.notify(ctx, tx, to, a.Event(), "agent/"+database.NewID())
 }
 

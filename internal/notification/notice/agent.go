@@ -37,7 +37,13 @@ type Agent struct {
 // Event is what happened as an event. It has no number: its notifications are made in
 // the change that it tells of.
 func (a Agent) Event() Event {
-	return Event{OrgID: a.OrgID, Kind: a.Kind, At: a.At, ActorID: a.ActorID, About: &a}
+	return Event{
+		OrgID:   a.OrgID,
+		Kind:    a.Kind,
+		At:      a.At,
+		ActorID: a.ActorID,
+		About:   &a,
+	}
 }
 
 // agentPhrases say what happened, after the agent's id.
