@@ -267,7 +267,7 @@ func TestWhatAnAgentDoes(t *testing.T) {
 			}
 			for _, a := range listed.Items {
 				if a.AgentID == id {
-					a.SeenKeys = one.SeenKeys // not in lists
+					a.SeenKeys, a.Sharing = one.SeenKeys, one.Sharing // not in lists
 					if diff := cmp.Diff(one, a); diff != "" {
 						t.Errorf("%s alone and in the list (-one +list):\n%s", id, diff)
 					}

@@ -133,7 +133,7 @@ func (h *Handlers) provisionKey(
 type listKeysInput struct {
 	route.PageInput
 	OrganizationID string `query:"organizationId" doc:"Absent: the calling key's own, or every key of the calling person."`
-	ID             string `query:"id" maxLength:"200" doc:"Only the key with this id, if the caller may see it."`
+	ID             string `query:"id" maxLength:"200" doc:"Only the key with this id, if the caller may see it there. Without an organization: if it is bound to none."`
 }
 
 // KeysBody is a list of keys, under the name published command lines read.

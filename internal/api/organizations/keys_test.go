@@ -2,6 +2,7 @@ package organizations_test
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -220,6 +221,18 @@ func TestWhoSeesWhichKeys(t *testing.T) {
 			{"admin", admin.Client, "", []string{"admin's", "admin's unbound"}},
 			{"member", member.Client, "", []string{"member's", "member's unbound"}},
 		} {
+			for name, id := range ids {
+				var one struct{ Data []client.Key }
+				query := url.Values{"organizationId": {c.org}, "id": {id}}
+				if err := c.call.Call(ctx, http.MethodGet, "/api-keys", query, nil, &one); err != nil {
+					t.Fatal(err)
+				}
+				// Without an organization only keys that are bound to none are looked up.
+				want := slices.Contains(c.sees, name) && (c.org != "" || strings.HasSuffix(name, "unbound"))
+				if got := len(one.Data) == 1 && one.Data[0].ID == id; got != want || one.Data == nil {
+					t.Errorf("%s in %q asks for %s: %+v, want it: %t", c.who, c.org, name, one.Data, want)
+				}
+			}
 			listed, err := c.call.Keys(ctx, c.org, client.List{})
 			if err != nil {
 				t.Fatal(err)

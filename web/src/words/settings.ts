@@ -125,7 +125,6 @@ export const settings = {
     owner: "Owner",
     prefix: "Key",
     id: "Id",
-    environment: "For",
     status: "Status",
     scopes: "Can",
     used: "Last used",

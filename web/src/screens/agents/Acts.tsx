@@ -44,7 +44,7 @@ export function Acts({ agent: a }: { agent: Agent }) {
           first={{ scope: "agent", subject: a.agentId }}
           scopes={["agent", "server", "tool", "organization"]}
           keys={keysOf(a).length}
-          sharing={a.sharing}
+          sharing={a.sharing ?? undefined}
           onClose={close}
         />
       )}

@@ -76,7 +76,11 @@ const statusOf = (k: Key) => {
   const status = k.stopped && k.status === "active" ? "stopped" : k.status;
   return <StatusBadge word={w.keyStatus[status] ?? status} error={status !== "active"} />;
 };
-const prefixOf = (k: Key) => (k.hidden ? <span title={w.hiddenHelp}>{w.hidden}</span> : <code>{k.prefix}…</code>);
+const environmentOf = (k: Key) => w.environments[k.environment] ?? k.environment;
+
+// The first letters of a key tell its environment: there is no room for one column more.
+const prefixOf = (k: Key) =>
+  k.hidden ? <span title={w.hiddenHelp}>{w.hidden}</span> : <code title={environmentOf(k)}>{k.prefix}…</code>;
 const scopesOf = (k: Key) => k.scopes.join(", ");
 
 function columnsOf(me: string, managed: string | undefined, onDo: (doing: Doing) => void): Column<Key>[] {
@@ -84,23 +88,17 @@ function columnsOf(me: string, managed: string | undefined, onDo: (doing: Doing)
     {
       id: "name",
       head: w.keyColumns.name,
-      width: "minmax(140px, 1fr)",
+      width: "minmax(104px, 1fr)",
       cell: (k) => <AgentText text={k.name} line />,
     },
-    { id: "owner", head: w.keyColumns.owner, width: "minmax(112px, 0.7fr)", cell: (k) => <Person id={k.ownerId} /> },
-    { id: "prefix", head: w.keyColumns.prefix, width: "148px", cell: prefixOf },
-    { id: "id", head: w.keyColumns.id, width: "148px", cell: (k) => <IdChip id={k.id} /> },
-    {
-      id: "environment",
-      head: w.keyColumns.environment,
-      width: "92px",
-      cell: (k) => w.environments[k.environment] ?? k.environment,
-    },
-    { id: "status", head: w.keyColumns.status, width: "104px", cell: statusOf },
+    { id: "owner", head: w.keyColumns.owner, width: "minmax(84px, 0.7fr)", cell: (k) => <Person id={k.ownerId} /> },
+    { id: "prefix", head: w.keyColumns.prefix, width: "128px", cell: prefixOf },
+    { id: "id", head: w.keyColumns.id, width: "118px", cell: (k) => <IdChip id={k.id} /> },
+    { id: "status", head: w.keyColumns.status, width: "92px", cell: statusOf },
     {
       id: "scopes",
       head: w.keyColumns.scopes,
-      width: "minmax(120px, 1fr)",
+      width: "minmax(64px, 1fr)",
       cell: (k) => (
         <span className="one-line" title={k.scopes.map((s) => words.auth.scopes[s] ?? s).join("\n")}>
           {scopesOf(k)}
@@ -110,19 +108,19 @@ function columnsOf(me: string, managed: string | undefined, onDo: (doing: Doing)
     {
       id: "used",
       head: w.keyColumns.used,
-      width: "88px",
+      width: "68px",
       cell: (k) => (k.lastUsedAt ? <Time at={k.lastUsedAt} /> : w.never),
     },
     {
       id: "expires",
       head: w.keyColumns.expires,
-      width: "96px",
+      width: "84px",
       cell: (k) => (k.expiresAt ? <Time at={k.expiresAt} form="absolute" /> : w.never),
     },
     {
       id: "act",
       head: w.keyColumns.act,
-      width: "176px",
+      width: "128px",
       cell: (k) => {
         if (k.status !== "active") return "";
         const refused = k.ownerId === me ? undefined : managed;
@@ -156,7 +154,7 @@ function Card({ k, act }: { k: Key; act: React.ReactNode }) {
         {prefixOf(k)} {scopesOf(k)}
       </span>
       <span className="small row">
-        <Person id={k.ownerId} /> <IdChip id={k.id} /> {w.environments[k.environment] ?? k.environment}
+        <Person id={k.ownerId} /> <IdChip id={k.id} /> {environmentOf(k)}
       </span>
       {act}
     </div>
