@@ -68,7 +68,10 @@ export const statsQuery = (org: string, id: string, shadow: number | null = null
     queryKey: [org, "policies", "stats", id, shadow],
     queryFn: ({ signal }) =>
       api.get("/organization/{orgId}/observability/policies/{policyId}", {
-        params: { path: { orgId: org, policyId: id }, query: { days: usualDays, ...(shadow ? { shadowVersion: shadow } : {}) } },
+        params: {
+          path: { orgId: org, policyId: id },
+          query: { days: usualDays, ...(shadow ? { shadowVersion: shadow } : {}) },
+        },
         signal,
       }),
     refetchInterval: again,
