@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { onDropped, oneOf, parseSearch, rangeFields, search, severalOf, stringifySearch, text, whole } from "./search";
+import { onDropped, oneOf, only, parseSearch, rangeFields, search, severalOf, stringifySearch, text, whole } from "./search";
 
 it("writes flat text that people can read", () => {
   expect(
@@ -47,4 +47,9 @@ it("drops what is not known, and says so", () => {
 
 it("takes values that are lists already", () => {
   expect(search({ decision: severalOf("deny", "hold") })({ decision: ["hold"] })).toEqual({ decision: ["hold"] });
+});
+
+it("keeps only what a screen knows, for routes refuse the rest", () => {
+  const known = { tool: text(50), status: oneOf("ok") };
+  expect(only(known, { tool: "pay", org: "o", other: 1 } as object)).toEqual({ tool: "pay" });
 });

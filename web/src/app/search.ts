@@ -57,6 +57,11 @@ export const rangeFields = { range: oneOf("1h", "24h", "7d", "30d", "90d"), from
 type Fields = Record<string, Field<unknown>>;
 export type SearchOf<F extends Fields> = { [K in keyof F]?: NonNullable<ReturnType<F[K]>> | undefined };
 
+/** only keeps what a screen knows of an address: that has the organization too, and what other screens left there. */
+export function only<F extends Fields>(fields: F, found: SearchOf<F>): SearchOf<F> {
+  return Object.fromEntries(Object.entries(found).filter(([name]) => name in fields)) as SearchOf<F>;
+}
+
 // Told to the shell, which says what was left out. The first address is read before there is a shell.
 let report: ((names: string[]) => void) | undefined;
 let early = new Set<string>();

@@ -1,17 +1,18 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, type Body } from "../../api/client";
 import { listQuery, pageSize } from "../../app/queries";
-import { type SearchOf, uuid } from "../../app/search";
+import { only, type SearchOf, uuid } from "../../app/search";
 import type { Bounds } from "../../ui/range";
-import type { sessionsSearch } from "./search";
+import { sessionsSearch } from "./search";
 
 export type Session = Body<"TelemetrySessionBody">;
 export type Trace = Body<"TraceItemBody">;
 export type Entry = Body<"EntryBody">;
 export type SessionsFilter = SearchOf<typeof sessionsSearch>;
 
-/** queryOf is the filter as routes take it. */
-export function queryOf({ range: _, from: _from, to: _to, cols: _cols, ...filter }: SessionsFilter, bounds: Bounds) {
+/** queryOf is the filter as routes take it, without what else stands in the address: routes refuse that. */
+export function queryOf(search: SessionsFilter, bounds: Bounds) {
+  const { range: _, from: _from, to: _to, cols: _cols, ...filter } = only(sessionsSearch, search);
   return { ...filter, ...bounds };
 }
 

@@ -1,9 +1,9 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, type Body } from "../../api/client";
 import { fresh, listQuery, pageSize } from "../../app/queries";
-import type { SearchOf } from "../../app/search";
+import { only, type SearchOf } from "../../app/search";
 import type { Bounds } from "../../ui/range";
-import type { tracesSearch } from "./search";
+import { tracesSearch } from "./search";
 
 export type Trace = Body<"TraceItemBody">;
 export type TraceDetail = Body<"TraceDetailBody">;
@@ -11,8 +11,9 @@ export type SpanBody = Body<"SpanBody">;
 export type Decision = Body<"TailedDecisionBody">;
 export type TracesFilter = SearchOf<typeof tracesSearch>;
 
-/** queryOf is the filter as routes take it. */
-export function queryOf({ range: _, from: _from, to: _to, cols: _cols, ...filter }: TracesFilter, bounds: Bounds) {
+/** queryOf is the filter as routes take it, without what else stands in the address: routes refuse that. */
+export function queryOf(search: TracesFilter, bounds: Bounds) {
+  const { range: _, from: _from, to: _to, cols: _cols, ...filter } = only(tracesSearch, search);
   return { ...filter, ...bounds };
 }
 
