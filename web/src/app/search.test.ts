@@ -1,5 +1,16 @@
 import { expect, it, vi } from "vitest";
-import { onDropped, oneOf, only, parseSearch, rangeFields, search, severalOf, stringifySearch, text, whole } from "./search";
+import {
+  onDropped,
+  oneOf,
+  only,
+  parseSearch,
+  rangeFields,
+  search,
+  severalOf,
+  stringifySearch,
+  text,
+  whole,
+} from "./search";
 
 it("writes flat text that people can read", () => {
   expect(
