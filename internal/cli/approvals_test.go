@@ -11,19 +11,19 @@ import (
 	"writ/client"
 )
 
-// ask NAME ARGUMENTS asks for an approval of a payment with the server's first key,
+// ask NAME ARGUMENTS makes a payment with the server's first key that a policy holds,
 // and puts the id of the request into the environment.
 func ask(ts *testscript.TestScript, neg bool, args []string) {
 	needs(ts, !neg && len(args) == 2, "ask NAME ARGUMENTS")
-	d, err := agent(ts).RequestApproval(context.Background(), client.NewApprovalRequest{
-		Tool:           "pay",
-		Action:         "pay",
-		Domain:         "bank",
-		Arguments:      json.RawMessage(args[1]),
-		RequesterEmail: "ada@customer.example",
+	d, err := agent(ts).EnforceHarness(context.Background(), client.HarnessCall{
+		ToolName:   "pay",
+		ToolInput:  json.RawMessage(args[1]),
+		UserEmail:  "ada@customer.example",
+		MCPContext: &client.HarnessTool{ServerName: "bank", ToolName: "pay"},
 	})
 	ts.Check(err)
-	ts.Setenv(args[0], d.ID)
+	needs(ts, d.ApprovalID != "", "a policy that holds bank.pay")
+	ts.Setenv(args[0], d.ApprovalID)
 }
 
 // polled ID prints what the agent learns of its request.
