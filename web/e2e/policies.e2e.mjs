@@ -90,7 +90,7 @@ export function tests({ test, env }) {
     await dialogOf(page).getByText("Version 2 runs as a shadow now.").waitFor();
     await press(page, "Close");
     if ((await p.refund(90)) !== "allow") wrong.push("a shadow decides");
-    const figures = page.getByRole("region", { name: /^What shadows of this policy/ });
+    const figures = page.getByRole("region", { name: /^What version \d+ would have led to/ });
     await figures
       .getByRole("listitem")
       .filter({ hasText: "Would hold" })
