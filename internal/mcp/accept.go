@@ -43,7 +43,7 @@ func (s *Service) Accept(
 		if err == nil {
 			err = s.redefined(ctx, tx, p, &of)
 		}
-		if err == nil {
+		if err == nil && !of.Health.Unreadable { // else all of its tools are held still
 			err = s.notifyReleased(ctx, tx, &of)
 		}
 		if err != nil {

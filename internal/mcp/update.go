@@ -78,6 +78,9 @@ func (s *Service) settleNotices(ctx context.Context, tx *database.Tx, after *Ser
 	if after.Status != Approved && s.Notify.Released != nil {
 		return s.Notify.Released(ctx, tx, after.OrgID, after.ID)
 	}
+	if after.Health.Unreadable { // all of its tools are held still
+		return nil
+	}
 	return s.notifyReleased(ctx, tx, after)
 }
 
